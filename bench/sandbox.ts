@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { createContext, runInNewContext, Script } from 'node:vm';
-import { createSystemClock } from '../telltale/src/kernel/clock.ts';
+import { createSystemClock } from '../telltale/src/kernel/time.ts';
 import { createCallArtifact } from '../telltale/src/targets/artifacts/call-artifact.ts';
 import { createSandbox } from '../telltale/src/targets/sandbox/create-sandbox.ts';
 import { loadEngine, openMachine } from '../telltale/src/targets/sandbox/thread/machine.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { createSystemClock } from '../../telltale/src/kernel/clock.ts';
+import { createSystemClock } from '../../telltale/src/kernel/time.ts';
 import { createMcpServer } from '../../telltale/src/mcp/server/create-mcp-server.ts';
 import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
 import { loadAgent } from '../../telltale/src/session/load-agent.ts';

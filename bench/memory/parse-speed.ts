@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs';
 import ts from 'typescript';
 import { TYPESCRIPT } from '../../telltale/src/memory/parse/ecmascript/grammars.ts';
 import { languageOf } from '../../telltale/src/memory/parse/language-of.ts';
-import { loadEngine, loadGrammar } from '../../telltale/src/memory/parse/load-grammar.ts';
-import { createSourceParser } from '../../telltale/src/memory/parse/source-parser.ts';
+import {
+  createSourceParser,
+  loadEngine,
+  loadGrammar,
+} from '../../telltale/src/memory/parse/source-parser.ts';
 import { OWN_SOURCES } from '../../telltale/test/memory/oracle/code-bases.ts';
 import { typescriptFiles } from '../../telltale/test/memory/oracle/compare.ts';
 import { measure, median, type Subject } from '../parsing/measure.ts';

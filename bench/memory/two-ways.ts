@@ -1,6 +1,6 @@
 import type { Runtime } from '../../telltale/src/index.ts';
 import type { Json } from '../../telltale/src/kernel/json.ts';
-import type { Tokenizer } from '../../telltale/src/kernel/tokenizer.ts';
+import type { Tokenizer } from '../../telltale/src/kernel/tokens.ts';
 import type { Model, ModelMessage } from '../../telltale/src/models/model.ts';
 import type { LoadedAgent } from '../../telltale/src/session/loaded-agent.ts';
 

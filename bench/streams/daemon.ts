@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSystemClock } from '../../telltale/src/kernel/clock.ts';
+import { createSystemClock } from '../../telltale/src/kernel/time.ts';
 import type { AgentCatalog } from '../../telltale/src/server/catalog/agent-catalog.ts';
 import { startDaemon } from '../../telltale/src/server/start-daemon.ts';
 import { createRuntime } from '../../telltale/src/session/create-runtime.ts';

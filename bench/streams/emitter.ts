@@ -1,5 +1,4 @@
-import type { SessionEvent } from '../../telltale/src/events/event.ts';
-import type { LiveEvent } from '../../telltale/src/events/live-event.ts';
+import type { LiveEvent, SessionEvent } from '../../telltale/src/events/event.ts';
 import { type Scene, sessionName, sharedMs } from './scene.ts';
 
 export type Emitted = LiveEvent | SessionEvent;

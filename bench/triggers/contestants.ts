@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { matches } from '../../telltale/src/conditions/maps/matches.ts';
-import { matchTriggers } from '../../telltale/src/triggers/match-triggers.ts';
+import { matches } from '../../telltale/src/conditions/maps/conditions.ts';
+import { createTriggerStand, matchTriggers } from '../../telltale/src/triggers/match-triggers.ts';
 import { createTriggerIndex } from '../../telltale/src/triggers/trigger-index.ts';
-import { createTriggerStand } from '../../telltale/src/triggers/trigger-stand.ts';
 import { PEERS } from '../agents/field.ts';
 import type { Scenario, Values, Wanted } from './scenario.ts';
 

@@ -3,7 +3,7 @@ import type { Followed, TelltaleClient } from '../../telltale/src/client/client.
 import type { SessionEvent } from '../../telltale/src/events/event.ts';
 import type { RunEvent } from '../../telltale/src/events/run-event.ts';
 import { foldSummary } from '../../telltale/src/events/session-summary.ts';
-import { RuntimeError } from '../../telltale/src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../telltale/src/kernel/errors.ts';
 import { fixtureAgents } from './fixture-agents.ts';
 import { fixtureReviews } from './fixture-reviews.ts';
 import { fixtureSession, STATES } from './fixture-sessions.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
+import { err, ok, type Result } from '../../telltale/src/kernel/errors.ts';
 import { suggest } from '../../telltale/src/kernel/nearest.ts';
-import { err, ok, type Result } from '../../telltale/src/kernel/result.ts';
 import { readSeed } from './seed.ts';
 
 export interface CheckArguments {

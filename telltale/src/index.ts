@@ -3,11 +3,15 @@ import type { LoadOptions as LoadManifestsOptions, ManifestText } from './manife
 import type { LoadResult } from './manifest/project/project.ts';
 import type { ManifestKind } from './manifest/schema/kinds.ts';
 import type { ValidateResult } from './manifest/validate-manifests.ts';
-import type { AgentDefinition, AgentOutput, ResultOf } from './session/define/agent-definition.ts';
-import type { DefineAgentOptions } from './session/define/define-agent.ts';
+import type {
+  AgentDefinition,
+  AgentOutput,
+  DefineAgentOptions,
+  ResultOf,
+} from './session/define/define-agent.ts';
 import type { LoadAgentOptions } from './session/load-agent.ts';
 import type { LoadedAgent } from './session/loaded-agent.ts';
-import type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
+import type { LoadWorkflowOptions } from './session/runs/find-workflow.ts';
 import type { LoadedWorkflow } from './session/runs/run-types.ts';
 import type { Runtime, RuntimeOptions } from './session/runtime-types.ts';
 import type { OpenMcpServer } from './targets/mcp/mcp-server.ts';
@@ -20,18 +24,16 @@ export type {
   EventBody,
   EventOf,
   EventType,
+  HookRecord,
+  LiveEvent,
   MessageFrom,
   ObservedEvent,
+  ParentRef,
   SessionEvent,
 } from './events/event.ts';
 export type { FeedState } from './events/feed-event.ts';
-export type { HookRecord } from './events/hook-record.ts';
-export type { ParentRef } from './events/life-event.ts';
-export type { LiveEvent } from './events/live-event.ts';
-export type { OpenReview } from './events/open-review.ts';
 export type { ReplacedReview, ReviewAnswer, ReviewRequest } from './events/review-event.ts';
-export type { ReviewKind } from './events/review-kind.ts';
-export type { AcceptChanges, ChangeDecisions, StepChange, WorkflowChanges } from './events/run-changes.ts';
+export type { OpenReview, ReviewKind } from './events/reviews.ts';
 export type {
   ApprovalRequest,
   PinnedStep,
@@ -42,7 +44,18 @@ export type {
   RunOrigin,
   StepDecision,
 } from './events/run-event.ts';
-export type { AcceptedChange, ApprovalState, RunState, RunStatus, StepState } from './events/run-state.ts';
+export type {
+  AcceptChanges,
+  AcceptedChange,
+  ApprovalState,
+  ChangeDecisions,
+  RunState,
+  RunStatus,
+  StepChange,
+  StepState,
+  WorkflowChanges,
+} from './events/run-state.ts';
+export type { FieldError, Usage, VariableClass } from './events/session-events.ts';
 export type {
   CountedMessage,
   CountedPart,
@@ -57,19 +70,16 @@ export {
   type ValueChange,
   type ValueMetrics,
 } from './events/state-metrics.ts';
-export type { Usage } from './events/turn-event.ts';
-export type { FieldError, VariableClass } from './events/value-event.ts';
-export type { FeedReading, FeedView } from './feeds/keeper.ts';
-export type { Clock } from './kernel/clock.ts';
-export { createSystemClock, sleep } from './kernel/clock.ts';
-export type { FallbackReason, InvokeRecord } from './kernel/invoke-record.ts';
+export type { FeedReading, FeedView } from './feeds/feed.ts';
+export type { FallbackReason, GivenPart, InvokeRecord, ProviderPart } from './kernel/calls.ts';
+export { type ErrorJson, RuntimeError } from './kernel/errors.ts';
 export type { Json, JsonObject } from './kernel/json.ts';
-export type { GivenPart, ProviderPart } from './kernel/provider-part.ts';
-export { type ErrorJson, RuntimeError } from './kernel/runtime-error.ts';
+export type { Clock } from './kernel/time.ts';
+export { createSystemClock, sleep } from './kernel/time.ts';
 export type { Diagnostic, Excerpt } from './manifest/diagnostic.ts';
+export type { Palette } from './manifest/format-diagnostic.ts';
 export { formatDiagnostic } from './manifest/format-diagnostic.ts';
 export type { ManifestText } from './manifest/load-manifests.ts';
-export type { Palette } from './manifest/palette.ts';
 export type {
   LoadedManifest,
   LoadedSource,
@@ -110,51 +120,44 @@ export type {
   ToolAnswer,
 } from './models/model.ts';
 export type { ModelObject } from './models/model-object.ts';
-export type { CountedOpening } from './prompt/prompt-parts.ts';
+export type { CountedOpening } from './prompt/opening.ts';
 export type {
   AgentDefinition,
   AgentOutput,
+  DefineAgentOptions,
   MetadataFieldDefinition,
   ResultOf,
-} from './session/define/agent-definition.ts';
-export type { DefineAgentOptions } from './session/define/define-agent.ts';
+} from './session/define/define-agent.ts';
+export type { Schema } from './session/define/definitions.ts';
 export {
   type ArtifactDefinition,
   type ArtifactMethod,
   type DefinedArtifact,
-  defineArtifact,
-} from './session/define/define-artifact.ts';
-export {
   type DefinedRelic,
+  type DefinedTool,
+  type DefinedWorkflow,
+  defineArtifact,
   defineRelic,
+  defineTool,
+  defineWorkflow,
+  type InputOf,
   type RelicDefinition,
   type RelicOperation,
-} from './session/define/define-relic.ts';
-export {
-  type DefinedTool,
-  defineTool,
+  type StateDefinition,
+  type StepDefinition,
   type ToolContext,
   type ToolDefinition,
   type ToolOutput,
-} from './session/define/define-tool.ts';
-export {
-  type DefinedWorkflow,
-  defineWorkflow,
-  type InputOf,
-  type StateDefinition,
-  type StepDefinition,
   type WorkflowDefinition,
-} from './session/define/define-workflow.ts';
-export type { Schema } from './session/define/schema.ts';
+} from './session/define/definitions.ts';
 export type { LoadAgentOptions } from './session/load-agent.ts';
 export type { LoadedAgent } from './session/loaded-agent.ts';
 export type { AnsweredReview } from './session/reviews/answer-review.ts';
-export type { ReviewReply } from './session/reviews/read-reply.ts';
-export type { ReviewDetails } from './session/reviews/read-review.ts';
+export type { ReviewDetails, ReviewReply } from './session/reviews/read-review.ts';
 export type { ReviewFilter } from './session/reviews/review-table.ts';
+export type { LoadWorkflowOptions } from './session/runs/find-workflow.ts';
 export { findWorkflow } from './session/runs/find-workflow.ts';
-export type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
-export type { AskRun, RunQuestion } from './session/runs/run-asking.ts';
+export type { AskRun, RunQuestion } from './session/runs/run-questions.ts';
 export type {
   DueTime,
   HookHeaders,
@@ -262,7 +265,7 @@ export async function loadAgent(path: string, options?: LoadAgentOptions): Promi
 
 /** Reads an agent's manifest and finds one of its workflows: the one that `workflow` names, or the only one. */
 export async function loadWorkflow(path: string, options?: LoadWorkflowOptions): Promise<LoadedWorkflow> {
-  const { loadWorkflow: load } = await import('./session/runs/load-workflow.ts');
+  const { loadWorkflow: load } = await import('./session/runs/find-workflow.ts');
   return load(path, withEnvironment(options));
 }
 

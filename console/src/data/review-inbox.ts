@@ -2,7 +2,7 @@ import type { ReviewDetailsInfo, ReviewInfo } from '../../../telltale/src/client
 import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
 import type { SessionEvent } from '../../../telltale/src/events/event.ts';
 import type { RunEvent } from '../../../telltale/src/events/run-event.ts';
-import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/runtime-error.ts';
+import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/errors.ts';
 import { createStore, type Readable } from './readable.ts';
 
 /** How a review was answered, by whom, when. */

@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { ErrorJson } from '../../../telltale/src/kernel/runtime-error.ts';
+import type { ErrorJson } from '../../../telltale/src/kernel/errors.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 

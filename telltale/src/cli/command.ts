@@ -1,7 +1,13 @@
 import type { Command } from 'commander';
-import type { ExitCode } from './exit-code.ts';
+import type { LoadedAgent } from '../session/loaded-agent.ts';
+import type { OpenSessionsOptions, Sessions } from '../session/open-sessions.ts';
+import type { LoadWorkflowOptions } from '../session/runs/find-workflow.ts';
+import type { LoadedWorkflow } from '../session/runs/run-types.ts';
+import type { Runtime, RuntimeOptions } from '../session/runtime-types.ts';
+import type { OpenStoreOptions } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
+import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { Io } from './io.ts';
-import type { RuntimePort } from './runtime-port.ts';
 
 /** What a command gets from the frame. */
 export interface CommandContext {
@@ -23,3 +29,55 @@ export interface CommandContext {
  * An action throws a RuntimeError for what stops it: `main` prints it in three lines (or as JSON) and ends with 1.
  */
 export type RegisterCommand = (program: Command, context: CommandContext) => void;
+
+/** How commands come by agents and runtimes. Tests pass one of their own. */
+export interface RuntimePort {
+  /** `name` chooses one of several agents in a file. Throws `bad_manifest` or `no_agent` where there is none to run. */
+  loadAgent(
+    path: string,
+    options: Pick<Io, 'cwd' | 'env'> & { readonly name?: string },
+  ): Promise<LoadedAgent>;
+  /** A workflow of the agent in a file. Throws `no_workflow` where it is not clear which. */
+  loadWorkflow(
+    path: string,
+    options: Pick<Io, 'cwd' | 'env'> & Pick<LoadWorkflowOptions, 'workflow' | 'agent'>,
+  ): Promise<LoadedWorkflow>;
+  createRuntime(options: RuntimeOptions): Promise<Runtime>;
+  /** Ahead of the runtime that will work on it. */
+  openStore(location: string, options: OpenStoreOptions): Promise<Store>;
+  /** For commands that run nothing. */
+  openSessions(options: OpenSessionsOptions): Promise<Sessions>;
+}
+
+const openMcpServer: OpenMcpServer = async (start) => {
+  const { createMcpClient } = await import('../mcp/open-mcp-server.ts');
+  return createMcpClient()(start);
+};
+
+/** Imported at the first use: `telltale --version` needs none of it. */
+export const sessionRuntimes: RuntimePort = {
+  async loadAgent(path, options) {
+    const { loadAgent } = await import('../session/load-agent.ts');
+    return loadAgent(path, options);
+  },
+  async loadWorkflow(path, options) {
+    const { loadWorkflow } = await import('../session/runs/find-workflow.ts');
+    return loadWorkflow(path, options);
+  },
+  async createRuntime(options) {
+    const { createRuntime } = await import('../session/create-runtime.ts');
+    return createRuntime({ mcp: openMcpServer, ...options });
+  },
+  async openStore(location, options) {
+    const { openStore } = await import('../store/open-store.ts');
+    return openStore(location, options);
+  },
+  async openSessions(options) {
+    const { openSessions } = await import('../session/open-sessions.ts');
+    return openSessions(options);
+  },
+};
+
+/** What a shell learns from `telltale`. Scripts switch on these: they never change meaning. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, waiting: 3, interrupted: 130 } as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -1,5 +1,20 @@
-import type { Clock } from '../kernel/clock.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
+import picocolors from 'picocolors';
+import type { RuntimeError } from '../kernel/errors.ts';
+import type { Clock } from '../kernel/time.ts';
+import type { Palette } from '../manifest/format-diagnostic.ts';
+
+/**
+ * FORCE_COLOR decides if it is set (`0` and `false` are off, anything else is on), as in Node itself; then any
+ * non-empty NO_COLOR is off; then a terminal is on, unless it calls itself dumb.
+ */
+export function wantsColour(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {
+  const forced = env.FORCE_COLOR;
+  if (forced !== undefined) return forced !== '0' && forced.toLowerCase() !== 'false';
+  if (env.NO_COLOR) return false;
+  return isTerminal && env.TERM !== 'dumb';
+}
+
+export const paletteFor = (output: Pick<Output, 'colour'>): Palette => picocolors.createColors(output.colour);
 
 /** One output of the process. */
 export interface Output {

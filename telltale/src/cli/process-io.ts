@@ -1,10 +1,10 @@
 import process from 'node:process';
 import { addAbortSignal } from 'node:stream';
-import { createSystemClock } from '../kernel/clock.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
-import { wantsColour } from './colour.ts';
+import { RuntimeError } from '../kernel/errors.ts';
+import { createSystemClock } from '../kernel/time.ts';
 import type { ProcessGuard } from './guard-process.ts';
 import type { Input, Io, Output } from './io.ts';
+import { wantsColour } from './io.ts';
 
 /** The Io of this process. The guard's signal is aborted when the command has to stop. */
 export function processIo(

@@ -1,12 +1,11 @@
 import { Console } from 'node:console';
 import process from 'node:process';
-import { withEnvFile } from './env-file.ts';
-import { EXIT } from './exit-code.ts';
+import { EXIT } from './command.ts';
 import { guardProcess } from './guard-process.ts';
 import { main } from './main.ts';
 import { processIo } from './process-io.ts';
-import { PROGRAM_VARIABLE, programTyped } from './program-typed.ts';
-import { storeFlagIn } from './session/naming-store.ts';
+import { PROGRAM_VARIABLE, programTyped, withEnvFile } from './program.ts';
+import { storeFlagIn } from './session/store-options.ts';
 
 /** Runs the command line of this process and resolves to its exit code: all that the package's bin does. */
 export async function start(argv: readonly string[]): Promise<number> {

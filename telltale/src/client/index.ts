@@ -1,13 +1,13 @@
 export type { ActionState, ActionStatus, DeclaredAction } from '../events/action.ts';
-export type { Cause, EventBody, EventOf, EventType, SessionEvent } from '../events/event.ts';
-export type { LiveEvent } from '../events/live-event.ts';
+export type { Cause, EventBody, EventOf, EventType, LiveEvent, SessionEvent } from '../events/event.ts';
 export { fold, reduce } from '../events/reduce.ts';
 export { foldRun, reduceRun } from '../events/reduce-run.ts';
-export type { ReviewKind } from '../events/review-kind.ts';
-export type { AcceptChanges, ChangeDecisions, StepChange, WorkflowChanges } from '../events/run-changes.ts';
+export type { ReviewKind } from '../events/reviews.ts';
 export type { RunEvent, RunEventBody, RunEventOf, RunEventType } from '../events/run-event.ts';
+export type { AcceptChanges, ChangeDecisions, StepChange, WorkflowChanges } from '../events/run-state.ts';
 export { emptyRun, type RunState, type RunStatus, type StepState } from '../events/run-state.ts';
 export { emptyRunSummary, foldRunSummary, type RunSummary } from '../events/run-summary.ts';
+export type { Usage } from '../events/session-events.ts';
 export type {
   CountedMessage,
   CountedPart,
@@ -23,9 +23,8 @@ export {
   type StateSpan,
 } from '../events/session-summary.ts';
 export { emptyState, type SessionState, type SessionStatus } from '../events/state.ts';
-export type { Usage } from '../events/turn-event.ts';
+export { type ErrorJson, RuntimeError } from '../kernel/errors.ts';
 export type { Json, JsonObject } from '../kernel/json.ts';
-export { type ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
 export type {
   AgentDetails,
   AgentInfo,
@@ -39,8 +38,10 @@ export type {
   CreatedToken,
   CreateToken,
   EventQuery,
+  FleetInfo,
   ForkSession,
   Health,
+  LaidAsideInfo,
   ManifestProblem,
   MemoryQueryInfo,
   ModelChoice,
@@ -62,6 +63,7 @@ export type {
   TokenInfo,
   Whoami,
   WhyChain,
+  WorkerInfo,
   WorkflowInfo,
   WriteArtifact,
 } from './api.ts';
@@ -74,4 +76,3 @@ export type {
   TelltaleClient,
 } from './client.ts';
 export { createClient } from './create-client.ts';
-export type { FleetInfo, LaidAsideInfo, WorkerInfo } from './fleet-api.ts';

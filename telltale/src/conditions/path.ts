@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../kernel/result.ts';
+import { err, ok, type Result } from '../kernel/errors.ts';
 import { type Issue, type PathSegment, quote } from './issue.ts';
 
 /** Steps a path may have. */

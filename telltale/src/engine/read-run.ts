@@ -2,8 +2,9 @@ import { foldRun } from '../events/reduce-run.ts';
 import { decodeRunEvent } from '../events/run-codec.ts';
 import type { RunEvent } from '../events/run-event.ts';
 import { emptyRun, type RunState } from '../events/run-state.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
-import type { Store } from '../store/store.ts';
+import { RuntimeError } from '../kernel/errors.ts';
+import type { Store, StreamInfo } from '../store/store.ts';
+import type { Engine } from './engine.ts';
 
 /** Events that are read at a time. */
 const PAGE = 2_000;
@@ -64,3 +65,71 @@ const noRun = (run: string, kind: string) =>
   new RuntimeError('run_unknown', `"${run}" is the log of a ${kind}, not of a workflow run.`, {
     hint: `To see it: telltale show ${run}`,
   });
+
+/** Logs that are looked at side by side. */
+const LOOKS = 32;
+
+/** When a run is to be worked on: it was in hand; what it waited for has come; it may have; not before that time. */
+type Standing = 'in hand' | 'due' | 'unknown' | { readonly until: number };
+
+/**
+ * Places every run that was alive when the last process stopped, and gives their names: those that were in hand, then
+ * those whose time has come, then those that wait, each oldest first. One that waits for a time that the store knows is
+ * not looked at before then, unless a message has come: `onWaits` is told of it. One that waits for something else is
+ * looked at; its work says for how long it goes on waiting. A run that a living process has is left to it.
+ */
+export async function recoverRuns(
+  engine: Engine,
+  store: Store,
+  now: number,
+  onWaits: (info: StreamInfo) => void = () => undefined,
+  except: ReadonlySet<string> = new Set(),
+): Promise<readonly string[]> {
+  const alive = await store.list({ kind: 'run', status: ['running', 'waiting'] });
+  const left = alive.filter(({ owner, stream }) => owner === undefined && !except.has(stream)).reverse();
+  const found = await inTurn(left, async (info) => ({ info, standing: await standingOf(store, info, now) }));
+  const ordered = found.sort((one, other) => rankOf(one.standing) - rankOf(other.standing));
+  for (const { info, standing } of ordered) {
+    if (typeof standing === 'object') {
+      engine.wakeAt('run', info.stream, standing.until);
+      onWaits(info);
+    } else engine.place('run', info.stream);
+  }
+  return ordered.map(({ info }) => info.stream);
+}
+
+function rankOf(standing: Standing): number {
+  if (standing === 'in hand') return 0;
+  return standing === 'due' ? 1 : 2;
+}
+
+async function standingOf(
+  store: Store,
+  { stream, status, head, due, messages }: StreamInfo,
+  now: number,
+): Promise<Standing> {
+  if (status === 'running' || head === 0) return 'in hand';
+  if (messages !== undefined) return 'due';
+  if (due !== undefined) return due <= now ? 'due' : { until: due };
+  // It waits for no time, or was written by a version that did not note it.
+  const [line] = await store.read(stream, { from: head, limit: 1 });
+  const noted = line === undefined ? undefined : dueIn(line, stream);
+  return noted === undefined || noted <= now ? 'due' : 'unknown';
+}
+
+/** Until when a run waits whose log ends with this line; undefined where it does not wait, or nobody can read it. */
+function dueIn(line: string, run: string): number | undefined {
+  try {
+    const last = decodeRunEvent(line, run);
+    return last.type === 'workflow.waiting' ? (last.due ?? Number.POSITIVE_INFINITY) : undefined;
+  } catch {
+    return undefined; // whoever works on it finds out, and says so
+  }
+}
+
+async function inTurn<In, Out>(all: readonly In[], ask: (each: In) => Promise<Out>): Promise<Out[]> {
+  const answers: Out[] = [];
+  for (let at = 0; at < all.length; at += LOOKS)
+    answers.push(...(await Promise.all(all.slice(at, at + LOOKS).map(ask))));
+  return answers;
+}

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, sleep } from '../kernel/clock.ts';
-import { toRuntimeError } from '../kernel/runtime-error.ts';
+import { toRuntimeError } from '../kernel/errors.ts';
+import { type Clock, sleep } from '../kernel/time.ts';
 import type { SharedSlots } from '../store/shared-store.ts';
-import type { LocalSlots } from './local-slots.ts';
-import type { FreeSlot, SlotAsk, Slots } from './slots.ts';
+import type { FreeSlot, LocalSlots, SlotAsk, Slots } from './slots.ts';
 
 export interface SharedSlotsOptions {
   readonly slots: SharedSlots;

@@ -1,4 +1,4 @@
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import type { Schedule } from './engine.ts';
 
 /** The times of a schedule. */

@@ -1,7 +1,7 @@
 import { type ActionState, type DeclaredAction, isShown } from './action.ts';
 import { TURN_BROKEN_OFF } from './fold-turns.ts';
-import type { News } from './news.ts';
 import type { SessionState } from './state.ts';
+import type { News } from './turn-record.ts';
 
 /**
  * A model may use an id of an earlier turn again. The first action of an id has that id on the log; each later one has

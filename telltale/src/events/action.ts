@@ -1,6 +1,6 @@
-import type { ActionEnvelope, ActionKind, ActionMode } from '../kernel/action-envelope.ts';
+import type { ActionEnvelope, ActionKind, ActionMode } from '../kernel/calls.ts';
+import type { ErrorJson } from '../kernel/errors.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { ErrorJson } from '../kernel/runtime-error.ts';
 
 /**
  * An action as it stands on the log: what the model asked for, with the defaults of its template filled in. Parameters

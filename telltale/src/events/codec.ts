@@ -1,7 +1,7 @@
-import { layOut } from '../kernel/extend-text.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError } from '../kernel/errors.ts';
+import { layOut } from '../kernel/text.ts';
 import type { Cause, EventBody, EventHead, EventOf, SessionEvent } from './event.ts';
-import type { Usage } from './turn-event.ts';
+import type { Usage } from './session-events.ts';
 
 /** The form in which events are written now. Older ones are brought up to date by `UPCASTS` when they are read. */
 const VERSION = 1;

@@ -1,5 +1,5 @@
+import type { ErrorJson } from '../kernel/errors.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { ErrorJson } from '../kernel/runtime-error.ts';
 
 /** What happened to the context that is kept in front of a model. */
 export type FeedEventBody =

@@ -1,8 +1,7 @@
 import { added, put } from '../kernel/grow.ts';
-import type { EventOf, MessageFrom } from './event.ts';
-import type { ParentRef } from './life-event.ts';
+import type { EventOf, MessageFrom, ParentRef } from './event.ts';
+import type { VariableClass } from './session-events.ts';
 import { ownFields, type SessionState } from './state.ts';
-import type { VariableClass } from './value-event.ts';
 
 export function begin(state: SessionState, event: EventOf<'session.started'>): void {
   state.id = event.session;

@@ -1,16 +1,12 @@
 import { added, NONE } from '../kernel/grow.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import { isReported, isShown } from './action.ts';
-import type { EventOf } from './event.ts';
-import { compactedFeeds } from './fold-feeds.ts';
-import { settleGroups, spoilGroups } from './fold-groups.ts';
+import { type DeclaredAction, isReported, isShown } from './action.ts';
+import { type EventOf, usageOf } from './event.ts';
+import { compactedFeeds } from './fold-values.ts';
 import { withoutTurn } from './hook-marks.ts';
-import { emptyNews, isEmptyNews, type News, WITHOUT_NEWS } from './news.ts';
-import { showsTag } from './shows-tag.ts';
+import type { Usage } from './session-events.ts';
 import { NO_FIELDS, type SessionState } from './state.ts';
-import type { Usage } from './turn-event.ts';
-import { noSigns, type TurnRecord } from './turn-record.ts';
-import { usageOf } from './usage-of.ts';
+import { emptyNews, isEmptyNews, type News, noSigns, type TurnRecord, WITHOUT_NEWS } from './turn-record.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
 export const TURN_CUT_SHORT = 'interrupted';
@@ -218,3 +214,46 @@ export function compact(state: SessionState, event: EventOf<'prompt.compacted'>)
   state.turns = state.turns.filter(({ turn }) => turn > through);
   if (usage !== undefined) charge(state, usage, cost_usd);
 }
+
+/** A fault kept something in these `<parallel>`s from acting: what depends on one of them is skipped. */
+function spoilGroups({ signs }: SessionState, groups: readonly string[]): void {
+  for (const group of groups) signs.spoilt = added(signs.spoilt ?? NONE, group); // some may be there: a turn names each once
+}
+
+/** Of a turn that is over: a group of which no action came to be is forgotten, and its id is free again. */
+function settleGroups(state: SessionState): void {
+  const { spoilt } = state.signs;
+  if (spoilt === undefined) return;
+  delete state.signs.spoilt;
+  const known = new Set<string>();
+  for (const { action } of state.actions.values()) for (const group of groupsOf(action)) known.add(group);
+  const lasting = [...new Set(spoilt)].filter((group) => known.has(group));
+  if (lasting.length > 0) state.spoilt = [...(state.spoilt ?? NONE), ...lasting];
+}
+
+/** Whether something in it was kept from acting. */
+export const isSpoilt = ({ spoilt, signs }: SessionState, group: string): boolean =>
+  spoilt?.includes(group) === true || signs.spoilt?.includes(group) === true;
+
+/** The `<parallel>`s that an action stands in, or those that a `<foreach>` is going to make. */
+function* groupsOf(action: DeclaredAction): Iterable<string> {
+  if (action.group !== undefined) yield action.group;
+  if (action.within !== undefined) yield* action.within;
+  const { actions } = action.parameters;
+  if (!isShown(action) && Array.isArray(actions))
+    for (const made of actions as unknown as readonly DeclaredAction[]) yield* groupsOf(made);
+}
+
+/** What is said of text that was read as text, in a turn that need not hold a tag. */
+const OF_TEXT: ReadonlySet<string> = new Set([
+  'no_tags',
+  'foreign_call',
+  'fence_left_open',
+  'stray_close',
+  'reserved_tag',
+  'turn_too_long',
+  'repeats',
+]);
+
+/** Whether a turn with this fault has held a tag, be it one of which nothing came. */
+export const showsTag = (code: string): boolean => !OF_TEXT.has(code);

@@ -1,4 +1,4 @@
-import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { ErrorJson } from '../kernel/errors.ts';
 import { TURN_CUT_SHORT } from './fold-turns.ts';
 
 /**

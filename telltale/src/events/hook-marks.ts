@@ -1,6 +1,6 @@
 import { added } from '../kernel/grow.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import type { HookRecord } from './hook-record.ts';
+import type { HookRecord } from './event.ts';
 
 /** A hook that was asked, for as long as somebody could ask it again about the same. */
 export interface HookMark extends Pick<HookRecord, 'hook' | 'of' | 'index' | 'action'> {

@@ -1,9 +1,14 @@
 import type { Cause } from './event.ts';
-import { foldClient } from './fold-client.ts';
-import { foldGuided } from './fold-guided.ts';
 import { markHook } from './hook-marks.ts';
 import type { RunEvent, RunEventOf } from './run-event.ts';
-import { emptyRun, type RunState, type StepState } from './run-state.ts';
+import {
+  type ClientTask,
+  emptyRun,
+  type GuidedState,
+  type PlanState,
+  type RunState,
+  type StepState,
+} from './run-state.ts';
 
 /** The name of the step that an address belongs to: its last part, without the number of the visit. */
 export function stepName(address: string): string {
@@ -301,3 +306,84 @@ function answer(state: RunState, event: RunEventOf<'review.resolved'>): void {
       : each,
   );
 }
+
+type GuidedEvent = RunEventOf<
+  'step.claimed' | 'step.stuck' | 'verify' | 'plan.made' | 'plan.acting' | 'plan.acted'
+>;
+
+/** Folds what is said of the work on a task or a plan. Of another attempt than the one in hand nothing is kept. */
+function foldGuided(state: RunState, { seq: _, at: __, run: ___, cause: ____, ...event }: GuidedEvent): void {
+  const step = state.steps.get(event.step);
+  if (step === undefined || step.attempts !== event.attempt) return;
+  step.guided ??= { claims: [], stuck: [], verdicts: [], plans: [] };
+  fold(step.guided, event as GuidedEvent);
+}
+
+function fold(guided: GuidedState, { type, ...body }: GuidedEvent): void {
+  switch (type) {
+    case 'step.claimed':
+      guided.claims.push(body as GuidedState['claims'][number]);
+      break;
+    case 'step.stuck':
+      guided.stuck.push(body as GuidedState['stuck'][number]);
+      break;
+    case 'verify':
+      guided.verdicts.push(body as GuidedState['verdicts'][number]);
+      break;
+    case 'plan.made': {
+      const { nth, plan, problem } = body as RunEventOf<'plan.made'>;
+      guided.plans.push({ nth, plan, ...(problem === undefined ? {} : { problem }), acts: new Map() });
+      break;
+    }
+    case 'plan.acting': {
+      const { nth, index, repeatable } = body as RunEventOf<'plan.acting'>;
+      planOf(guided, nth)?.acts.set(index, { repeatable });
+      break;
+    }
+    case 'plan.acted': {
+      const end = body as RunEventOf<'plan.acted'>;
+      const plan = planOf(guided, end.nth);
+      plan?.acts.set(end.index, { repeatable: plan.acts.get(end.index)?.repeatable ?? false, end });
+      break;
+    }
+  }
+}
+
+const planOf = ({ plans }: GuidedState, nth: number): PlanState | undefined =>
+  plans.find((plan) => plan.nth === nth);
+
+/** Folds what passes between a run and the client that works on its tasks. The first claim of a question counts. */
+function foldClient(state: RunState, event: RunEventOf<'client.asked' | 'client.claimed'>): void {
+  if (event.type === 'client.asked') {
+    const { type: _, run: __, cause: ___, ...task } = event;
+    state.client ??= [];
+    state.client.push(task);
+    return;
+  }
+  const { type: _, run: __, cause: ___, ...claim } = event;
+  const asked = questionOf(state, claim);
+  if (asked === undefined || asked.claim !== undefined) return;
+  asked.claim = claim;
+  // It was held for the client, and goes on.
+  if (state.status === 'waiting') {
+    state.status = 'running';
+    delete state.waiting;
+  }
+}
+
+/** Undefined where it was never put. */
+export const questionOf = (
+  { client = [] }: Pick<RunState, 'client'>,
+  { step, attempt, nth }: Pick<ClientTask, 'step' | 'attempt' | 'nth'>,
+): ClientTask | undefined =>
+  client.findLast((task) => task.step === step && task.attempt === attempt && task.nth === nth);
+
+/** The questions that a claim is waited for, oldest first. */
+export const openQuestions = ({
+  client = [],
+  steps,
+}: Pick<RunState, 'client' | 'steps'>): readonly ClientTask[] =>
+  client.filter(({ step, attempt, claim }) => {
+    const known = steps.get(step);
+    return claim === undefined && known?.status === 'running' && known.attempts === attempt;
+  });

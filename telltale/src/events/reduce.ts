@@ -1,21 +1,23 @@
 import { added, NONE } from '../kernel/grow.ts';
 import type { SessionEvent } from './event.ts';
-import { declare, settle } from './fold-actions.ts';
-import { followChild, retryChild } from './fold-children.ts';
-import { addFeed, failFeed, removeFeed, updateFeed } from './fold-feeds.ts';
+import { declare, followChild, retryChild, settle } from './fold-actions.ts';
 import { handOver, hearMessage } from './fold-handoffs.ts';
 import { becomeChat, begin, end, goOn, grant } from './fold-life.ts';
-import { request, resolve, voidReview } from './fold-reviews.ts';
-import { endRun, fireTimer, hearAnswer, setTimer, startRun, takeOrder } from './fold-runs.ts';
 import {
   answerReport,
   claimTask,
   countBarren,
+  endRun,
   endTask,
+  fireTimer,
   giveTask,
+  hearAnswer,
   reportStuck,
   reportTurn,
-} from './fold-tasks.ts';
+  setTimer,
+  startRun,
+  takeOrder,
+} from './fold-runs.ts';
 import {
   beginTurn,
   breakTurn,
@@ -28,8 +30,17 @@ import {
   tellFault,
   usedOutside,
 } from './fold-turns.ts';
-import { changeMetadata, changeVariable, rejectMetadata } from './fold-values.ts';
+import {
+  addFeed,
+  changeMetadata,
+  changeVariable,
+  failFeed,
+  rejectMetadata,
+  removeFeed,
+  updateFeed,
+} from './fold-values.ts';
 import { markHook } from './hook-marks.ts';
+import { request, resolve, voidReview } from './reviews.ts';
 import { emptyState, type SessionState } from './state.ts';
 
 /** The `custom` event with what a model used outside of turns: `{input, output, cost_usd}` and more. */

@@ -1,12 +1,10 @@
 import type { Covered } from '../kernel/approved-files.ts';
-import type { InvokeRecord } from '../kernel/invoke-record.ts';
+import type { InvokeRecord } from '../kernel/calls.ts';
+import type { ErrorJson } from '../kernel/errors.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { ErrorJson } from '../kernel/runtime-error.ts';
-import type { Cause } from './event.ts';
-import type { HookRecord } from './hook-record.ts';
-import type { ManifestPin } from './life-event.ts';
+import type { Cause, HookRecord, ManifestPin } from './event.ts';
 import type { ReplacedReview, ReviewAnswer } from './review-event.ts';
-import type { Usage } from './turn-event.ts';
+import type { Usage } from './session-events.ts';
 
 /** The agent in whose name a run works. */
 export interface RunManifest extends ManifestPin {

@@ -1,4 +1,4 @@
-import type { ErrorJson } from '../kernel/runtime-error.ts';
+import type { ErrorJson } from '../kernel/errors.ts';
 import { type RunEvent, shownWait } from './run-event.ts';
 import type { RunStatus } from './run-state.ts';
 import type { QuarantineNote } from './session-summary.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../kernel/json.ts';
-import type { Usage } from './turn-event.ts';
+import type { Usage } from './session-events.ts';
 
 /** A part of what stands before the messages. */
 export interface CountedPart {

@@ -1,10 +1,10 @@
+import type { ErrorJson } from '../kernel/errors.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { EventType, SessionEvent } from './event.ts';
 import { usedOutside } from './fold-turns.ts';
 import { LLM_USAGE } from './reduce.ts';
+import type { Usage } from './session-events.ts';
 import type { SessionStatus } from './state.ts';
-import type { Usage } from './turn-event.ts';
 
 /** One value of an enum field of metadata, from `at` until the next one. */
 export interface StateSpan {

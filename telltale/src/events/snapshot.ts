@@ -1,13 +1,14 @@
-import { added, NONE, put } from '../kernel/grow.ts';
+import { RuntimeError } from '../kernel/errors.ts';
+import { added, NOBODY, NONE, NOTHING, put } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { ActionState } from './action.ts';
-import type { EventBody } from './event.ts';
+import type { EventBody, SessionEvent } from './event.ts';
 import type { FeedState } from './feed-event.ts';
 import { noteReused } from './fold-actions.ts';
-import { emptyState, type SessionState, type Variable } from './state.ts';
-import type { TurnRecord } from './turn-record.ts';
+import { reduce } from './reduce.ts';
+import { emptyState, executedActions, type SessionState, type TaskState, type Variable } from './state.ts';
+import { emptyNews, type News, type TurnRecord, type TurnSigns } from './turn-record.ts';
 
 /** Events between two snapshots, at most: what is taken up again is folded from the last one. */
 export const SNAPSHOT_EVERY = 1_000;
@@ -212,3 +213,101 @@ const unreadable = (cause?: unknown) =>
     hint: 'The log is still whole: the session is folded from its first event instead.',
     cause,
   });
+
+/**
+ * Lets go of what a session that is over has gathered, turn by turn; how it ended stays. Whoever keeps a session at hand
+ * would keep all of its outputs. And a state that has become old in its session's life holds what came last until the old
+ * generation is collected: with a hundred sessions at once, a quarter of what outlived a scavenge.
+ */
+export function dropGathered(state: SessionState): void {
+  // A tool that kept its context may still ask for these: of 100 at most, and without what they brought.
+  if (state.recent.length > 0) state.executed = executedActions(state);
+  state.turns = NONE;
+  state.news = emptyNews();
+  state.actions = new Map();
+  state.recent = NONE;
+  state.open = NOBODY;
+  state.outputs = NOTHING;
+  state.called = NOTHING;
+  state.feeds = NOTHING;
+}
+
+/**
+ * A state that can be folded further by `reduceShared` without the one it was made from changing, and the other way
+ * round. Copies what `reduce` changes in place and shares the rest: texts, results, and actions that have ended. So what
+ * it takes does not grow with what the session has done, but for a map of the actions.
+ */
+export function cloneState(state: SessionState): SessionState {
+  const { task } = state;
+  return {
+    ...state,
+    turns: cloneTurns(state.turns),
+    news: cloneNews(state.news),
+    actions: cloneActions(state),
+    recent: [...state.recent],
+    open: new Set(state.open),
+    children: state.children.map((child) => ({ ...child })),
+    outputs: new Map(state.outputs),
+    called: new Map(state.called),
+    ...(state.reused === undefined ? {} : { reused: new Map(state.reused) }),
+    metadata: { ...state.metadata },
+    variables: new Map(state.variables),
+    feeds: new Map(state.feeds),
+    off: [...state.off],
+    totals: { ...state.totals },
+    signs: cloneSigns(state.signs),
+    asked: { ...state.asked },
+    reviews: [...state.reviews],
+    hooks: [...state.hooks],
+    runs: [...state.runs],
+    ...(task === undefined ? {} : { task: cloneTask(task) }),
+  };
+}
+
+/** As `reduce`, for a state that was cloned: an action that has ended is no longer its own, and is copied before it changes. */
+export function reduceShared(state: SessionState, event: SessionEvent): SessionState {
+  if ('id' in event && event.type.startsWith('action.') && !state.open.has(event.id)) {
+    const ended = state.actions.get(event.id);
+    if (ended !== undefined) state.actions.set(event.id, { ...ended });
+  }
+  return reduce(state, event);
+}
+
+const cloneSigns = (signs: TurnSigns): TurnSigns => ({
+  ...signs,
+  ifs: [...signs.ifs],
+  ...(signs.spoilt === undefined ? {} : { spoilt: [...signs.spoilt] }),
+});
+
+function cloneActions({ actions, open }: Pick<SessionState, 'actions' | 'open'>): SessionState['actions'] {
+  const copy: SessionState['actions'] = new Map(actions);
+  for (const id of open) {
+    const action = actions.get(id);
+    if (action !== undefined) copy.set(id, { ...action });
+  }
+  return copy;
+}
+
+/** Only the last turn's record still grows. */
+function cloneTurns(turns: readonly TurnRecord[]): TurnRecord[] {
+  const copy = [...turns];
+  const last = copy.at(-1);
+  if (last !== undefined) copy[copy.length - 1] = { ...last };
+  return copy;
+}
+
+const cloneNews = (news: News): News => ({
+  ...news,
+  messages: [...news.messages],
+  results: [...news.results],
+  faults: [...news.faults],
+  rejected: [...news.rejected],
+  changed: [...news.changed],
+  ...(news.workflows === undefined ? {} : { workflows: [...news.workflows] }),
+  ...(news.variables === undefined ? {} : { variables: [...news.variables] }),
+});
+
+const cloneTask = (task: TaskState): TaskState => ({
+  ...task,
+  tried: task.tried.map((each) => ({ ...each })),
+});

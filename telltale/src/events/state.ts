@@ -1,18 +1,23 @@
+import type { ErrorJson } from '../kernel/errors.ts';
 import { NOBODY, NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { ErrorJson } from '../kernel/runtime-error.ts';
 import type { ActionState, ActionStatus } from './action.ts';
+import type { Cause, ManifestPin, ParentRef, SessionEnvironment } from './event.ts';
 import type { FeedState } from './feed-event.ts';
 import type { HandoffRequest } from './handoff-event.ts';
 import type { HookMark } from './hook-marks.ts';
-import type { ManifestPin, ParentRef, SessionEnvironment } from './life-event.ts';
-import { emptyNews, type News } from './news.ts';
-import type { RunOrders, StartedRun, Timer, TriggerCount } from './reaction-state.ts';
 import type { ReviewAnswer, ReviewRequest, StandingOffer } from './review-event.ts';
-import type { TaskState } from './task-state.ts';
+import type { GivenTask, VariableClass } from './session-events.ts';
 import type { Thread } from './thread-state.ts';
-import { type Asked, type Compaction, noSigns, type TurnRecord, type TurnSigns } from './turn-record.ts';
-import type { VariableClass } from './value-event.ts';
+import {
+  type Asked,
+  type Compaction,
+  emptyNews,
+  type News,
+  noSigns,
+  type TurnRecord,
+  type TurnSigns,
+} from './turn-record.ts';
 
 export type SessionStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled';
 
@@ -261,3 +266,83 @@ export const emptyState = (): SessionState => ({
   metadataUpdates: 0,
   variableUpdates: 0,
 });
+
+/** A workflow run that a trigger of the session started and that has not ended. */
+export interface StartedRun {
+  readonly run: string;
+  readonly workflow: string;
+  readonly trigger: string;
+  /** Where its `trigger.fired` stands: what `${agent.*}` shows in it is the session at this place. */
+  readonly seq: number;
+  readonly depth: number;
+  readonly seen: JsonObject;
+  readonly chain: readonly string[];
+}
+
+/** What a run that has not ended has asked of the session and was done: an order that comes twice is carried out once. */
+export interface RunOrders {
+  readonly run: string;
+  readonly keys: readonly string[];
+}
+
+/** A timer that has not fired. */
+export interface Timer {
+  readonly id: string;
+  readonly due: number;
+  readonly data?: Json;
+  /** Where it was set: what it sets off comes from there. */
+  readonly cause: Cause;
+}
+
+/** How often a trigger has fired, and when last (0: never). */
+export interface TriggerCount {
+  readonly trigger: string;
+  readonly times: number;
+  readonly at: number;
+  /** What the artifact that decides its test said last. */
+  readonly held?: boolean;
+}
+
+/** The task in hand. */
+export interface TaskState {
+  readonly given: GivenTask;
+  /** Where that stands on the log: what the turns of the task come from. */
+  readonly place: Cause;
+  /** The turn that was the last when it was given: what came before belongs to other tasks. */
+  readonly since: number;
+  /** Requests to the model that ended well since. */
+  turns: number;
+  /** How many reports there were, and the one that has no answer yet. */
+  reports: number;
+  open?: OpenReport;
+  /** Where the last report stands on the log. */
+  reported?: Cause;
+  /** The turn that the last of them was made of. */
+  reportedIn?: number;
+  /** Whether the agent was told that it does not come further. */
+  warned: boolean;
+  /** What was called with what, and how often since it was given, or since somebody had a word about it. */
+  tried: TriedAction[];
+  /** Whether something new came in the turn in hand, and in how many turns in a row before it nothing did. */
+  fresh: boolean;
+  barren: number;
+}
+
+export interface TriedAction {
+  readonly id: string;
+  /** What was called and with what, cut to a bounded size. */
+  readonly what: string;
+  times: number;
+}
+
+export type OpenReport =
+  | {
+      readonly kind: 'claimed';
+      readonly nth: number;
+      readonly notes: string;
+      readonly context_updates: JsonObject;
+      readonly artifacts: readonly Json[];
+      readonly evidence: readonly string[];
+    }
+  | { readonly kind: 'stuck'; readonly nth: number; readonly why: string }
+  | { readonly kind: 'turn'; readonly nth: number };

@@ -1,4 +1,4 @@
-import { spanText } from '../kernel/span-text.ts';
+import { spanText } from '../kernel/quantity.ts';
 import type { DeclaredAction } from './action.ts';
 import type { SessionEvent } from './event.ts';
 

@@ -1,8 +1,8 @@
 import { FEED_LATE, FEED_NO_ROOM } from '../events/feed-event.ts';
+import { type ErrorJson, RuntimeError } from '../kernel/errors.ts';
 import { suggest } from '../kernel/nearest.ts';
-import { type ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
-import { showCycle } from '../manifest/schema/checks/find-cycles.ts';
-import { MAX_ADDED_FEEDS } from './limits.ts';
+import { showCycle } from '../manifest/schema/checks/document-node.ts';
+import { MAX_ADDED_FEEDS } from './feed.ts';
 
 /** The code of a feed that failed because one that it refers to did. */
 export const FEED_REFERENCE = 'feed_reference';

@@ -1,15 +1,30 @@
-import type { Json } from '../kernel/json.ts';
-import { err, ok } from '../kernel/result.ts';
-import { toRuntimeError } from '../kernel/runtime-error.ts';
-import { stopWith } from '../kernel/stop-with.ts';
-import { backOffMs } from './back-off.ts';
-import type { FeedDeps } from './feed-edges.ts';
-import type { FeedEntry, KeptValue, Load, Outcome } from './feed-entry.ts';
-import { FEED_REFERENCE, feedDisabled, feedReference, feedUnknown, loadStopped } from './feed-errors.ts';
-import { isReferable, isResting, type Moment } from './freshness.ts';
-import { MAX_LOADS } from './limits.ts';
-import { createLoadSlots, until } from './load-slots.ts';
-import { loadValue, resolveParams } from './load-value.ts';
+import { createHash } from 'node:crypto';
+import { parseExpression } from '../conditions/cel/parse-expression.ts';
+import { resolveReferences } from '../conditions/references/resolve-references.ts';
+import { err, ok, stopWith, toRuntimeError } from '../kernel/errors.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { canonicalJson } from '../manifest/project/canonical-json.ts';
+import type { Feed, FeedDeps, FeedEntry, KeptValue, Load, Outcome, SharedValue } from './feed.ts';
+import {
+  FIRST_WAIT_MS,
+  isReferable,
+  isResting,
+  LAST_WAIT_INTERVALS,
+  LAST_WAIT_MS,
+  MAX_LOADS,
+  MIN_INTERVAL_MS,
+  type Moment,
+} from './feed.ts';
+import {
+  badParams,
+  FEED_REFERENCE,
+  feedDisabled,
+  feedReference,
+  feedUnknown,
+  gaveNothing,
+  loadStopped,
+  loadTimedOut,
+} from './feed-errors.ts';
 
 /** Loads values into entries. Appends nothing: what comes stays in memory until somebody wants it. */
 export interface FeedLoads {
@@ -154,4 +169,179 @@ export function createFeedLoads(deps: LoadsDeps): FeedLoads {
     },
     ended: () => Promise.allSettled([...begun]),
   };
+}
+
+/**
+ * A source's params with their references resolved: `$name` is a feed, or else what `lookup` knows; `{{name}}` inside a
+ * text is a feed.
+ */
+function resolveParams(
+  feed: Feed,
+  feeds: ReadonlyMap<string, Json>,
+  lookup: (name: string) => Json | undefined,
+): JsonObject {
+  const inserted = (name: string) => feeds.get(name);
+  const whole = (name: string) => (feeds.has(name) ? feeds.get(name) : lookup(name));
+  const resolved = resolveReferences(feed.source.params, { whole, inserted });
+  if (!resolved.ok) throw badParams(feed.id, resolved.error.message, resolved.error.hint);
+  return resolved.value.value as JsonObject;
+}
+
+export interface LoadRequest {
+  readonly feed: Feed;
+  readonly params: JsonObject;
+  readonly controller: AbortController;
+  /** Ask the source, whatever sessions share. */
+  readonly refresh: boolean;
+  /** Hears of everything that was begun and may outlast the load. */
+  readonly track: (work: Promise<unknown>) => void;
+}
+
+type LoadDeps = Pick<FeedDeps, 'load' | 'prepare' | 'cache' | 'clock' | 'loadTimeoutMs'>;
+
+/**
+ * One value of a source, from what sessions share or from the source itself. Rejects once the controller is aborted or
+ * the time for a load is over, whatever the source does then.
+ */
+async function loadValue(
+  { feed, params, controller, refresh, track }: LoadRequest,
+  deps: LoadDeps,
+): Promise<SharedValue & { readonly cached?: true }> {
+  const { clock, loadTimeoutMs } = deps;
+  const { signal } = controller;
+  /** Asks, unless it was stopped already; what throws at once is a rejection like any other. */
+  const ask = async <T>(question: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    const work = begin(question);
+    track(work);
+    return until(signal, work);
+  };
+  const ttlMs = sharedFor(feed);
+  const key = ttlMs === undefined ? undefined : shareKey(feed, params);
+  const disarm = clock.after(loadTimeoutMs, () => stopWith(controller, loadTimedOut(feed.id, loadTimeoutMs)));
+  try {
+    if (key !== undefined && !refresh) {
+      const shared = await ask(() => begin(() => deps.cache.get(key)).catch(asMiss));
+      const age = shared === undefined ? -1 : clock.now() - shared.loadedAt;
+      if (shared !== undefined && age >= 0 && age < (ttlMs ?? 0)) return { ...shared, cached: true };
+    }
+    const raw: Json | undefined = await ask(() => deps.load({ feed, params, signal }));
+    if (raw === undefined) throw gaveNothing(feed.id);
+    const loadedAt = clock.now();
+    const { value, tokens, truncated } = await ask(() => deps.prepare(feed, raw));
+    const made = { value, tokens, ...(truncated === undefined ? {} : { truncated }), loadedAt };
+    // Nobody waits for this; if it fails, the next session asks the source itself.
+    if (key !== undefined) track(begin(() => deps.cache.set(key, made, ttlMs ?? 0)));
+    return made;
+  } finally {
+    disarm();
+  }
+}
+
+const begin = async <T>(question: () => Promise<T>): Promise<T> => question();
+
+/** A cache that cannot be read is one that has nothing: the source is asked. */
+const asMiss = (): undefined => undefined;
+
+/** How long sessions of one agent share a value of this feed; undefined where they do not. */
+function sharedFor({ cache_scope, cache_ttl, source, transform }: Feed): number | undefined {
+  if (cache_scope !== 'agent' || cache_ttl === undefined || cache_ttl.ms === 0) return undefined;
+  // These say something of the session itself.
+  if (source.type === 'metadata' || source.type === 'internal' || source.type === 'agent') return undefined;
+  const ofSession = transform.some((link) => 'cel' in link && readsSession(link.cel));
+  return ofSession ? undefined : cache_ttl.ms;
+}
+
+/** Whether an expression reads more than `value`: its outcome is then the session's own. */
+function readsSession(cel: string): boolean {
+  const parsed = parseExpression(cel);
+  return !parsed.ok || parsed.value.names.some(({ root }) => root !== 'value');
+}
+
+/** The same for the same feed, defined alike and asked for the same: whichever session asks, and on whichever machine. */
+function shareKey(feed: Feed, params: JsonObject): string {
+  const definition = canonicalJson({ feed: feed as unknown as Json, params });
+  return `${feed.id}:${createHash('sha256').update(definition).digest('hex')}`;
+}
+
+/** Lets so many work at a time; the others wait, in order: never more than there are feeds, each of which loads once. */
+export interface LoadSlots {
+  /** Resolves with what gives the place back. A wait that is aborted rejects and takes no place. */
+  take(signal: AbortSignal): Promise<() => void>;
+}
+
+export function createLoadSlots(count: number): LoadSlots {
+  let free = count;
+  const queue = new Set<() => void>();
+
+  const giveBack = () => {
+    const [next] = queue;
+    if (next === undefined) free++;
+    else {
+      queue.delete(next);
+      next();
+    }
+  };
+
+  return {
+    async take(signal) {
+      signal.throwIfAborted();
+      if (free > 0) {
+        free--;
+        return giveBack;
+      }
+      await new Promise<void>((resolve, reject) => {
+        const leave = () => {
+          queue.delete(enter);
+          reject(signal.reason);
+        };
+        const enter = () => {
+          signal.removeEventListener('abort', leave);
+          resolve();
+        };
+        queue.add(enter);
+        signal.addEventListener('abort', leave, { once: true });
+      });
+      return giveBack;
+    },
+  };
+}
+
+/** As `promise`, but rejects with the signal's reason as soon as it is aborted, whatever becomes of `promise` then. */
+function until<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    const end = (settle: () => void) => {
+      signal.removeEventListener('abort', leave);
+      settle();
+    };
+    promise.then(
+      (value) => end(() => resolve(value)),
+      (error) => end(() => reject(error)),
+    );
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+  });
+}
+
+/** How much longer than its step a wait may be, so that sessions that failed together do not come back together. */
+const JITTER = 0.25;
+
+/** Doublings past the longest wait: 2 ** 53 is no reason to overflow. */
+const MAX_DOUBLINGS = 30;
+
+/** How often a periodic feed is loaded. */
+export const intervalOf = (feed: Feed): number =>
+  Math.max(MIN_INTERVAL_MS, feed.interval?.ms ?? FIRST_WAIT_MS);
+
+/**
+ * How long a feed that failed `times` in a row is left alone: doubles from a second (or its interval) up to five minutes
+ * (or ten intervals), never less than the former and never more than the latter. `random` is from 0 to 1.
+ */
+export function backOffMs(feed: Feed, times: number, random: number): number {
+  const periodic = feed.type === 'periodic';
+  const first = periodic ? intervalOf(feed) : FIRST_WAIT_MS;
+  const last = periodic ? first * LAST_WAIT_INTERVALS : LAST_WAIT_MS;
+  const step = Math.min(last / (1 + JITTER), first * 2 ** Math.min(MAX_DOUBLINGS, Math.max(0, times - 1)));
+  return step * (1 + JITTER * random);
 }

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { Document, isMap, isSeq, type YAMLMap } from 'yaml';
+import { ok } from '../kernel/errors.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import { ok } from '../kernel/result.ts';
-import type { Diagnostic } from '../manifest/diagnostic.ts';
+import type { Diagnostic, IssuePath } from '../manifest/diagnostic.ts';
 import type { Files } from '../manifest/files/files.ts';
-import type { IssuePath } from '../manifest/issue.ts';
 import { loadManifests } from '../manifest/load-manifests.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile } from './importer.ts';
 import { readSources } from './sources.ts';

@@ -1,4 +1,4 @@
-import { MAX_NAME_LENGTH } from '../manifest/schema/names.ts';
+import { MAX_NAME_LENGTH } from '../manifest/schema/values.ts';
 
 /** Names that were given out, so that none is given twice. */
 export interface Names {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { isJsonObject } from '../kernel/json.ts';
-import type { IssuePath } from '../manifest/issue.ts';
+import type { IssuePath } from '../manifest/diagnostic.ts';
 import { type Report, SourceFields } from './report.ts';
 
 /** A map of a source file that knows where it stands, so that the maps inside it are read and reported the same way. */

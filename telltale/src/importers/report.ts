@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { IssuePath } from '../manifest/issue.ts';
+import type { IssuePath } from '../manifest/diagnostic.ts';
 
 /** What became of a construct: as it was, in another form, or not converted. */
 export type Outcome = 'kept' | 'changed' | 'left';

@@ -1,14 +1,12 @@
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import type { Json } from '../kernel/json.ts';
-import { decodeSource } from '../manifest/decode-source.ts';
-import type { Diagnostic } from '../manifest/diagnostic.ts';
-import { fileDiagnostic, fileFinding } from '../manifest/files/file-finding.ts';
-import { isInside } from '../manifest/files/project-root.ts';
-import type { IssuePath } from '../manifest/issue.ts';
-import { MANIFEST_LIMITS } from '../manifest/limits.ts';
+import type { Diagnostic, IssuePath } from '../manifest/diagnostic.ts';
+import { MANIFEST_LIMITS } from '../manifest/diagnostic.ts';
+import { fileDiagnostic, fileFinding, isInside } from '../manifest/files/files.ts';
 import { openDocument } from '../manifest/open-document.ts';
 import type { SourceText } from '../manifest/source-text.ts';
-import { splitDocuments } from '../manifest/yaml/split-documents.ts';
+import { decodeSource } from '../manifest/source-text.ts';
+import { splitDocuments } from '../manifest/yaml/compose-document.ts';
 import type { ImportedFile, Importer, ImportOptions, SourceFile } from './importer.ts';
 
 export interface Sources {

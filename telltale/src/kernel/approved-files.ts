@@ -1,4 +1,4 @@
-import { visibleText } from './visible-text.ts';
+import { visibleText } from './text.ts';
 
 /** A file that is part of an approval. */
 export type ApprovedFile = {

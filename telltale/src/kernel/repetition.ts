@@ -1,4 +1,4 @@
-import { extendText, layOut } from './extend-text.ts';
+import { extendText, layOut } from './text.ts';
 
 /** The longest text whose repetition is seen: a paragraph of some 600 words. */
 export const MAX_PERIOD = 4096;

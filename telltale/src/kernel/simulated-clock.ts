@@ -1,5 +1,5 @@
-import type { Clock } from './clock.ts';
-import { RuntimeError } from './runtime-error.ts';
+import { RuntimeError } from './errors.ts';
+import type { Clock } from './time.ts';
 
 /** A clock that stands still until it is told to move: the same test gives the same times on every machine. */
 export interface SimulatedClock extends Clock {

@@ -1,15 +1,150 @@
-import type { Issue } from './issue.ts';
-import { checkDocument } from './schema/checks/check-document.ts';
-import { frozenCopy } from './schema/frozen-copy.ts';
-import { manifestJsonSchema } from './schema/json-schema.ts';
-import { KINDS, MANIFEST_KINDS, type Manifest, type ManifestKind } from './schema/kinds.ts';
-import { orderIssues } from './schema/order-issues.ts';
-import { plainDocument } from './schema/plain-document.ts';
-import { runSchema } from './schema/run-schema.ts';
+import { z } from 'zod';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { suggest } from '../kernel/nearest.ts';
+import type { Issue } from './diagnostic.ts';
+import { schemaWithOtherNames } from './other-names.ts';
+import { checkAgent } from './schema/checks/check-agent.ts';
+import { checkModule, checkTool } from './schema/checks/check-tool.ts';
+import { checkWorkflow } from './schema/checks/check-workflow.ts';
+import { type DocumentNode, documentNode, errorAt, warningAt } from './schema/checks/document-node.ts';
+import { isFunctionName } from './schema/function-name.ts';
+import { EMBEDDED_DRIVERS, KINDS, MANIFEST_KINDS, type Manifest, type ManifestKind } from './schema/kinds.ts';
+import { orderIssues, plainDocument, runSchema } from './schema/run-schema.ts';
+import { showValue } from './schema/show-value.ts';
+import { frozenCopy, isMap } from './schema/values.ts';
 import { settleKind } from './settle-kind.ts';
 
+const RESERVED = /^genesis_/;
+
+/** An artifact is not the runtime's own; where it has methods, each can be a function's name. */
+function checkArtifact(artifact: DocumentNode): readonly Issue[] {
+  return [
+    ...checkName(artifact.at('name')),
+    ...checkMethods(artifact.at('methods')),
+    ...(artifact.has('methods') ? checkSource(artifact) : checkText(artifact.at('source'))),
+  ];
+}
+
+const CODE = /^\s*export\s+(?:async\s+)?(?:function|const|let)\b/m;
+
+/** Code whose methods were forgotten would be taken for a prompt, and every decision come to its fallback. */
+const checkText = (source: DocumentNode): readonly Issue[] =>
+  CODE.test(source.text() ?? '')
+    ? [
+        warningAt(
+          source,
+          'no_methods',
+          'Without "methods", this artifact is the text of a prompt, so no decision can call it.',
+          {
+            hint: 'List its functions: "methods: { should_continue: { description: … } }".',
+            at: 'key',
+          },
+        ),
+      ]
+    : [];
+
+/** It must be JavaScript, and have what it is said to have. */
+function checkSource(artifact: DocumentNode): readonly Issue[] {
+  const source = artifact.at('source');
+  const text = source.text();
+  // Which of the two counts is not known.
+  if (text === undefined || artifact.has('module')) return [];
+  const broken = checkModule(source);
+  if (broken.length > 0) return broken;
+  const functions = [...text.matchAll(/\bfunction\s+([A-Za-z_$][\w$]*)/g)].map(([, name = '']) => name);
+  return artifact
+    .at('methods')
+    .entries()
+    .filter(([name]) => isFunctionName(name) && !new RegExp(`\\b${name}\\b`).test(text))
+    .map(([name, place]) =>
+      errorAt(place, 'unknown_method', `The source has no function "${name}".`, {
+        hint: () => suggest(name, functions, 'It has'),
+        at: 'key',
+      }),
+    );
+}
+
+function checkName(name: DocumentNode): readonly Issue[] {
+  const found = name.text();
+  if (found === undefined || !RESERVED.test(found)) return [];
+  return [
+    errorAt(name, 'reserved_name', `An Artifact cannot be named "${found}".`, {
+      hint: 'Names that begin with "genesis_" are reserved for the runtime.',
+    }),
+  ];
+}
+
+function checkMethods(methods: DocumentNode): readonly Issue[] {
+  if (!isMap(methods.value)) return [];
+  const named = methods.entries();
+  if (named.length === 0)
+    return [
+      errorAt(methods, 'missing', '"methods" is empty.', {
+        hint: 'Write "methods: { should_continue: { description: … } }", or remove "methods" if the source is the text of a prompt.',
+        at: 'key',
+      }),
+    ];
+  return named.flatMap(([name, place]) =>
+    isFunctionName(name) || !/^[A-Za-z_][\w-]*$/.test(name) // what is not a name at all, the schema says
+      ? []
+      : [
+          errorAt(place, 'bad_name', `"${name}" cannot be the name of a function.`, {
+            hint: name.includes('-')
+              ? `Write "${name.replaceAll('-', '_')}", as in its source.`
+              : 'It is a reserved word in JavaScript. Rename the function here and in its source.',
+            at: 'key',
+          }),
+        ],
+  );
+}
+
+const SCHEMES: Readonly<Record<string, readonly string[]>> = {
+  redis: ['redis', 'rediss'],
+  http: ['http', 'https'],
+  sql: ['postgres', 'postgresql', 'sqlite', 'file'],
+};
+
+/** Drivers of an outside service need an address, and one that they can speak to. */
+function checkRelic(relic: DocumentNode): readonly Issue[] {
+  const driver = relic.at('driver').text();
+  const schemes = SCHEMES[driver ?? ''];
+  if (driver === undefined || schemes === undefined) return [];
+  const connection = relic.at('connection');
+  if (connection.value === undefined && !EMBEDDED_DRIVERS.includes(driver))
+    return [
+      errorAt(relic, 'missing', `A ${driver} relic needs "connection".`, {
+        hint: `Write ${example(driver)}.`,
+      }),
+    ];
+  if (isMap(connection.value) && !connection.has('url'))
+    return [
+      errorAt(connection, 'bad_address', `The connection of a ${driver} relic has no "url".`, {
+        hint: `Set "url" to ${example(driver)}.`,
+        at: 'key',
+      }),
+    ];
+  const address = connection.text() ?? connection.at('url').text();
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(address ?? '')?.[1]?.toLowerCase();
+  const wanted = driver === 'sql' && scheme === undefined ? undefined : schemes;
+  if (address === undefined || wanted === undefined || (scheme !== undefined && wanted.includes(scheme)))
+    return [];
+  const place = connection.text() === undefined ? connection.at('url') : connection;
+  return [
+    errorAt(place, 'bad_address', `A ${driver} relic cannot reach ${showValue(address)}.`, {
+      hint: `Write ${example(driver)}.`,
+    }),
+  ];
+}
+
+const example = (driver: string): string =>
+  driver === 'redis'
+    ? 'redis://HOST:PORT'
+    : driver === 'http'
+      ? 'an http:// or https:// address'
+      : 'a SQLite file or postgres://HOST/DATABASE';
+
 export type { Manifest, ManifestKind };
-export { MANIFEST_KINDS, manifestJsonSchema };
+export { MANIFEST_KINDS };
 
 export interface CheckedManifest {
   /** Only when there is no error; frozen deep, defaults applied, durations as `{ms}` and sizes as `{bytes}`. */
@@ -28,3 +163,95 @@ export function checkManifest(value: unknown): CheckedManifest {
   if (found.some((issue) => issue.severity === 'error')) return { issues: found };
   return { manifest: frozenCopy(output as Manifest), issues: found };
 }
+
+const CHECKS: Readonly<Record<ManifestKind, (document: DocumentNode) => readonly Issue[]>> = {
+  Agent: checkAgent,
+  Tool: checkTool,
+  Relic: checkRelic,
+  Artifact: checkArtifact,
+  Workflow: checkWorkflow,
+};
+
+/** What is wrong across one document, beside what its schema says of each place. */
+const checkDocument = (kind: ManifestKind, document: Json): readonly Issue[] =>
+  CHECKS[kind](documentNode(document));
+
+export interface JsonSchemaOptions {
+  /** For the reference: with `expects`, the words of error messages for what a value must be, and no `${NAME}` in its place. */
+  readonly expects?: boolean;
+}
+
+/** The JSON Schema (2020-12) of a kind, for editors: made from the same definitions that `checkManifest` uses. */
+export function manifestJsonSchema(
+  kind: ManifestKind,
+  { expects = false }: JsonSchemaOptions = {},
+): JsonObject {
+  const { $schema, ...rest } = z.toJSONSchema(KINDS[kind](), {
+    io: 'input',
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      if (!expects) delete jsonSchema.expects;
+    },
+  });
+  const schema = { $schema, $id: `urn:telltale:schema:${kind}`, title: `Telltale ${kind}`, ...rest };
+  const plain = JSON.parse(JSON.stringify(schema)) as JsonObject;
+  return expects ? plain : allowEnvironment(schemaWithOtherNames(plain));
+}
+
+const NAME = 'EnvironmentVariable';
+
+const REFERENCE: JsonObject = {
+  type: 'string',
+  pattern: '\\$\\{\\s*[A-Za-z_][A-Za-z0-9_]*\\s*(:-[^}]*)?\\}',
+  description: 'An environment variable, put in when the file is loaded: ${NAME} or ${NAME:-default}.',
+};
+
+/** Data, tests of what is written, and keys: no value of a manifest is judged by what these hold. */
+const OTHERS: ReadonlySet<string> = new Set([
+  'const',
+  'default',
+  'enum',
+  'if',
+  'not',
+  'propertyNames',
+  'required',
+]);
+
+/**
+ * The schema of a manifest as it stands in an editor: where a checked manifest has a number, a switch, a word of a list
+ * or a text of a certain form, the file may have `${NAME}`. Words that say what their map is (`kind`, `type`) stay as
+ * they are.
+ */
+function allowEnvironment(schema: JsonObject): JsonObject {
+  const { $defs } = schema;
+  return {
+    ...walk(schema),
+    $defs: { ...(isMap($defs) ? walk($defs as JsonObject) : {}), [NAME]: REFERENCE },
+  };
+}
+
+function walk(at: JsonObject): JsonObject {
+  const inner = Object.fromEntries(
+    Object.entries(at).map(([key, value]) => [key, OTHERS.has(key) ? value : walkAny(value)]),
+  );
+  if (!isFormed(at)) return inner;
+  const { description, default: fallback, ...formed } = inner;
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(fallback === undefined ? {} : { default: fallback }),
+    anyOf: [formed, { $ref: `#/$defs/${NAME}` }],
+  };
+}
+
+function walkAny(value: Json | undefined): Json {
+  if (Array.isArray(value)) return value.map((item) => walkAny(item as Json));
+  return isMap(value) ? walk(value as JsonObject) : (value ?? null);
+}
+
+/** Of a form that no reference has. */
+const isFormed = ({ type, enum: words, pattern }: JsonObject): boolean =>
+  type === 'number' ||
+  type === 'integer' ||
+  type === 'boolean' ||
+  (type === 'string' && (words !== undefined || pattern !== undefined));

@@ -1,7 +1,4 @@
-import type { Diagnostic, Excerpt } from './diagnostic.ts';
-import { displayWidth } from './display-width.ts';
-import { type Palette, plainPalette } from './palette.ts';
-import { printable } from './printable.ts';
+import { type Diagnostic, type Excerpt, printable } from './diagnostic.ts';
 
 /**
  * A diagnostic as people read it: what, where (with the source line and a caret), what to do. Pure; without a final
@@ -37,4 +34,53 @@ function marked(excerpt: Excerpt | undefined, paint: (text: string) => string): 
 function placeOf({ file, line, column, path }: Diagnostic): string {
   if (path !== undefined) return path === '' ? file : `${file}: ${path}`;
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+}
+
+type Paint = (text: string) => string;
+
+/** The colours a printed diagnostic uses. picocolors' `createColors()` is one. */
+export interface Palette {
+  readonly bold: Paint;
+  readonly dim: Paint;
+  readonly red: Paint;
+  readonly yellow: Paint;
+  readonly green: Paint;
+  readonly cyan: Paint;
+}
+
+const plain: Paint = (text) => text;
+
+/** Leaves the text as it is. */
+export const plainPalette: Palette = {
+  bold: plain,
+  dim: plain,
+  red: plain,
+  yellow: plain,
+  green: plain,
+  cyan: plain,
+};
+
+const ZERO = /^[\p{Mark}\p{Format}]+$/u;
+/** Scripts and blocks that Unicode calls Wide or Fullwidth, and what is drawn as an emoji unless told otherwise. */
+const WIDE =
+  /^(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Yi}\u3000-\u303e\u3200-\u32ff\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\p{Extended_Pictographic}.*\ufe0f|.*\u20e3)/u;
+const HALFWIDTH = /^[\uff61-\uffdc]/u;
+
+let segmenter: Intl.Segmenter | undefined;
+
+/** Made at the first text that needs it: Node reads the tables of ICU for it, 10 ms. */
+export function graphemes(text: string): Iterable<Intl.SegmentData> {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
+
+/** Columns that the text takes on a terminal: 2 for wide characters and emoji, 0 for marks that join the one before. */
+export function displayWidth(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of graphemes(text)) {
+    if (ZERO.test(segment)) continue;
+    width += WIDE.test(segment) && !HALFWIDTH.test(segment) ? 2 : 1;
+  }
+  return width;
 }

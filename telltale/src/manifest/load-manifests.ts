@@ -1,15 +1,13 @@
 import { dirname, resolve } from 'node:path';
 import type { Diagnostic } from './diagnostic.ts';
-import { distinctDiagnostics } from './distinct-diagnostics.ts';
+import { MANIFEST_LIMITS } from './diagnostic.ts';
 import type { Env } from './env/substitute-env.ts';
 import type { Files } from './files/files.ts';
-import { createNodeFiles } from './files/node-files.ts';
-import { findProjectRoot, isInside } from './files/project-root.ts';
-import { MANIFEST_LIMITS } from './limits.ts';
-import type { CheckModules } from './project/check-modules.ts';
-import { type CodeManifest, type FileWithCode, isFileWithCode } from './project/code-manifest.ts';
+import { createNodeFiles, findProjectRoot, isInside } from './files/files.ts';
 import { loadProject } from './project/load-project.ts';
 import type { LoadResult } from './project/project.ts';
+import { type CodeManifest, type FileWithCode, isFileWithCode } from './project/project-document.ts';
+import type { CheckModules } from './project/read-code.ts';
 import { createSourceCache } from './project/source-cache.ts';
 
 /** A manifest that is not a file: standard input, an editor's buffer. Its imports are relative to `folder`. */
@@ -143,3 +141,30 @@ function limited(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   });
   return [...kept, ...closing];
 }
+
+/**
+ * Each mistake once: a file that two projects share is reported once, and so is what is wrong where it is written and,
+ * with the same words, wherever an alias stands for it. Where only the alias is wrong, the alias is reported.
+ */
+function distinctDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const seen = new Map<string, Diagnostic>();
+  for (const each of diagnostics) {
+    const key = keyOf(each, waysOf(each));
+    if (!seen.has(key)) seen.set(key, each);
+  }
+  return [...seen.values()].filter((each) => {
+    const way = waysOf(each);
+    return !way.some((_place, index) => index > 0 && seen.has(keyOf(each, way.slice(index))));
+  });
+}
+
+const keyOf = ({ file, code, message }: Diagnostic, way: readonly Way[]) =>
+  JSON.stringify([file, code, message, way]);
+
+type Way = readonly [line: number | undefined, column: number | undefined];
+
+/** From where it is used to where it is written. */
+const waysOf = ({ line, column, from = [] }: Diagnostic): readonly Way[] => [
+  [line, column],
+  ...from.map((place): Way => [place.line, place.column]),
+];

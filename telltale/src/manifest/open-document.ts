@@ -1,16 +1,13 @@
 import { isCollection, isScalar, type ParsedNode } from 'yaml';
 import type { Json } from '../kernel/json.ts';
-import type { Diagnostic, Finding, Span } from './diagnostic.ts';
+import type { Diagnostic, Finding, Issue, IssuePath, Span } from './diagnostic.ts';
 import type { EnvValue } from './env/hide-env.ts';
 import type { Env } from './env/substitute-env.ts';
-import type { Issue, IssuePath } from './issue.ts';
-import { redactFinding } from './redact.ts';
 import { diagnose, positionAt, type SourceText } from './source-text.ts';
+import type { DocumentText } from './yaml/compose-document.ts';
 import { composeDocument } from './yaml/compose-document.ts';
 import { type LocateQuery, locate } from './yaml/locate.ts';
-import { readPlainScalar } from './yaml/plain-scalar.ts';
-import { readValue } from './yaml/read-value.ts';
-import type { DocumentText } from './yaml/split-documents.ts';
+import { readPlainScalar, readValue } from './yaml/read-value.ts';
 import { syntaxFindings } from './yaml/syntax-findings.ts';
 
 /** A document whose YAML could be read, before anything is said of what it holds. */
@@ -142,3 +139,55 @@ const yamlVersion = (version: string): Finding => ({
   message: `The document says that it is YAML ${version}, but manifests are YAML 1.2.`,
   hint: 'Delete the %YAML line.',
 });
+
+export interface Secret {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Shorter values ("1", "dev") stand in half of all messages by chance. */
+const MIN_SECRET = 6;
+/** In a message about the value itself chance plays no part. */
+const MIN_SECRET_HERE = 3;
+const MIN_TRACE = 4;
+
+/** The text with every value of the environment shown as the reference it came from, longest first. */
+function withoutSecrets(text: string, secrets: readonly Secret[], minLength = MIN_SECRET): string {
+  let clean = text;
+  for (const { name, value } of [...secrets].sort((a, b) => b.value.length - a.value.length))
+    if (value.length >= minLength) clean = clean.replaceAll(value, `\${${name}}`);
+  return clean;
+}
+
+/**
+ * A finding about a value that came from the environment. A message may quote a part of the value, clipped or in
+ * another case, so that replacing is not enough: where any trace of it is left, the message is put in general terms.
+ */
+function redactFinding(finding: Finding, here: readonly Secret[], all: readonly Secret[]): Finding {
+  const clean = (text: string, own: readonly Secret[]) =>
+    withoutSecrets(withoutSecrets(text, own, MIN_SECRET_HERE), all);
+  const message = clean(finding.message, here);
+  // "Write true or false." says nothing of which of them it is.
+  const telling = here.filter(({ value }) => value !== 'true' && value !== 'false');
+  const hint = finding.hint === undefined ? undefined : clean(finding.hint, telling);
+  const names = [...new Set(here.map(({ name }) => `\${${name}}`))].join(' and ');
+  const show = here.length > 0 && showsTrace(message, here);
+  return {
+    ...finding,
+    message: show ? `The value of ${names} from the environment is not allowed here.` : message,
+    hint: hint !== undefined && showsTrace(hint, telling) ? `Check the value of ${names}.` : hint,
+  };
+}
+
+function showsTrace(text: string, secrets: readonly Secret[]): boolean {
+  const haystack = text.toLowerCase();
+  return secrets.some(({ name, value }) => {
+    const needle = value.toLowerCase();
+    const without = haystack.replaceAll(`\${${name.toLowerCase()}}`, '');
+    if (needle.length < MIN_TRACE)
+      return needle !== '' && without.split(/[^\w.+-]+|\.(?=\s|$)/).includes(needle);
+    for (let at = 0; at + MIN_TRACE <= needle.length; at++)
+      if (without.includes(needle.slice(at, at + MIN_TRACE))) return true;
+    return false;
+  });
+}

@@ -1,17 +1,17 @@
 import type { Json } from '../kernel/json.ts';
 import { checkManifest, type Manifest } from './check-manifest.ts';
-import type { Diagnostic, Finding, Span } from './diagnostic.ts';
+import type { Diagnostic, Finding, IssuePath, Span } from './diagnostic.ts';
+import { MANIFEST_LIMITS } from './diagnostic.ts';
 import type { EnvValue } from './env/hide-env.ts';
 import type { Env } from './env/substitute-env.ts';
-import type { IssuePath } from './issue.ts';
-import { MANIFEST_LIMITS } from './limits.ts';
 import { openDocument } from './open-document.ts';
+import { VARIABLE_CLASSES } from './schema/checks/check-variables.ts';
+import { isMap } from './schema/values.ts';
 import { settleKind } from './settle-kind.ts';
 import { diagnose, type SourceText } from './source-text.ts';
-import { mergeVariables } from './variables/merge-variables.ts';
 import type { VariablesBeside } from './variables/read-variables.ts';
+import { type DocumentText, splitDocuments } from './yaml/compose-document.ts';
 import type { LocateQuery } from './yaml/locate.ts';
-import { type DocumentText, splitDocuments } from './yaml/split-documents.ts';
 
 /** One document of a file, as far as it could be read. */
 export interface ReadDocument {
@@ -145,3 +145,39 @@ const emptyFile = (text: string): Finding => ({
   message: text.trim() === '' ? 'The file is empty.' : 'The file contains only comments.',
   hint: 'A manifest begins with "kind: Agent" (or Tool, Relic, Artifact, Workflow).',
 });
+
+export interface MergedVariables {
+  readonly value: Json;
+  /** Whether the document is an agent that the file beside it joins. */
+  readonly isJoined: boolean;
+  /** Where in the file beside it stands what a path of `value` leads to; undefined for what is the manifest's own. */
+  readonly pathBeside: (path: IssuePath) => IssuePath | undefined;
+}
+
+/**
+ * An agent with the variables of the file beside it behind its own, class by class, so that both are checked together:
+ * a name in both is a duplicate, and expressions of one may read variables of the other. Other documents stay as they are.
+ */
+function mergeVariables(document: Json, beside: VariablesBeside | undefined): MergedVariables {
+  const alone = { value: document, isJoined: false, pathBeside: () => undefined };
+  if (beside === undefined || !isMap(document) || document.kind !== 'Agent') return alone;
+  const own = document.context_variables ?? {};
+  if (!isMap(own)) return alone;
+  const firstBeside = new Map<string, number>();
+  const merged: Record<string, Json> = { ...own };
+  for (const name of VARIABLE_CLASSES) {
+    const mine = own[name] ?? [];
+    if (!Array.isArray(mine) || beside.lists[name].length === 0) continue;
+    firstBeside.set(name, mine.length);
+    merged[name] = [...mine, ...beside.lists[name]];
+  }
+  return {
+    value: { ...document, context_variables: merged },
+    isJoined: true,
+    pathBeside: ([top, name, index, ...rest]) => {
+      const first = top === 'context_variables' ? firstBeside.get(String(name)) : undefined;
+      if (first === undefined || typeof index !== 'number' || index < first) return undefined;
+      return ['context_variables', `${name}_variables`, index - first, ...rest];
+    },
+  };
+}

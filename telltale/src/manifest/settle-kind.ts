@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { nearest } from '../kernel/nearest.ts';
-import type { Issue } from './issue.ts';
+import type { Issue } from './diagnostic.ts';
 import { withOurNames } from './other-names.ts';
-import { isMap } from './schema/is-map.ts';
 import { MANIFEST_KINDS, type ManifestKind } from './schema/kinds.ts';
 import { showValue } from './schema/show-value.ts';
+import { isMap } from './schema/values.ts';
 
 export interface SettledKind {
   /** With `kind` as it is meant, and with our names for the keys that have others as well. */

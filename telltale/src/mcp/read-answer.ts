@@ -1,6 +1,22 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { McpAnswer, McpPrompt, McpPromptAnswer, McpTool } from '../targets/mcp/mcp-server.ts';
-import { isTooDeep } from './is-too-deep.ts';
+import type {
+  McpAnswer,
+  McpPrompt,
+  McpPromptAnswer,
+  McpResourceList,
+  McpTool,
+} from '../targets/mcp/mcp-server.ts';
+
+/** As deep as what a model sends may be: who walks or writes a value later may not take any depth. */
+export const MAX_DEPTH = 500;
+
+/** Whether lists and objects stand in each other more than `MAX_DEPTH` times. */
+export const isTooDeep = (value: Json): boolean => isDeeperThan(value, MAX_DEPTH);
+
+function isDeeperThan(value: Json, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((child) => isDeeperThan(child, levels - 1));
+}
 
 type Result = Readonly<Record<string, unknown>>;
 
@@ -11,7 +27,7 @@ export interface Page<T> {
 }
 
 /** Undefined where it is no list of `key`. What `read` cannot read is left out. */
-export function readPage<T>(
+function readPage<T>(
   result: Result,
   key: string,
   read: (item: unknown) => T | undefined,
@@ -25,7 +41,7 @@ export function readPage<T>(
 }
 
 /** Undefined for what is no tool of a name, and for one that can only be run as a task, which this client cannot do. */
-export function readTool(tool: unknown): McpTool | undefined {
+function readTool(tool: unknown): McpTool | undefined {
   if (!isMap(tool) || typeof tool.name !== 'string' || tool.name === '') return undefined;
   if (isMap(tool.execution) && tool.execution.taskSupport === 'required') return undefined;
   const hints = isMap(tool.annotations) ? tool.annotations : {};
@@ -38,7 +54,7 @@ export function readTool(tool: unknown): McpTool | undefined {
   };
 }
 
-export function readPrompt(prompt: unknown): McpPrompt | undefined {
+function readPrompt(prompt: unknown): McpPrompt | undefined {
   if (!isMap(prompt) || typeof prompt.name !== 'string' || prompt.name === '') return undefined;
   const given: readonly unknown[] = Array.isArray(prompt.arguments) ? prompt.arguments : [];
   return {
@@ -59,7 +75,7 @@ export function readPrompt(prompt: unknown): McpPrompt | undefined {
 }
 
 /** A resource has a `uri`, a template of some a `uriTemplate`. */
-export const readNamed =
+const readNamed =
   (key: 'uri' | 'uriTemplate') =>
   (item: unknown): JsonObject | undefined =>
     isMap(item) && typeof item[key] === 'string' ? item : undefined;
@@ -116,3 +132,138 @@ export const isRefusal = (thrown: unknown): boolean => {
 /** Everything here was parsed from JSON. */
 const isMap = (value: unknown): value is JsonObject & Record<string, Json | undefined> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What a server has. */
+export interface Offers {
+  readonly tools: readonly McpTool[];
+  /** Undefined where it has none, and so for resources, which are listed when they are asked for. */
+  readonly prompts: readonly McpPrompt[] | undefined;
+  readonly hasResources: boolean;
+}
+
+/** What a server said of itself when it was greeted. */
+export interface Capabilities {
+  readonly tools?: unknown;
+  readonly prompts?: unknown;
+  readonly resources?: unknown;
+}
+
+export interface OffersDeps {
+  readonly request: Request;
+  /** Does one of the steps within the time for it. */
+  readonly timely: <T>(doing: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+  /** Makes the error of a list that cannot be used. */
+  readonly bad: (why: string) => Error;
+}
+
+const MAX_RESOURCES = 1_000;
+
+const TOOLS: Listing<McpTool> = {
+  method: 'tools/list',
+  key: 'tools',
+  what: 'tools',
+  max: 1_000,
+  read: readTool,
+};
+const PROMPTS: Listing<McpPrompt> = {
+  method: 'prompts/list',
+  key: 'prompts',
+  what: 'prompts',
+  max: 1_000,
+  read: readPrompt,
+};
+const RESOURCES: Listing<JsonObject> = {
+  method: 'resources/list',
+  key: 'resources',
+  what: 'resources',
+  max: MAX_RESOURCES,
+  cut: true,
+  read: readNamed('uri'),
+};
+const TEMPLATES: Listing<JsonObject> = {
+  method: 'resources/templates/list',
+  key: 'resourceTemplates',
+  what: 'templates',
+  max: MAX_RESOURCES,
+  cut: true,
+  read: readNamed('uriTemplate'),
+};
+
+export async function listOffers(
+  { tools: hasTools, prompts: hasPrompts, resources }: Capabilities,
+  { request, timely, bad }: OffersDeps,
+): Promise<Offers> {
+  const tools = await timely('list its tools', (signal) => {
+    const listed = listAll(request, TOOLS, signal, bad);
+    // A server of resources alone has no such method.
+    return hasTools === undefined ? listed.catch(noneWhereRefused) : listed;
+  });
+  const prompts =
+    hasPrompts === undefined
+      ? undefined
+      : await timely('list its prompts', (signal) => listAll(request, PROMPTS, signal, bad));
+  return { tools, prompts, hasResources: resources !== undefined };
+}
+
+export async function listResources(
+  request: Request,
+  signal: AbortSignal,
+  bad: (why: string) => Error,
+): Promise<McpResourceList> {
+  const resources = await listAll(request, RESOURCES, signal, bad);
+  // Not every server has templates.
+  const templates = await listAll(request, TEMPLATES, signal, bad).catch(noneWhereRefused);
+  const isCut = resources.length === MAX_RESOURCES || templates.length === MAX_RESOURCES;
+  return { resources, templates, isCut };
+}
+
+function noneWhereRefused(thrown: unknown): readonly never[] {
+  if (isRefusal(thrown)) return [];
+  throw thrown;
+}
+
+/** Asks a server; the result is whatever it answered. */
+export type Request = (
+  method: string,
+  params: Record<string, unknown>,
+  options: { readonly signal: AbortSignal; readonly onprogress?: (data: object) => void },
+) => Promise<Readonly<Record<string, unknown>>>;
+
+export interface Listing<T> {
+  readonly method: string;
+  /** Under which a page has its items. */
+  readonly key: string;
+  /** For messages: `tools`. */
+  readonly what: string;
+  readonly max: number;
+  /** Whether what is above `max` is left out rather than refused. */
+  readonly cut?: boolean;
+  readonly read: (item: unknown) => T | undefined;
+}
+
+const MAX_PAGES = 100;
+
+/** All pages of a list. `bad` makes the error of one that cannot be used. */
+async function listAll<T>(
+  request: Request,
+  { method, key, what, max, cut = false, read }: Listing<T>,
+  signal: AbortSignal,
+  bad: (why: string) => Error,
+): Promise<readonly T[]> {
+  const all: T[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const page = readPage(
+      await request(method, cursor === undefined ? {} : { cursor }, { signal }),
+      key,
+      read,
+    );
+    if (page === undefined) throw bad(`what it listed are no ${what}`);
+    all.push(...page.items);
+    if (all.length > max && !cut) throw bad(`it lists more than ${max} ${what}`);
+    if (page.next === undefined || all.length >= max) return all.slice(0, max);
+    cursor = page.next;
+  }
+  if (cut) return all;
+  throw bad(`its list of ${what} has more than ${MAX_PAGES} pages`);
+}

@@ -1,4 +1,13 @@
-import type { Fact, FactSubject, GraphStats, SymbolKind } from '../store/graph.ts';
+import { type ErrorJson, RuntimeError } from '../kernel/errors.ts';
+import type {
+  Fact,
+  FactSubject,
+  GraphCall,
+  GraphImport,
+  GraphStats,
+  GraphSymbol,
+  SymbolKind,
+} from '../store/graph.ts';
 
 /** What is known of a folder, and what sessions learned there. */
 export interface Memory {
@@ -130,3 +139,70 @@ export interface LearnedFact {
   readonly about?: readonly FactSubject[];
   readonly supersedes?: readonly string[];
 }
+
+export const LANGUAGES = [
+  'typescript',
+  'tsx',
+  'javascript',
+  'python',
+  'go',
+  'rust',
+  'java',
+  'markdown',
+] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** What the text of a file says: pure, whatever stands in other files. */
+export interface ParsedFile {
+  readonly language: Language;
+  /** In the order of their first character; a container comes before what it holds. */
+  readonly symbols: readonly GraphSymbol[];
+  readonly imports: readonly GraphImport[];
+  readonly calls: readonly GraphCall[];
+  /** Whether it has mistakes of syntax, or was too large or too slow to be read whole: what could be read is here. */
+  readonly broken: boolean;
+}
+
+/** Reads source text. One for a thread: its grammars are loaded when they are first needed. */
+export interface SourceParser {
+  /** Rejects only where a grammar cannot be loaded: any text has some reading. Ends within `budgetMs`, then `broken`. */
+  parse(language: Language, text: string, budgetMs: number): Promise<ParsedFile>;
+  close(): void;
+}
+
+export const folderMissing = (folder: string) =>
+  new RuntimeError('folder_missing', `There is no folder at ${folder}.`, {
+    hint: 'Give the path of the folder that the graph is about.',
+  });
+
+export const notAFolder = (folder: string) =>
+  new RuntimeError('not_a_folder', `${folder} is not a folder.`, {
+    hint: 'Give the path of the folder that the graph is about, not that of a file in it.',
+  });
+
+export const folderUnreadable = (folder: string, cause: unknown) =>
+  new RuntimeError('folder_unreadable', `${folder} cannot be looked at: ${messageOf(cause)}.`, {
+    hint: 'Look at its permissions.',
+    cause,
+  });
+
+/** The thread ended more often than files can be blamed for. */
+export const indexThreadEnded = (folder: string, cause: unknown) =>
+  new RuntimeError('index_failed', `The thread that reads ${folder} ended: ${messageOf(cause)}.`, {
+    hint: 'What was read is kept: index again and it goes on from there.',
+    retryable: true,
+    cause,
+  });
+
+export const indexFailed = (folder: string, error: ErrorJson) =>
+  new RuntimeError('index_failed', `${folder} could not be indexed: ${error.message}`, {
+    hint: error.hint ?? 'What was read is kept: index again and it goes on from there.',
+  });
+
+export const memoryClosed = (folder: string) =>
+  new RuntimeError('memory_closed', `The memory of ${folder} was closed before.`, {
+    hint: 'Open it again with openMemory.',
+  });
+
+const messageOf = (cause: unknown): string =>
+  (cause instanceof Error ? cause.message : String(cause)).replace(/\.$/, '');

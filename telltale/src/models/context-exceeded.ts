@@ -1,4 +1,4 @@
-import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { RuntimeError } from '../kernel/errors.ts';
 
 /** What a provider said of a prompt that it refused as too long, as far as it gave figures. */
 export interface ContextFigures {

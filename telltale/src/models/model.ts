@@ -1,5 +1,5 @@
+import type { GivenPart, ProviderPart } from '../kernel/calls.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import type { GivenPart, ProviderPart } from '../kernel/provider-part.ts';
 
 /** What one native tool call brought, as the model is told. */
 export interface ToolAnswer {

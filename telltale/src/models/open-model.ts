@@ -1,6 +1,6 @@
-import type { Clock } from '../kernel/clock.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
-import { quoted } from '../manifest/printable.ts';
+import { RuntimeError } from '../kernel/errors.ts';
+import type { Clock } from '../kernel/time.ts';
+import { quoted } from '../manifest/diagnostic.ts';
 import { fullModelRef } from '../manifest/schema/model-ref.ts';
 import type { Model } from './model.ts';
 

@@ -1,9 +1,77 @@
-import type { Clock } from '../kernel/clock.ts';
-import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { FRAME_BREAK, FRAME_MARK, readFrameHead, readTurnParts } from '../kernel/calls.ts';
+import { RuntimeError, toRuntimeError } from '../kernel/errors.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import type { Clock } from '../kernel/time.ts';
+import { printable } from '../manifest/diagnostic.ts';
+import { makeFolder } from '../manifest/files/files.ts';
+import { isMap } from '../manifest/schema/values.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from './model.ts';
 import { MODEL_FAILURES, modelEnd, RECORD_FAILED } from './model-errors.ts';
-import { formatScript } from './scripted/format-script.ts';
-import { CHARACTERS_A_TOKEN, type Script, type ScriptTurn } from './scripted/script.ts';
+import {
+  CHARACTERS_A_TOKEN,
+  type Expectation,
+  type Script,
+  type ScriptCall,
+  type ScriptPart,
+  type ScriptSaying,
+  type ScriptTurn,
+  type ScriptTurnOptions,
+  textOfParts,
+  turnText,
+} from './scripted/script.ts';
+import { doubleQuoted, yamlText } from './scripted/yaml-text.ts';
+
+/**
+ * The same model, recorded as a `scripted:` file at `path` (absolute). The file is whole at any instant. A session
+ * that begins writes it anew; one that goes on keeps what the file has of the turns before.
+ */
+export function recordToFile(model: Model, path: string, clock: Clock): Model {
+  const temporary = `${path}.part`;
+  return recordModel(model, {
+    clock,
+    before: async (turn) => {
+      await makeFolder(dirname(path));
+      // Before a model is paid for what cannot be kept.
+      await writeFile(temporary, '');
+      await rm(temporary);
+      const found = await kindOf(path);
+      // What is whole is put in its place by its name: a device would be gone.
+      if (found !== 'nothing' && found !== 'file') throw new Error(`${path} is ${found}`);
+      return turn === 1 ? undefined : readBefore(path);
+    },
+    write: async (script) => {
+      try {
+        await writeFile(temporary, script);
+        await rename(temporary, path);
+      } catch (error) {
+        await rm(temporary, { force: true });
+        throw error;
+      }
+    },
+  });
+}
+
+async function kindOf(path: string): Promise<'nothing' | 'file' | 'a folder' | 'not a file'> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (found === undefined) return 'nothing';
+  return found.isFile() ? 'file' : found.isDirectory() ? 'a folder' : 'not a file';
+}
+
+/** A file that is there and is no script is not written over. */
+async function readBefore(path: string): Promise<Script | undefined> {
+  const { loadScript } = await import('./scripted/load-script.ts');
+  try {
+    return await loadScript(path, dirname(path));
+  } catch (error) {
+    if (error instanceof RuntimeError && error.code === 'file_missing') return undefined;
+    throw error;
+  }
+}
 
 export interface RecordOptions {
   readonly clock: Clock;
@@ -159,3 +227,237 @@ const recordFailed = (cause: unknown) =>
       cause,
     },
   );
+
+/**
+ * A script as a file: what `readScript` reads back says the same. Turns that are texts with native calls are written
+ * in parts. `from` is said in a comment. Pure.
+ */
+export function formatScript(script: Script, from?: string): string {
+  const lines = from === undefined ? [] : [`# Recorded from ${printable(from)}.`];
+  const { firstTurn, tokensPerSecond, chunk, loop, contextWindow } = script;
+  lines.push(
+    ...fields('', {
+      first_turn: firstTurn,
+      tokens_per_second: tokensPerSecond,
+      chunk,
+      loop,
+      context_window: contextWindow,
+    }),
+    'turns:',
+  );
+  const saying = formatSaying(INDENT);
+  for (const [index, turn] of script.turns.entries())
+    lines.push(...saying(turn, (firstTurn ?? 1) + index), ...optionLines(turn));
+  return `${lines.join('\n')}\n`;
+}
+
+const INDENT = '    ';
+
+function optionLines(turn: ScriptTurnOptions): readonly string[] {
+  const { reasoning, expect, usage, delayMs } = turn;
+  return [
+    ...(reasoning === undefined ? [] : [`${INDENT}reasoning: ${yamlText(reasoning, INDENT)}`]),
+    ...(expect === undefined ? [] : expectLines(expect)),
+    ...fields(INDENT, {
+      tokens_per_second: turn.tokensPerSecond,
+      chunk: turn.chunk,
+      delay: delayMs === undefined ? undefined : `${delayMs}ms`,
+      fail_after: turn.failAfter,
+      fail_with: turn.failWith,
+      finish: turn.finish,
+      usage: usage === undefined ? undefined : `{ ${fields('', { ...usage }).join(', ')} }`,
+    }),
+  ];
+}
+
+function expectLines(expected: readonly Expectation[]): readonly string[] {
+  if (expected.length === 0) return [`${INDENT}expect: []`];
+  return [
+    `${INDENT}expect:`,
+    ...expected.map((each) =>
+      'contains' in each
+        ? `${INDENT}  - contains: ${yamlText(each.contains, `${INDENT}    `)}`
+        : `${INDENT}  - not_contains: ${yamlText(each.notContains, `${INDENT}    `)}`,
+    ),
+  ];
+}
+
+function fields(
+  indent: string,
+  values: Readonly<Record<string, string | number | boolean | undefined>>,
+): string[] {
+  return Object.entries(values).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${indent}${key}: ${value}`],
+  );
+}
+
+/** Values of a script that may go into inputs shown as maps: a file has at most 50,000, and a turn needs some ten. */
+const MAX_MAP_VALUES = 20_000;
+
+/** Writes what turns say, as the first lines of each; `indent` is that of a turn's keys. */
+function formatSaying(indent: string): (turn: ScriptSaying, number: number) => readonly string[] {
+  const dash = `${indent.slice(2)}- `;
+  const inner = `${indent}  `;
+  let room = MAX_MAP_VALUES;
+
+  const flow = (value: JsonObject): string | undefined => {
+    const written = yamlFlow(value);
+    if (written === undefined || written.values > room) return undefined;
+    room -= written.values;
+    return written.text;
+  };
+  /** Undefined where the call cannot be written so: then the turn is written as one text. */
+  const callLines = ({ call, id, input, meta, cut }: ScriptCall): readonly string[] | undefined => {
+    const keyIndent = `${inner}  `;
+    const metaText = meta === undefined ? undefined : flow(meta);
+    if (meta !== undefined && metaText === undefined) return undefined;
+    const inputText =
+      input === undefined
+        ? undefined
+        : ((typeof input === 'string' ? undefined : flow(input)) ??
+          yamlText(typeof input === 'string' ? input : JSON.stringify(input), keyIndent));
+    return [
+      `${inner}- call: ${nameText(call)}`,
+      ...(id === undefined ? [] : [`${keyIndent}id: ${nameText(id)}`]),
+      ...(inputText === undefined ? [] : [`${keyIndent}input: ${inputText}`]),
+      ...(metaText === undefined ? [] : [`${keyIndent}meta: ${metaText}`]),
+      ...(cut === true ? [`${keyIndent}cut: true`] : []),
+    ];
+  };
+  const sayLines = (parts: readonly ScriptPart[]): readonly string[] | undefined => {
+    const lines = parts.map((part) =>
+      typeof part === 'string' ? [`${inner}- ${yamlText(part, inner)}`] : callLines(part),
+    );
+    return lines.every((each) => each !== undefined) ? [`${dash}say:`, ...lines.flat()] : undefined;
+  };
+
+  return (turn, number) => {
+    const parts = turn.say === undefined ? readableParts(turn.text) : turn.say;
+    const said = parts !== undefined && isSayable(parts) ? sayLines(parts) : undefined;
+    return said ?? [`${dash}text: ${yamlText(turnText(turn, number), indent)}`];
+  };
+}
+
+const PLAIN_NAME = /^[A-Za-z_][\w-]*$/;
+const NOT_TEXT = /^(?:true|false|null)$/i;
+
+const nameText = (name: string): string =>
+  PLAIN_NAME.test(name) && !NOT_TEXT.test(name) ? name : doubleQuoted(name);
+
+/**
+ * The parts that a script can show of a turn with native calls: those that say exactly this text again. Undefined
+ * where it has no calls, or where no parts do (a head that is cut off). Pure.
+ */
+function readableParts(turn: string): readonly ScriptPart[] | undefined {
+  if (!turn.includes(FRAME_MARK)) return undefined;
+  const parts: ScriptPart[] = [];
+  for (const part of readTurnParts(turn)) {
+    if (part.type === 'text') parts.push(part.text);
+    else if (part.type === 'broken') parts.push(cutCall(turn));
+    else {
+      const { id, name, input, meta } = part;
+      parts.push({
+        call: name,
+        id,
+        input: compactMap(input) ?? input,
+        ...(meta === undefined ? {} : { meta }),
+      });
+    }
+  }
+  return textOfParts(parts, 1) === turn ? parts : undefined;
+}
+
+/** Whether a script may hold these parts: what `scriptParts` refuses is said as one text. */
+function isSayable(parts: readonly ScriptPart[]): boolean {
+  const calls = parts.filter((part) => typeof part !== 'string');
+  const ids = calls.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  return (
+    parts.length > 0 &&
+    new Set(ids).size === ids.length &&
+    calls.every(
+      ({ call, id, meta, cut }) =>
+        call !== '' && id !== '' && (meta === undefined || (isMap(meta) && cut !== true)),
+    ) &&
+    parts.slice(0, -1).every((part) => typeof part === 'string' || part.cut !== true)
+  );
+}
+
+/** The call that a turn ends in; wrong, and so not the same text again, where more than its input is cut off. */
+function cutCall(turn: string): ScriptCall {
+  const mark = turn.lastIndexOf(FRAME_MARK);
+  const headEnd = turn.indexOf(FRAME_BREAK, mark);
+  const { id, name } = readFrameHead(turn.slice(mark + 1, headEnd));
+  return { call: name, id, input: turn.slice(headEnd + 1), cut: true };
+}
+
+/** An input that is an object and is written as `JSON.stringify` writes it. */
+function compactMap(input: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(input);
+    return isMap(value) && JSON.stringify(value) === input ? (value as JsonObject) : undefined;
+  } catch {
+    return undefined; // a model may write anything
+  }
+}
+
+/** A map that is written on one line is read by people up to here; longer ones stay the text they were. */
+const MAX_VALUES = 200;
+const MAX_DEPTH = 12;
+/** YAML wants the key and the colon of a line close together. */
+const MAX_KEY = 128;
+
+/** What manifests refuse as a key, since it reaches into prototypes. */
+const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+const PLAIN_KEY = /^(?!(?:true|false|null)$)[a-z_][a-z0-9_]*$/i;
+
+export interface Flow {
+  readonly text: string;
+  /** Lists, maps and scalars in it. */
+  readonly values: number;
+}
+
+/**
+ * An object as a YAML value on one line, read back as it was: `{ query: "x", top: 3 }`. Undefined where a reader of
+ * manifests would refuse it, or where it is too large to be read by people. Pure.
+ */
+function yamlFlow(object: JsonObject): Flow | undefined {
+  let values = 0;
+  const write = (value: Json, depth: number): string | undefined => {
+    if (++values > MAX_VALUES || depth > MAX_DEPTH) return undefined;
+    if (typeof value === 'string') return doubleQuoted(value);
+    if (typeof value === 'number') return isPlainNumber(value) ? String(value) : undefined;
+    if (value === null || typeof value === 'boolean') return String(value);
+    if (!isMap(value))
+      return joined(
+        '[',
+        (value as readonly Json[]).map((item) => write(item, depth + 1)),
+        ']',
+      );
+    return joined(
+      '{',
+      Object.entries(value).map(([key, item]) => {
+        const [name, written] = [keyOf(key), write(item, depth + 1)];
+        return name === undefined || written === undefined ? undefined : `${name}: ${written}`;
+      }),
+      '}',
+    );
+  };
+  const text = write(object, 1);
+  return text === undefined ? undefined : { text, values };
+}
+
+/** Not what JSON cannot hold, and no whole number that may have lost its last digits. */
+const isPlainNumber = (value: number): boolean =>
+  Number.isFinite(value) &&
+  !Object.is(value, -0) &&
+  (!Number.isInteger(value) || Number.isSafeInteger(value));
+
+const keyOf = (key: string): string | undefined => {
+  if (key.length > MAX_KEY || FORBIDDEN_KEYS.has(key)) return undefined;
+  return PLAIN_KEY.test(key) ? key : doubleQuoted(key);
+};
+
+function joined(open: string, items: readonly (string | undefined)[], close: string): string | undefined {
+  if (items.includes(undefined)) return undefined;
+  return items.length === 0 ? open + close : `${open} ${items.join(', ')} ${close}`;
+}

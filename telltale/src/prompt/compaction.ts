@@ -3,18 +3,17 @@ import type { MessageFrom } from '../events/event.ts';
 import { wasCutShort } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import type { TurnRecord } from '../events/turn-record.ts';
-import { estimateTokens } from '../kernel/estimate-tokens.ts';
+import { FRAME_MARK, readTurnParts, type TurnPart } from '../kernel/calls.ts';
+import { estimateTokens } from '../kernel/tokens.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
-import { plainTurn } from './calls/plain-turn.ts';
-import { clip, cutText } from './cut-text.ts';
-import { fitSummary } from './fit-summary.ts';
 import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_SHOWN } from './limits.ts';
 import { type PartLimits, resultCharsIn } from './part-limits.ts';
 import type { PromptMessage } from './prompt.ts';
 import { type BlockStyle, renderBlock } from './render-block.ts';
 import { isTold } from './render-results.ts';
-import { resultStatus } from './result-text.ts';
+import { resultStatus } from './show-result.ts';
+import { clip, cutText } from './text.ts';
 
 /** Turns that stay word for word: what the model is in the middle of. */
 export const KEEP_TURNS = 4;
@@ -202,4 +201,39 @@ function plainSummary(state: SessionState, old: readonly TurnRecord[]): string {
     `Actions: ${actions.length === 0 ? 'none' : actions.join(', ')}.`,
     `What you wrote began with:\n${said.join('\n')}`,
   ].join('\n\n');
+}
+
+/** A turn for somebody who only reads: its calls as text. */
+function plainTurn(output: string): string {
+  if (!output.includes(FRAME_MARK)) return output;
+  return readTurnParts(output).map(plainPart).join('');
+}
+
+function plainPart(part: TurnPart): string {
+  switch (part.type) {
+    case 'text':
+      return part.text;
+    case 'call':
+      return `[calls ${part.name}: ${part.input}]\n`;
+    case 'broken':
+      return `[calls ${part.name}, and breaks off]`;
+  }
+}
+
+/** What is added where something is left out, about. */
+const NOTE_TOKENS = 10;
+
+/** A summary of at most so many tokens: of a longer one the beginning and the end, since what is left to do comes last. */
+export function fitSummary(summary: string, maxTokens: number): string {
+  const tokens = estimateTokens(summary);
+  if (tokens <= maxTokens) return summary;
+  const room = Math.max(0, maxTokens - NOTE_TOKENS);
+  let max = Math.floor((summary.length * room) / tokens);
+  let cut = cutText(summary, max);
+  // Its parts may be in scripts that take more tokens than the rest of it.
+  while (max > 0 && estimateTokens(cut.head) + estimateTokens(cut.tail) > room + 1) {
+    max = Math.floor(max * 0.9);
+    cut = cutText(summary, max);
+  }
+  return `${cut.head}\n[… ${cut.omitted} characters left out …]\n${cut.tail}`;
 }

@@ -1,6 +1,4 @@
 import { isJsonObject, type Json, type JsonObject } from '../kernel/json.ts';
-import type { DescribedOperation, DescribedTarget } from './described-target.ts';
-import { shortSchema } from './short-schema.ts';
 
 /** How the notation reads, for the model. */
 export const NOTATION =
@@ -176,3 +174,117 @@ function range(min: Json | undefined, max: Json | undefined, unit: string): stri
 
 export const sentence = (text: string) => text.replace(/[^.!?…]$/, '$&.');
 export const oneLine = (text: string) => text.trim().replaceAll(/\s*\n\s*/g, ' ');
+
+/** Something an action can call, as the model is told of it. */
+export interface DescribedTarget {
+  readonly kind: string;
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema. */
+  readonly parameters: JsonObject;
+  /** Where a parameter "operation" chooses what it does: what each operation takes. */
+  readonly operations?: Readonly<Record<string, DescribedOperation>> | undefined;
+  /** The operation of a call that names none. */
+  readonly byDefault?: string | undefined;
+  /** A call that only reads, what it could return, and what to make of that. */
+  readonly example?:
+    | { readonly input: JsonObject; readonly output: Json; readonly answer: string }
+    | undefined;
+  /** Whether a call may be repeated: such a call is a better example. */
+  readonly idempotent?: boolean;
+  /** Set where calls may need a person's approval. */
+  readonly needs?: unknown;
+  /** What a native call names it. */
+  readonly native?: string | undefined;
+}
+
+export interface DescribedOperation {
+  /** Empty where the name and the parameters say it all. */
+  readonly description: string;
+  /** JSON Schemas by name. */
+  readonly parameters: Readonly<Record<string, JsonObject>>;
+  readonly required?: readonly string[];
+  readonly idempotent?: boolean | ((input: JsonObject) => boolean);
+}
+
+/** All that can be called natively, in the order in which it gets its names. */
+export const allTargets = (
+  targets: readonly DescribedTarget[],
+  internalActions: readonly Omit<DescribedTarget, 'kind'>[],
+): readonly DescribedTarget[] => [
+  ...targets,
+  ...internalActions.map((action) => ({ ...action, kind: 'internal' })),
+];
+
+/** Keywords that a model learns nothing from. */
+const DROPPED: ReadonlySet<string> = new Set([
+  '$schema',
+  '$id',
+  '$comment',
+  'readOnly',
+  'writeOnly',
+  'deprecated',
+]);
+/** What is under these is schemas by name, and no keyword. */
+const SCHEMA_MAPS: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+]);
+/** What is under these is data. */
+const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples', 'required']);
+const MAX_SCHEMA_DEPTH = 64;
+
+/** A JSON Schema without what only costs tokens. Calls are still checked against the whole of it. */
+export const shortSchema = (schema: JsonObject): JsonObject => shortened(schema, 0);
+
+function shortened(schema: JsonObject, depth: number): JsonObject {
+  const entries = Object.entries(schema).flatMap(([key, value]): [string, Json][] => {
+    if (DROPPED.has(key) || isNeedless(key, value, schema)) return [];
+    return [[key, inside(key, value, depth)]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function inside(key: string, value: Json, depth: number): Json {
+  if (DATA.has(key) || depth > MAX_SCHEMA_DEPTH || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((each: Json) => inside('', each, depth + 1));
+  const schema = value as JsonObject;
+  if (!SCHEMA_MAPS.has(key)) return shortened(schema, depth + 1);
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, each]) => [name, inside('', each, depth + 1)]),
+  );
+}
+
+/** What says no more than its absence does, or what only programs write. */
+function isNeedless(key: string, value: Json, { type }: JsonObject): boolean {
+  switch (key) {
+    case 'additionalProperties':
+      return typeof value === 'boolean';
+    case 'title':
+      return typeof value === 'string';
+    case 'description':
+      return value === '';
+    case 'required':
+      return Array.isArray(value) && value.length === 0;
+    case 'default':
+      return (
+        value === null || value === false || value === '' || (typeof value === 'object' && isEmpty(value))
+      );
+    case 'minLength':
+    case 'minItems':
+    case 'minProperties':
+      return value === 0 || (key === 'minLength' && value === 1);
+    case 'minimum':
+      // Nobody writes a count or a line below it.
+      return value === Number.MIN_SAFE_INTEGER || (type === 'integer' && (value === 0 || value === 1));
+    case 'maximum':
+      return value === Number.MAX_SAFE_INTEGER;
+    default:
+      return false;
+  }
+}
+
+const isEmpty = (value: object): boolean => Object.keys(value).length === 0;

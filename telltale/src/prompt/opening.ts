@@ -1,14 +1,41 @@
-import type { PromptFrame } from '../events/turn-event.ts';
-import { estimateTokens } from '../kernel/estimate-tokens.ts';
+import { hash } from 'node:crypto';
+import type { PromptFrame } from '../events/session-events.ts';
+import type { CountedPart } from '../events/session-prompt.ts';
 import { NONE } from '../kernel/grow.ts';
 import type { JsonObject } from '../kernel/json.ts';
+import { estimateTokens } from '../kernel/tokens.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
-import type { CallStyle } from './calls/call-style.ts';
+import type { CallStyle } from './calls/answer-calls.ts';
 import type { PartLimits } from './part-limits.ts';
-import type { PromptPart, PromptTool } from './prompt.ts';
-import { framePrint } from './prompt-hash.ts';
+import type { PromptMessage, PromptPart, PromptTool } from './prompt.ts';
 import type { BlockStyle } from './render-block.ts';
+
+/** All that stands before a session's first message. */
+export interface CountedOpening {
+  readonly system: readonly CountedPart[];
+  /** What is offered natively, each with its definition as JSON; empty in the dialect `tags`. */
+  readonly tools: readonly CountedPart[];
+  /** What else is given to the model with each request: `toolChoice` in the dialect `step`. */
+  readonly options: JsonObject;
+  /** What the provider's package adds to a request; absent where that is not known. */
+  readonly request?: JsonObject;
+  readonly tokens: number;
+}
+
+/** The system prompt by parts and the native tools, with what each costs by `count`. */
+export function promptParts(
+  { systemParts, tools, options }: Opening,
+  count: (text: string) => number,
+): CountedOpening {
+  const system = systemParts.map(({ name, text }) => ({ name, text, tokens: count(text) }));
+  const offered = tools.map((tool) => {
+    const text = JSON.stringify(tool);
+    return { name: tool.name, text, tokens: count(text) };
+  });
+  const tokens = [...system, ...offered].reduce((sum, part) => sum + part.tokens, 0);
+  return { system, tools: offered, options, tokens };
+}
 
 /** What a request costs beside the text of a message. */
 export const TOKENS_PER_MESSAGE = 4;
@@ -75,3 +102,47 @@ export const openingOf = ({
   contextWindow,
   calls,
 });
+
+/** What a request has before and beside its messages. */
+export interface RequestFrame {
+  readonly system: string;
+  readonly tools: readonly PromptTool[];
+  /** What else is given to the model, such as `toolChoice`. */
+  readonly options: JsonObject;
+}
+
+/** Hexadecimal digits of a hash on the log: half of SHA-256. */
+const HASH_CHARS = 32;
+/** Of a hash that only tells one part from another. */
+const PART_CHARS = 8;
+
+/**
+ * The hash of a prompt is made message by message, each over the hash of all before it: a turn costs no more than what
+ * is new in it. This is the hash before the first message.
+ */
+const frameHash = ({ system, tools, options }: RequestFrame): string =>
+  short(`${JSON.stringify(tools)}\n${JSON.stringify(options)}\n${system}`);
+
+/** The hash with one message more. The text stands last, as it is: all before it has a fixed form. */
+export function messageHash(before: string, { role, text, answers, parts }: PromptMessage): string {
+  const beside = answers === undefined && parts === undefined ? '' : JSON.stringify([answers, parts]);
+  return short(`${before}\n${role}\n${beside}\n${text}`);
+}
+
+/** The hash of a whole request. */
+export const requestHash = (frame: RequestFrame, messages: readonly PromptMessage[]): string =>
+  hashWith(frameHash(frame), messages);
+
+/** The hash of a request whose messages stand behind what has the hash `frame`. */
+export const hashWith = (frame: string, messages: readonly PromptMessage[]): string =>
+  messages.reduce(messageHash, frame);
+
+/** What the log has of a frame. */
+const framePrint = (frame: RequestFrame): PromptFrame => ({
+  hash: frameHash(frame),
+  system: short(frame.system, PART_CHARS),
+  tools: short(JSON.stringify(frame.tools), PART_CHARS),
+  options: short(JSON.stringify(frame.options), PART_CHARS),
+});
+
+const short = (text: string, chars = HASH_CHARS): string => hash('sha256', text, 'hex').slice(0, chars);

@@ -1,5 +1,5 @@
-import { BUILTIN_FEED } from '../events/fold-feeds.ts';
-import type { Tokenizer } from '../kernel/tokenizer.ts';
+import { BUILTIN_FEED } from '../events/fold-values.ts';
+import type { Tokenizer } from '../kernel/tokens.ts';
 import { RESULTS_AT_ONCE } from './limits.ts';
 
 /** The parts of a block that the runtime makes itself and that a manifest may leave out or cut. */

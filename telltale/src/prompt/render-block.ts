@@ -1,30 +1,30 @@
 import type { ActionState, DeclaredAction } from '../events/action.ts';
 import { writtenId } from '../events/action-id.ts';
 import type { MessageFrom } from '../events/event.ts';
-import { BUILTIN_FEED } from '../events/fold-feeds.ts';
+import { FEED_LATE, type FeedNews } from '../events/feed-event.ts';
 import { TURN_BROKEN_OFF } from '../events/fold-turns.ts';
-import type { News, WorkflowNews } from '../events/news.ts';
-import type { TurnRecord } from '../events/turn-record.ts';
-import type { ErrorJson } from '../kernel/runtime-error.ts';
+import { BUILTIN_FEED } from '../events/fold-values.ts';
+import type { GivenTask } from '../events/session-events.ts';
+import type { News, TurnRecord, WorkflowNews } from '../events/turn-record.ts';
+import type { ErrorJson } from '../kernel/errors.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { feedText } from '../kernel/text.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import { isId } from '../protocol/envelope/action-id.ts';
-import { clip } from './cut-text.ts';
+import { isId } from '../protocol/envelope/ids.ts';
 import type { ExposedVariable } from './exposed-variables.ts';
 import {
   MAX_ERROR_SHOWN,
   MAX_FAULTS_SHOWN,
   MAX_IDS_LISTED,
   MAX_NAME_SHOWN,
+  MAX_VARIABLE_SHOWN,
   MAX_WORKFLOWS_SHOWN,
 } from './limits.ts';
-import { isOwnWords, OUTPUT_LIMIT } from './own-words.ts';
 import { type BuiltinPart, cutPart, type Fitting } from './part-limits.ts';
-import { renderFeeds } from './render-feeds.ts';
 import { type IsFirst, type MetadataManifest, renderMetadata } from './render-metadata.ts';
 import { isTold, type ResultRoom, type ResultStyle, renderResults } from './render-results.ts';
-import { renderTask } from './render-task.ts';
-import { renderVariables } from './render-variables.ts';
-import { errorText } from './result-text.ts';
+import { errorText } from './show-result.ts';
+import { clip, type Escape, escapeAttribute, isOwnWords, OUTPUT_LIMIT } from './text.ts';
 
 /** What a block is made from. The coming turn's record will hold the same, so that it can be made again. */
 export type Told = Pick<TurnRecord, 'news' | 'running' | 'metadata' | 'variables' | 'off'>;
@@ -241,3 +241,108 @@ function listed(named: readonly DeclaredAction[]): string {
   const more = named.length > items.length ? `, and ${named.length - items.length} more` : '';
   return `${items.join(', ')}${more}`;
 }
+
+/** What a block has to say of variables. */
+export interface VariableNews {
+  readonly values: JsonObject | undefined;
+  readonly changed: readonly string[] | undefined;
+  /** Nothing of the conversation stands before this block. */
+  readonly first: boolean;
+}
+
+/** All of them with what they mean in the first block, then what changed; empty where there is nothing to say. */
+function renderVariables(
+  { values, changed, first }: VariableNews,
+  exposed: readonly ExposedVariable[],
+  safe: Escape,
+): string {
+  if (exposed.length === 0) return '';
+  const shown = first ? exposed : exposed.filter(({ name }) => changed?.includes(name) === true);
+  if (shown.length === 0) return '';
+  const title = first ? 'Variables, current values:' : 'Variables that changed, with their new values:';
+  const lines = shown.map(({ name, description }) => {
+    const about =
+      first && description !== undefined
+        ? ` (${safe(clip(variableLine(description), MAX_ERROR_SHOWN))})`
+        : '';
+    return `- ${name}: ${shownValue(name, values, safe)}${about}`;
+  });
+  return `${title}\n${lines.join('\n')}`;
+}
+
+const variableLine = (text: string) => text.trim().replaceAll(/\s+/g, ' ');
+
+/** On one line, whatever it holds: nothing in a value can look like a line of the block. */
+function shownValue(name: string, values: JsonObject | undefined, safe: Escape): string {
+  const value: Json = values !== undefined && Object.hasOwn(values, name) ? (values[name] as Json) : null;
+  return safe(clip(JSON.stringify(value), MAX_VARIABLE_SHOWN));
+}
+
+/** Feeds that have something new, each in a tag of its own. What a source gives cannot close it. */
+export function renderFeeds(feeds: readonly FeedNews[], { safe }: { readonly safe: Escape }): string {
+  return feeds.map((news) => renderFeed(news, safe)).join('\n\n');
+}
+
+function renderFeed(news: FeedNews, safe: Escape): string {
+  const id = `id="${escapeAttribute(clip(news.id, MAX_NAME_SHOWN))}"`;
+  const age = news.ageMs === undefined || news.ageMs < SHOWN_FROM_MS ? '' : ` age="${ageText(news.ageMs)}"`;
+  if (news.kind === 'value') {
+    const more =
+      news.truncated === undefined ? '' : `\n[… about ${news.truncated} tokens more are left out …]`;
+    return `<context_feed ${id}${age}>\n${safe(feedText(news.value))}${more}\n</context_feed>`;
+  }
+  const why = safe(clip(errorText(news.error), MAX_ERROR_SHOWN));
+  if (news.error.code === FEED_LATE) return `<context_feed ${id} status="late">${why}</context_feed>`;
+  return news.ageMs === undefined
+    ? `<context_feed ${id} status="failed">${why}</context_feed>`
+    : `<context_feed ${id} status="stale"${age}>What was shown of it last still stands, but could not be renewed: ${why}</context_feed>`;
+}
+
+/** Anything younger is of this moment. */
+const SHOWN_FROM_MS = 1_000;
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** One unit says enough: `12s`, `3m`, `2h`, `4d`. */
+function ageText(ageMs: number): string {
+  const seconds = Math.round(ageMs / 1000);
+  if (seconds < 2 * MINUTE) return `${seconds}s`;
+  if (seconds < 2 * HOUR) return `${Math.round(seconds / MINUTE)}m`;
+  if (seconds < 2 * DAY) return `${Math.round(seconds / HOUR)}h`;
+  return `${Math.round(seconds / DAY)}d`;
+}
+
+export interface TaskStyle {
+  readonly safe: Escape;
+  readonly dialect: AgentManifest['dialect'];
+}
+
+const ENDS: Readonly<Record<TaskStyle['dialect'], string>> = {
+  tags: 'End it with the internal action complete_step',
+  tools: 'End it with a call of "complete_step"',
+  step: 'End it with "is_complete": true',
+};
+
+/** The step in hand: what to do, and what has to come with its end. Nothing of what comes before or after it. */
+export function renderTask(
+  { prompt, requires, accepts, evidence }: GivenTask,
+  { safe, dialect }: TaskStyle,
+): string {
+  const asked = [
+    `${ENDS[dialect]} and "notes" of at least 50 characters.`,
+    ...(requires === undefined ? [] : [`"context_updates" must have: ${keysText(requires)}.`]),
+    ...(accepts === undefined ? [] : [`"context_updates" may have: ${keysText(accepts)}.`]),
+    ...(evidence === undefined
+      ? []
+      : [
+          `"evidence" must name, by id, an action of this step that succeeded, for each of: ${evidence.join(', ')}.`,
+        ]),
+  ];
+  return `The step in hand:\n${safe(prompt)}\n\n${safe(asked.join(' '))}`;
+}
+
+const keysText = (keys: NonNullable<GivenTask['requires']>): string =>
+  Object.entries(keys)
+    .map(([key, schema]) => `"${key}" (${JSON.stringify(schema)})`)
+    .join(', ');

@@ -2,12 +2,10 @@ import { type ActionState, isReported, isShown } from '../events/action.ts';
 import { writtenId } from '../events/action-id.ts';
 import { added, NONE } from '../kernel/grow.ts';
 import { isJsonObject } from '../kernel/json.ts';
-import { clip, cutLines, cutText } from './cut-text.ts';
-import { type Escape, escapeAttribute, escapesIn } from './escape.ts';
 import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MIN_SHOWN } from './limits.ts';
 import { type Fitting, fitted } from './part-limits.ts';
-import { resultStatus } from './result-text.ts';
-import { lineBreaksIn, type ShownResult, showResult, withLineNumbers } from './show-result.ts';
+import { lineBreaksIn, resultStatus, type ShownResult, showResult, withLineNumbers } from './show-result.ts';
+import { clip, cutLines, cutText, type Escape, escapeAttribute, escapesIn } from './text.ts';
 
 /** About what a result takes beside its text: its tags, and the line that says what is left out. */
 const FRAME = 180;

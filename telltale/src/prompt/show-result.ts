@@ -1,6 +1,41 @@
-import type { ActionState } from '../events/action.ts';
+import type { ActionState, SkipReason } from '../events/action.ts';
+import { writtenId } from '../events/action-id.ts';
+import type { ErrorJson } from '../kernel/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../kernel/json.ts';
-import { resultStatus, whyNone } from './result-text.ts';
+import { wholeEnd } from './text.ts';
+
+/** A part of what an action gave. Offsets count UTF-16 code units of its text, without line numbers. */
+export interface OutputPage {
+  readonly text: string;
+  /** Where lines are shown with their numbers: the number of the first one. */
+  readonly line?: number;
+  readonly offset: number;
+  /** Where the next part begins; absent at the end. */
+  readonly next_offset?: number;
+  readonly total: number;
+}
+
+/**
+ * What the internal action `read_output` answers: up to `limit` characters from `offset` on, never more than `max`, which is
+ * what a result shows. Any numbers will do: they are brought into range, and no surrogate pair is parted.
+ */
+export function readOutput(state: ActionState, max: number, offset = 0, limit = max): OutputPage {
+  const { text, firstLine } = showResult(state);
+  const from = wholeEnd(text, clamp(offset, 0, text.length));
+  // A pair is two units long: a shorter page could not get past it.
+  const most = clamp(limit, 2, max);
+  const to = wholeEnd(text, Math.min(text.length, from + most));
+  return {
+    text: text.slice(from, to),
+    ...(firstLine === undefined ? {} : { line: firstLine + lineBreaksIn(text.slice(0, from)) }),
+    offset: from,
+    ...(to < text.length ? { next_offset: to } : {}),
+    total: text.length,
+  };
+}
+
+const clamp = (value: number, least: number, most: number) =>
+  Number.isNaN(value) ? least : Math.trunc(Math.min(most, Math.max(least, value)));
 
 /** A result as a reader wants to see it. */
 export interface ShownResult {
@@ -64,14 +99,14 @@ const below = (text: string, more: string): string =>
 
 function fileOutput(output: JsonObject, input: JsonObject): ShownResult | undefined {
   const { content, lines, entries, paths, matches } = output;
-  if (typeof content === 'string' && typeof lines === 'number') return readOutput(output, input);
+  if (typeof content === 'string' && typeof lines === 'number') return READ_OUTPUT(output, input);
   if (Array.isArray(entries)) return plain(rows(entries.map(entryText), output, '(the folder is empty)'));
   if (Array.isArray(paths)) return plain(rows(paths.map(String), output, '(no file matches)'));
   if (Array.isArray(matches)) return plain(matchesText(matches, output));
   return undefined;
 }
 
-function readOutput({ content, lines, next_offset: next }: JsonObject, input: JsonObject): ShownResult {
+function READ_OUTPUT({ content, lines, next_offset: next }: JsonObject, input: JsonObject): ShownResult {
   const firstLine = typeof input.offset === 'number' ? input.offset : 1;
   if (content === '') return plain('(the file is empty)');
   if (firstLine === 1 && next === undefined) return { text: String(content), attributes: {}, firstLine };
@@ -145,3 +180,71 @@ export function withLineNumbers(text: string, first: number): string {
 }
 
 export const lineBreaksIn = (text: string): number => text.split('\n').length - 1;
+
+export type ResultStatus = 'ok' | 'error' | 'timeout' | 'skipped' | 'interrupted' | 'cancelled';
+
+/** How an action ended, as the model is told; undefined while it has not. */
+export function resultStatus(state: ActionState): ResultStatus | undefined {
+  switch (state.status) {
+    case 'waiting':
+    case 'running':
+      return undefined;
+    case 'completed':
+    // Told again, a result must read as it did: that it was undone later is the news of what undid it.
+    case 'compensated':
+      return 'ok';
+    case 'failed':
+      return state.error?.code === 'timeout' ? 'timeout' : 'error';
+    case 'skipped':
+      return 'skipped';
+    case 'cancelled':
+      return 'cancelled';
+    case 'interrupted':
+      return 'interrupted';
+  }
+}
+
+/** Why an action has no result. */
+function whyNone(state: ActionState): string {
+  switch (resultStatus(state)) {
+    case undefined:
+    case 'ok':
+      return '';
+    case 'error':
+    case 'timeout':
+      return errorText(state.error);
+    case 'skipped':
+      return skippedText(state.skipped?.reason, state.skipped?.because);
+    case 'cancelled':
+      return state.error === undefined
+        ? 'It was stopped before it had ended.'
+        : `It was stopped before it had ended: ${errorText(state.error)}`;
+    case 'interrupted':
+      return 'The runtime was stopped while it ran. It may or may not have taken effect: find out before you run it again.';
+  }
+}
+
+export function errorText(error: ErrorJson | undefined): string {
+  if (error === undefined) return 'It failed.';
+  return `${error.code}: ${error.message}${error.hint === undefined ? '' : ` ${error.hint}`}`;
+}
+
+function skippedText(reason: SkipReason | undefined, because: string | undefined): string {
+  const named = because === undefined ? 'another action' : `"${writtenId(because)}"`;
+  switch (reason) {
+    case undefined:
+      return 'It did not run.';
+    case 'if':
+      return because === undefined
+        ? 'It did not run: its "if" did not hold.'
+        : `It did not run: its "if" could not be decided. ${because}`;
+    case 'dependency':
+      return `It did not run: it needs ${named}, which did not succeed.`;
+    case 'unknown_dependency':
+      return `It did not run: it needs ${named}, and there is no action of that id.`;
+    case 'deadlock':
+      return `It did not run: it and ${named} would have waited for each other for ever.`;
+    case 'turn_failed':
+      return 'It did not run: it was to start once the turn had ended well, and the turn broke off, reached a limit or left a tag open. Ask for it again if it is still right.';
+  }
+}

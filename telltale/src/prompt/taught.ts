@@ -1,6 +1,6 @@
 import { isJsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import type { DescribedTarget } from './described-target.ts';
+import type { DescribedTarget } from './notation.ts';
 
 /** Kinds of targets that are called with each item of a list: those that do larger work, and those that keep data. */
 const COMPOSING: ReadonlySet<string> = new Set(['agent', 'workflow', 'relic', 'artifact']);

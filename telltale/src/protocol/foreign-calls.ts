@@ -1,10 +1,19 @@
 import type { JsonObject } from '../kernel/json.ts';
-import { readCodeCall, readCodeList, readReactCall } from './foreign/code-calls.ts';
-import { callsInJson } from './foreign/json-calls.ts';
+import {
+  callsInJson,
+  type ForeignForm,
+  type Found,
+  isBlank,
+  isCallName,
+  parametersOf,
+  readCodeCall,
+  readCodeList,
+  readReactCall,
+  Source,
+  withFields,
+  withoutPrefix,
+} from './foreign/code-calls.ts';
 import { readElementCall } from './foreign/markup-calls.ts';
-import { type ForeignForm, type Found, isBlank, Source, withoutPrefix } from './foreign/source.ts';
-import { endOfTokenReasoning, readTokenCall } from './foreign/token-calls.ts';
-import { templateTokenAt } from './template-tokens.ts';
 
 /** A call that a model wrote as text, in a form that it was trained on. */
 export interface ForeignCall {
@@ -262,3 +271,102 @@ function isLineStart(text: string, at: number): boolean {
 /** Whether nothing but white space stands before and behind. */
 const isAll = (text: string, from: number, to: number) =>
   text.slice(0, from).trim() === '' && text.slice(to).trim() === '';
+
+/**
+ * Tokens of chat templates, which servers that do not know a model's template let through as text, with the role that
+ * follows where a message begins; and byte order marks.
+ */
+const TOKEN =
+  /<\|channel\|>(?:final|commentary)[^<]{0,16}<\|message\|>|<(?:\|[\w/]{1,48}\||｜[^｜<>\s]{1,48}｜)>|<\/?s>|<[be]os>|<(?:start|end)_of_turn>|\[\/?INST\]|\ufeff/y;
+const ROLE = /[ \t]{0,8}(?:assistant|model)\b/y;
+const BEGINS_MESSAGE = /^<(?:\|(?:im_start|start|start_header_id)\||start_of_turn)>$/;
+const LONGEST = 60;
+
+/** How many characters the token of a chat template takes that stands at `at`; 0 where none does. */
+function templateTokenAt(text: string, at: number): number {
+  TOKEN.lastIndex = at;
+  const token = TOKEN.exec(text)?.[0];
+  if (token === undefined) return 0;
+  if (!BEGINS_MESSAGE.test(token)) return token.length;
+  ROLE.lastIndex = at + token.length;
+  return token.length + (ROLE.exec(text)?.[0].length ?? 0);
+}
+
+/**
+ * A text without the tokens and the white space before its first and behind its last word: what is left of an answer
+ * that is nothing but `<|im_end|>` is nothing.
+ */
+export function withoutTemplateTokens(text: string): string {
+  let from = 0;
+  for (let length = 1; length > 0; from += length) {
+    while (from < text.length && isBlank(text.charCodeAt(from))) from++;
+    length = templateTokenAt(text, from);
+  }
+  let to = text.length;
+  for (;;) {
+    while (to > from && isBlank(text.charCodeAt(to - 1))) to--;
+    const start = startOfTokenBefore(text, from, to);
+    if (start === to) return text.slice(from, to);
+    to = start;
+  }
+}
+
+/** Where the token begins that ends at `to`; `to` where none does. */
+function startOfTokenBefore(text: string, from: number, to: number): number {
+  for (let at = to - 1; at >= from && at > to - LONGEST; at--) {
+    const c = text[at];
+    if (c !== '<' && c !== '[') continue;
+    return at + templateTokenAt(text, at) === to ? at : to;
+  }
+  return to;
+}
+
+/**
+ * Formats that mark calls with tokens of the chat template: DeepSeek's and Kimi's sections, OpenAI's harmony,
+ * Mistral's brackets. The tokens turn up as text where a server does not know the model's format.
+ */
+const SECTION =
+  /<[|｜]tool[▁_]call[▁_]begin[|｜]>\s{0,32}(?:function\s{0,32}<｜tool▁sep｜>)?\s{0,32}([A-Za-z_][\w.:/-]{0,127}?)(?::\d{1,6})?\s{0,32}(?:<[|｜]tool(?:▁sep|_sep|_call_argument_begin)[|｜]>)?\s{0,32}(?:```(?:json)?\s{0,32})?(?=\{)/y;
+const SECTION_END = /\s{0,32}(?:```)?\s{0,32}<[|｜]tool[▁_]call[▁_]end[|｜]>/y;
+
+const HARMONY =
+  /(?:<\|start\|>\s{0,8}assistant)?\s{0,8}(?:to=([\w.:/-]{1,160}))?\s{0,8}<\|channel\|>\s{0,8}(analysis|commentary|final)?[^<]{0,16}?(?:\s{0,8}to=([\w.:/-]{1,160}))?[^<]{0,32}(?:<\|constrain\|>[^<]{0,16})?<\|message\|>/y;
+const HARMONY_END = /\s{0,32}<\|(?:call|end|return)\|>/y;
+
+/** `[TOOL_CALLS]search{"q": "x"}`, `[TOOL_CALLS]search[CALL_ID]1[ARGS]{"q": "x"}` */
+const MISTRAL =
+  /\[TOOL_CALLS\]\s{0,32}([A-Za-z_][\w.:/-]{0,127})\s{0,8}(?:\[CALL_ID\][\w-]{0,64})?(?:\[ARGS\])?\s{0,32}(?=\{)/y;
+
+/** The call whose token stands at `at`. */
+function readTokenCall(source: Source, at: number): Found | undefined {
+  const named = source.match(SECTION, at) ?? source.match(MISTRAL, at);
+  if (named !== null) return readNamed(source, named[1], at + named[0].length, SECTION_END);
+  const harmony = source.match(HARMONY, at);
+  const recipient = harmony?.[1] ?? harmony?.[3];
+  if (harmony === null || recipient === undefined) return undefined;
+  return readNamed(source, recipient, at + harmony[0].length, HARMONY_END);
+}
+
+/** Where the reasoning ends that a token at `at` begins. */
+function endOfTokenReasoning(source: Source, at: number): number | undefined {
+  const harmony = source.match(HARMONY, at);
+  if (harmony === null || harmony[2] !== 'analysis') return undefined;
+  const from = at + harmony[0].length;
+  const ends = ['<|end|>', '<|start|>', '<|channel|>'].map((mark) => source.find(mark, from));
+  const found = ends.filter((end) => end !== -1);
+  return found.length === 0 ? source.text.length : Math.min(...found);
+}
+
+function readNamed(
+  source: Source,
+  name: string | undefined,
+  from: number,
+  closer: RegExp,
+): Found | undefined {
+  const at = source.skipSpace(from);
+  const read = source.text[at] === '{' ? source.json(at) : undefined;
+  const parameters = read && parametersOf(read.value, true);
+  if (read === undefined || parameters === undefined || !isCallName(name)) return undefined;
+  const end = read.end + (source.match(closer, read.end)?.[0].length ?? 0);
+  return { calls: [withFields(name, parameters, {})], form: 'tokens', end };
+}

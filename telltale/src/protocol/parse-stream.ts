@@ -1,6 +1,6 @@
-import { RuntimeError } from '../kernel/runtime-error.ts';
-import { checkOptions } from './check-options.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import type { ParserEvent } from './intents.ts';
+import { checkOptions } from './parser-options.ts';
 import { createTagParser, type TagParserOptions } from './tags/tag-parser.ts';
 
 type EventOf<Type extends ParserEvent['type']> = Extract<ParserEvent, { readonly type: Type }>;

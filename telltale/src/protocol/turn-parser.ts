@@ -1,4 +1,4 @@
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import type { ParserEvent } from './intents.ts';
 
 /** Reads one turn of a model's stream. Synchronous, without I/O, and never throws for what a model writes. */

@@ -3,14 +3,14 @@ import { firstShared, idInTurn, newestOf } from '../events/action-id.ts';
 import type { Cause } from '../events/event.ts';
 import { NONE } from '../kernel/grow.ts';
 import { withReferences } from './bind.ts';
-import { bindingOf } from './binding-of.ts';
 import { duplicateId, type Fault } from './faults.ts';
 import { openLoop, spoilGroup } from './gates-of.ts';
 import { isClosed } from './graph.ts';
 import { isLoop, loopAction, loopOf } from './loops.ts';
+import { bindingOf } from './named.ts';
+import type { Works } from './run.ts';
 import type { Loop } from './scheduler.ts';
 import { freshLoopId, isTaken, take } from './take.ts';
-import type { Works } from './works.ts';
 
 const DECLARED = { turn: 'open', undoes: undefined } as const;
 

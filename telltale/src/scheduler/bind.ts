@@ -1,12 +1,12 @@
-import { ownProperty, readPath } from '../conditions/own-property.ts';
 import type { Reference } from '../conditions/references/reference.ts';
 import {
   type ParameterReference,
   referencesInParameters,
 } from '../conditions/references/resolve-references.ts';
+import { ownProperty, readPath } from '../conditions/values.ts';
 import type { DeclaredAction } from '../events/action.ts';
 import { isJsonObject, type Json } from '../kernel/json.ts';
-import type { Needs } from './core.ts';
+import type { Needs } from './dependency-graph.ts';
 import type { Node } from './graph.ts';
 import { isLoop, loopOf } from './loops.ts';
 import {

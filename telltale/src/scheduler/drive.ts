@@ -1,36 +1,241 @@
-import type { DeclaredAction } from '../events/action.ts';
+import { type Reference, readWholeReference } from '../conditions/references/reference.ts';
+import { readPath } from '../conditions/values.ts';
+import {
+  completesStep,
+  type DeclaredAction,
+  isInBackground,
+  isReported,
+  rollsBack,
+} from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
-import { NONE, NOTHING } from '../kernel/grow.ts';
+import type { RuntimeError } from '../kernel/errors.ts';
+import { added, NONE, NOTHING } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
-import { RunAhead } from '../kernel/run-ahead.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
+import { RunAhead } from '../kernel/time.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import { ask, askForEach, claim as claimId } from './ask.ts';
-import { isAtRest, movingIds } from './at-rest.ts';
-import { ring } from './bell.ts';
-import type { TurnEnding } from './core.ts';
-import { awaitsMore as awaits } from './cycles.ts';
+import { closeParallel, endTurn, openGate, seal, spoil, type TurnEnding } from './dependency-graph.ts';
 import type { SchedulerDeps } from './edges.ts';
-import { endOfGroup, endOfTurn } from './end-of-turn.ts';
-import { revived } from './failures.ts';
+import { neverEnded, revived, whyUnavailable } from './failures.ts';
 import type { Fault } from './faults.ts';
-import { first, shifted } from './fifo.ts';
 import { spoilGroup } from './gates-of.ts';
-import { createGraph, type Gate } from './graph.ts';
-import { named as tellNamed } from './named.ts';
-import { fromOutside } from './outside.ts';
-import { resolution } from './resolution.ts';
+import { above, awaitsMore as awaits, createGraph, type Gate, isPending, type Node } from './graph.ts';
+import { seek, named as tellNamed } from './named.ts';
+import { find, type NameSpace, type Standing } from './names.ts';
+import { apply } from './record.ts';
 import { restore as takeOver } from './restore.ts';
 import { ended, failSession, rollback as undo } from './rollback.ts';
-import { QUEUED, type Run } from './run.ts';
+import { first, QUEUED, type Run, ring, shifted, type Works } from './run.ts';
 import type { Loop, Resolution, Scheduler, SchedulerOptions } from './scheduler.ts';
 import { start } from './start.ts';
 import { lose, openOf, stop, whenIdle } from './stop.ts';
 import { isTaken as isIdTaken } from './take.ts';
-import { trackedIds, untrackedIds } from './tracked.ts';
 import { whenEnded as callWhenEnded, whenOneEnded as callWhenOneEnded } from './when-ended.ts';
-import type { Works } from './works.ts';
+
+/** Unfinished actions that somebody waits for. */
+const trackedIds = (works: Works): readonly string[] => idsWhere(works, true);
+
+/** Unfinished actions that nobody waits for. */
+const untrackedIds = (works: Works): readonly string[] => idsWhere(works, false);
+
+function idsWhere(works: Works, areTracked: boolean): readonly string[] {
+  const { runs } = works;
+  if (runs.size === 0) return NONE;
+  const behind = behindBackground(works);
+  let ids: readonly string[] = NONE;
+  for (const run of runs.values()) {
+    if (isTracked(works, run, behind) === areTracked) ids = added(ids, run.action.id);
+  }
+  return ids;
+}
+
+function isTracked(works: Works, run: Run, behind: ReadonlySet<Node>): boolean {
+  const { action, node } = run;
+  // A turn never goes on in the midst of the end of a step.
+  if (completesStep(action)) return true;
+  return isReported(action) && !isRunInBackground(works, run) && !behind.has(node);
+}
+
+const NOBODY: ReadonlySet<Node> = new Set();
+
+function isRunInBackground({ state }: Works, { action }: Run): boolean {
+  return isInBackground(state.actions.get(action.id) ?? { action });
+}
+
+/** What cannot end before an action in the background has. */
+function behindBackground(works: Works): ReadonlySet<Node> {
+  let found: Set<Node> | undefined;
+  for (const run of works.runs.values())
+    if (isRunInBackground(works, run)) {
+      found ??= new Set();
+      for (const next of dependentsOf(run.node)) found.add(next);
+    }
+  if (found === undefined) return NOBODY;
+  // A Set is walked in the order of insertion, with what is added on the way.
+  for (const node of found) for (const next of dependentsOf(node)) found.add(next);
+  return found;
+}
+
+/** What waits for a node: its dependents, and those of the collections that it belongs to. */
+function* dependentsOf(node: Node): Iterable<Node> {
+  for (const next of node.dependents) if (isPending(next)) yield next;
+  for (const gate of node.gates) if (isPending(gate)) yield gate;
+}
+
+/** Whether `node` waits for something in `among`, however far up. */
+function waitsForAny(node: Node, among: ReadonlySet<Node>): boolean {
+  const seen = new Set<Node>([node]);
+  for (const each of seen)
+    for (const next of above(each)) {
+      if (among.has(next)) return true;
+      if (isPending(next)) seen.add(next);
+    }
+  return false;
+}
+
+/** No model can write such an id. */
+const outsideId = (name: string) => `feed:${name}`;
+
+/** What has to be waited for until `name` has a value outside; undefined where it stands for nothing there. */
+function fromOutside(works: Works, name: string): Gate | undefined {
+  const { graph, deps } = works;
+  if (deps.fetch === undefined) return undefined;
+  const id = outsideId(name);
+  const known = graph.gates?.get(id);
+  if (known !== undefined) return known;
+  const gate = openGate(graph, id, 'outside');
+  const arrived = (failure?: RuntimeError) => {
+    if (works.life !== 'lost') {
+      gate.error = failure?.toJSON();
+      // Nothing to be had: what depends on it does not start, as with an action that failed.
+      const changes = deps.lookup(name) === undefined ? spoil(graph, gate, id) : [];
+      apply(works, seal(graph, gate, changes), undefined);
+      works.goOn();
+    }
+    // The next one that names it asks anew.
+    graph.gates?.delete(id);
+  };
+  if (deps.fetch(name, arrived)) return gate;
+  graph.gates?.delete(id);
+  return undefined;
+}
+
+function awaitsOutside({ graph }: Works): boolean {
+  if (graph.gates === undefined) return false;
+  for (const gate of graph.gates.values()) if (gate.of === 'outside') return true;
+  return false;
+}
+
+/** Whether all that is unfinished waits for people, or for what does: nothing will move by itself. */
+function isAtRest(works: Works): boolean {
+  let asks = false;
+  if (awaitsOutside(works)) return false;
+  for (const run of works.runs.values()) {
+    if (waitsForPeople(works, run)) asks = true;
+    else if (!waitsForOthers(works, run)) return false;
+  }
+  return asks;
+}
+
+/** Tracked actions that wait neither for people, nor for what does. */
+function movingIds(works: Works): readonly string[] {
+  const tracked = trackedIds(works);
+  if (tracked.length === 0) return tracked;
+  const resting = new Set<Node>();
+  for (const run of works.runs.values()) if (waitsForPeople(works, run)) resting.add(run.node);
+  if (resting.size === 0) return tracked;
+  if (isAtRest(works)) return NONE;
+  return tracked.filter((id) => {
+    const node = works.runs.get(id)?.node;
+    return node !== undefined && !resting.has(node) && !waitsForAny(node, resting);
+  });
+}
+
+function waitsForPeople({ deps }: Works, { stage, action }: Run): boolean {
+  if (stage.at === 'clearing') return deps.asks?.(action.id) !== false;
+  return stage.at === 'running' && deps.rests?.(action.id) === true;
+}
+
+function waitsForOthers(works: Works, { stage, action }: Run): boolean {
+  if (stage.at === 'waiting') return true;
+  // Where those at rest have all places, whoever stands behind them cannot begin either.
+  if (stage.at === 'queued') return works.places <= 0;
+  if (stage.at !== 'running') return false;
+  if (rollsBack(action)) return some(works, ({ undoes }) => undoes !== undefined);
+  return completesStep(action) && some(works, (run) => isReported(run.action) && waitsForPeople(works, run));
+}
+
+function some({ runs }: Works, fits: (run: Run) => boolean): boolean {
+  for (const run of runs.values()) if (fits(run)) return true;
+  return false;
+}
+
+/** One way to read a reference of a response: ids may have hyphens, and prose puts hyphens behind names. The longest comes first. */
+interface Reading extends Reference {
+  /** What of the source is text in this reading. */
+  readonly rest: string;
+}
+
+function* readings(reference: Reference): Iterable<Reading> {
+  const { source } = reference;
+  yield { ...reference, rest: '' };
+  for (let end = source.lastIndexOf('-'); end > 0; end = source.lastIndexOf('-', end - 1)) {
+    const shorter = readWholeReference(source.slice(0, end));
+    if (shorter !== undefined) yield { ...shorter, rest: source.slice(end) };
+  }
+}
+
+/** The first reading of `reference` that stands for something, and what that is. */
+function findReference(
+  names: NameSpace,
+  reference: Reference,
+): { readonly reading: Reading; readonly standing: Standing } | undefined {
+  for (const reading of readings(reference)) {
+    const standing = find(names, reading.name);
+    if (standing === undefined) continue;
+    if (standing.state === 'value' && readPath(standing.value, reading.path) === undefined) continue;
+    return { reading, standing };
+  }
+  return undefined;
+}
+
+/** What a reference of a response stands for at this moment. */
+function resolution(names: NameSpace, source: string): Resolution {
+  const reference = readWholeReference(source);
+  const found = reference === undefined ? undefined : findReference(names, reference);
+  if (found === undefined) return { state: 'unknown' };
+  const { rest, path } = found.reading;
+  const { standing } = found;
+  switch (standing.state) {
+    case 'open':
+      return { state: 'pending', id: standing.node.id, rest };
+    case 'value':
+      return { state: 'value', value: readPath(standing.value, path) as Json, id: standing.id, rest };
+    case 'failed': {
+      const { id, because } = standing;
+      if (standing.error !== undefined) return { state: 'failed', id, error: standing.error, rest };
+      const known = names.state.actions.get(id) ?? names.state.actions.get(because);
+      const error = known === undefined ? neverEnded(id) : whyUnavailable(known);
+      return { state: 'failed', id, error, rest };
+    }
+  }
+}
+
+/** Nothing more comes in this turn. */
+function endOfTurn(works: Works, how: TurnEnding): void {
+  for (const run of works.openLoops ?? []) if (run.turn === 'open') run.turn = how;
+  apply(works, endTurn(works.graph, how), undefined);
+}
+
+/** One of its `<parallel>`s has closed: nothing more is read before all in it has ended. */
+function endOfGroup(works: Works, group: string): void {
+  const { graph } = works;
+  const gate = graph.gates?.get(group);
+  if (gate?.of !== 'parallel') return;
+  if (graph.unnamed !== undefined) seek(works);
+  apply(works, closeParallel(graph, gate), undefined);
+}
 
 const METHODS = {
   goOn,
@@ -48,7 +253,7 @@ const METHODS = {
   resolve,
   turnEnded,
   closed,
-  spoil,
+  spoil: spoilDrive,
   awaitsMore,
   tracked,
   moving,
@@ -178,7 +383,7 @@ function turnEnded(this: Works, how: TurnEnding): void {
   this.goOn();
 }
 
-function spoil(this: Works, groups: readonly string[]): void {
+function spoilDrive(this: Works, groups: readonly string[]): void {
   if (this.life === 'lost') return;
   for (const group of groups) spoilGroup(this, group);
   this.goOn();

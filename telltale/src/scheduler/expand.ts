@@ -1,19 +1,17 @@
 import { readWholeReference } from '../conditions/references/reference.ts';
 import { newestOf } from '../events/action-id.ts';
+import type { RuntimeError } from '../kernel/errors.ts';
+import { err, ok, type Result } from '../kernel/errors.ts';
 import type { Json } from '../kernel/json.ts';
-import { err, ok, type Result } from '../kernel/result.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
-import { giveUpUnseen } from './core.ts';
+import { freeStream, giveUpUnseen } from './dependency-graph.ts';
 import { listUnknown, partUnknown } from './failures.ts';
 import { lastPart, loopFailed } from './faults.ts';
-import { freeStream } from './gates.ts';
-import { lookupsOf, resolveInput } from './input.ts';
 import { itemsOf, loopOf, rounds } from './loops.ts';
+import { lookupsOf, resolveInput } from './named.ts';
 import { apply, complete, fail } from './record.ts';
-import type { Run } from './run.ts';
+import type { Run, Works } from './run.ts';
 import type { Loop } from './scheduler.ts';
 import { take } from './take.ts';
-import type { Works } from './works.ts';
 
 /** Makes the actions of a `<foreach>` whose list is there. After a restart: those that are missing. */
 export function expand(works: Works, run: Run): void {

@@ -1,12 +1,12 @@
 import type { DeclaredAction } from '../events/action.ts';
-import { isSpoilt } from '../events/fold-groups.ts';
-import { openGate, spoil } from './gates.ts';
+import { isSpoilt } from '../events/fold-turns.ts';
+import { openGate, spoil } from './dependency-graph.ts';
 import type { Gate } from './graph.ts';
 import { isLoop, loopOf } from './loops.ts';
 import { nameKey } from './names.ts';
 import { apply } from './record.ts';
+import type { Works } from './run.ts';
 import type { Loop } from './scheduler.ts';
-import type { Works } from './works.ts';
 
 /** The collections that an action belongs to; those a `<foreach>` fills. */
 export function gatesOf(works: Works, action: DeclaredAction): readonly Gate[] {

@@ -1,10 +1,10 @@
-import { ownProperty } from '../conditions/own-property.ts';
+import { ownProperty } from '../conditions/values.ts';
 import type { ActionState, DeclaredAction } from '../events/action.ts';
 import { hasEnded } from '../events/action.ts';
 import { newestOf, writtenId } from '../events/action-id.ts';
 import type { SessionState } from '../events/state.ts';
+import type { ErrorJson } from '../kernel/errors.ts';
 import type { Json } from '../kernel/json.ts';
-import type { ErrorJson } from '../kernel/runtime-error.ts';
 import { neverEnded } from './failures.ts';
 import { type Gate, type Graph, isClosed, type Node } from './graph.ts';
 import type { Loop } from './scheduler.ts';

@@ -1,17 +1,15 @@
 import type { SkipReason } from '../events/action.ts';
 import type { Cause, EventBody } from '../events/event.ts';
+import type { RuntimeError } from '../kernel/errors.ts';
 import { added, dropped } from '../kernel/grow.ts';
 import type { Json } from '../kernel/json.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
-import { noteEnd } from './bell.ts';
-import { settle } from './core.ts';
+import { settle } from './dependency-graph.ts';
 import { deadlocked, loopSkipped } from './faults.ts';
-import { pushed } from './fifo.ts';
 import type { Change } from './graph.ts';
 import { leaveOnce } from './leave-once.ts';
 import { isLoop } from './loops.ts';
-import { ENDED, QUEUED, type Run } from './run.ts';
-import type { Works } from './works.ts';
+import type { Works } from './run.ts';
+import { ENDED, noteEnd, pushed, QUEUED, type Run } from './run.ts';
 
 /** Puts on the log, and into the queue, what follows from a transition of the graph. */
 export function apply(works: Works, changes: readonly Change[], cause: Cause | undefined): void {

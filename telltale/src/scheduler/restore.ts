@@ -1,25 +1,23 @@
-import { type ActionState, hasEnded } from '../events/action.ts';
-import { reviewOf } from '../events/fold-reviews.ts';
+import { type ActionState, hasEnded, rollsBack } from '../events/action.ts';
 import { hookedInput } from '../events/hook-marks.ts';
+import { reviewOf } from '../events/reviews.ts';
 import type { SessionState } from '../events/state.ts';
 import { added, NONE } from '../kernel/grow.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import { retriesOf } from './attempt.ts';
 import { NO_NEEDS } from './bind.ts';
-import { bindingOf } from './binding-of.ts';
-import { endTurn } from './core.ts';
+import { endTurn, recall, seal, spoil } from './dependency-graph.ts';
+import type { TargetTraits } from './edges.ts';
 import { expand } from './expand.ts';
-import { recall, seal, spoil } from './gates.ts';
 import { gatesOf, openLoop } from './gates-of.ts';
 import type { Gate } from './graph.ts';
-import { completionOrder, mayRestart, turnOf } from './history.ts';
 import { isLoop, loopOf } from './loops.ts';
-import { mayRunAgain } from './may-run-again.ts';
-import { namedBy } from './named.ts';
+import { bindingOf, namedBy } from './named.ts';
 import { nameKey, standingOf } from './names.ts';
 import { apply, finish } from './record.ts';
-import { QUEUED } from './run.ts';
+import { undone } from './rollback.ts';
+import { QUEUED, type Run, type Works } from './run.ts';
 import { place } from './take.ts';
-import { undone } from './undo.ts';
-import type { Works } from './works.ts';
 
 /**
  * Takes over what an earlier process left, in the order in which it was declared. No target is called here. Returns the
@@ -100,3 +98,36 @@ function recallEnded(works: Works, { action, status }: ActionState, made: Gate[]
   if (undoes !== undefined && state.actions.get(undoes)?.status === 'completed')
     works.deps.append({ type: 'action.compensated', id: undoes, by: action.id });
 }
+
+/** Further starts of an action that the process died with, time and again: it may be what kills it. */
+const MAX_RESTARTS = 10;
+
+/**
+ * A sub-agent is a session: it goes on as often as it has to, and its own actions are counted by themselves. So are those
+ * that a rollback consists of.
+ */
+const mayRestart = ({ action, attempts }: ActionState): boolean =>
+  action.kind === 'agent' || rollsBack(action) || attempts <= retriesOf(action) + MAX_RESTARTS;
+
+/** Ids of completed actions in the order of their completion, as far as the state knows it: the rest comes first. */
+function completionOrder(state: SessionState): string[] {
+  const told = [...state.turns.flatMap(({ news }) => news.results), ...state.news.results];
+  const known = new Set(told);
+  const untold = [...state.actions.keys()].filter((id) => !known.has(id));
+  return [...untold, ...told].filter((id) => {
+    const status = state.actions.get(id)?.status;
+    return status === 'completed' || status === 'compensated';
+  });
+}
+
+/** How the turn that declared an action has ended, if it has. */
+export function turnOf(state: SessionState, { turn }: ActionState): Run['turn'] {
+  if (turn === state.turn && state.turnOpen) return 'open';
+  const after =
+    turn === state.turn ? state.news : state.turns.find((record) => record.turn === turn + 1)?.news;
+  return after?.broken === undefined && after?.short === undefined ? 'well' : 'broken';
+}
+
+/** Whether a call may be made twice: then it need not wait for its record, and is made again after a crash. */
+export const mayRunAgain = (traits: TargetTraits, input: JsonObject): boolean =>
+  traits.idempotentFor?.(input) ?? traits.idempotent;

@@ -1,11 +1,60 @@
 import type { DeclaredAction } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
+import type { RuntimeError } from '../kernel/errors.ts';
+import { added, dropped, NONE, put, without } from '../kernel/grow.ts';
 import type { JsonObject } from '../kernel/json.ts';
+import type { RunAhead } from '../kernel/time.ts';
 import type { Attempt } from './attempt.ts';
 import type { Binding } from './bind.ts';
-import type { TurnEnding } from './core.ts';
-import type { TargetTraits } from './edges.ts';
+import type { TurnEnding } from './dependency-graph.ts';
+import type { SchedulerDeps, TargetTraits } from './edges.ts';
 import type { ActionNode } from './graph.ts';
+import type { NameSpace } from './names.ts';
+import type { Scheduler, SchedulerOptions } from './scheduler.ts';
+
+/**
+ * `failing`: an action with `on_error: fail` has failed, and only what undoes others may start. `closed`: nothing may.
+ * `lost`: nothing may even be recorded.
+ */
+export type Life = 'open' | 'failing' | 'closed' | 'lost';
+
+/**
+ * All that a scheduler consists of, names and bell included: one record, and functions that all schedulers share. With
+ * closures a session had 2 KB more. The files beside this one are its verbs.
+ */
+export interface Works extends Scheduler, NameSpace, Bell {
+  readonly options: SchedulerOptions;
+  readonly deps: SchedulerDeps;
+  /** What has not ended. */
+  runs: ReadonlyMap<string, Run>;
+  /** Made for the first. */
+  openLoops: Set<Run> | undefined;
+  /** Ready, and waiting for a place. */
+  queue: Fifo<Run> | undefined;
+  /** Ready, and in need of none. */
+  free: Fifo<Run> | undefined;
+  /** Places left of `parallel_actions`. */
+  places: number;
+  /** Starts that ran ahead of the log. */
+  readonly ahead: RunAhead;
+  /** Whether something is being started: what comes up meanwhile is taken up behind it. */
+  starting: boolean;
+  /** Ids in the order of completion. */
+  completed: readonly string[];
+  life: Life;
+  /** Why it is not open any more. */
+  shutReason: string;
+  /** Who wants to know when nothing runs any more after the log was lost. */
+  idle: Set<() => void> | undefined;
+  /** The rollback in hand: the next one comes after it. */
+  undoing: Promise<unknown> | undefined;
+  /** The number of the last `<foreach>`. */
+  loopsMade: number;
+  /** Starts what may start, then tells of ends. */
+  goOn(): void;
+  /** An action with `on_error: fail` has failed for good. */
+  fatal(id: string, error: RuntimeError, cause: Cause | undefined): void;
+}
 
 export interface Running {
   readonly at: 'running';
@@ -87,4 +136,105 @@ export interface Run {
   since: number;
   /** When its target gave the result that is being looked at. */
   until?: number;
+}
+
+/** Tells of ends, in the order of the log. */
+export interface Bell {
+  /** Ids that have ended and that nobody was told of. */
+  notes: Fifo<string> | undefined;
+  /** Who waits for which id. */
+  waiters: ReadonlyMap<string, readonly Waiter[]>;
+  ringing: boolean;
+  /** Told of each end, before those who wait for it. */
+  heard(id: string): void;
+}
+
+interface Waiter {
+  left: number;
+  readonly then: () => void;
+}
+
+/** This id has ended. Nobody is told before `ring`. */
+export function noteEnd(bell: Bell, id: string): void {
+  bell.notes = pushed(bell.notes, id);
+}
+
+/** Calls back once so many of these are noted. The returned function forgets it. */
+export function waitForEnds(bell: Bell, ids: readonly string[], left: number, then: () => void): () => void {
+  const waiter: Waiter = { left, then }; // a copy: docs/decisions/copies.md
+  for (const id of ids) bell.waiters = put(bell.waiters, id, added(bell.waiters.get(id) ?? NONE, waiter));
+  return () => {
+    waiter.left = 0; // where it is being told now
+    for (const id of ids) leave(bell, id, waiter);
+  };
+}
+
+function leave(bell: Bell, id: string, waiter: Waiter): void {
+  const waiting = bell.waiters.get(id);
+  if (waiting === undefined) return;
+  const others = without(waiting, waiter);
+  bell.waiters = others.length === 0 ? dropped(bell.waiters, id) : put(bell.waiters, id, others);
+}
+
+/** Tells whoever waits, what comes up meanwhile included. */
+export function ring(bell: Bell): void {
+  if (bell.ringing) return; // whoever is being told has brought about another end: that is told next
+  bell.ringing = true;
+  try {
+    for (let { notes } = bell; notes !== undefined; { notes } = bell) {
+      const id = first(notes);
+      bell.notes = shifted(notes);
+      tell(bell, id);
+    }
+  } finally {
+    bell.ringing = false;
+  }
+}
+
+function tell(bell: Bell, id: string): void {
+  bell.heard(id);
+  const waiting = bell.waiters.get(id);
+  if (waiting === undefined) return;
+  bell.waiters = dropped(bell.waiters, id);
+  for (const waiter of waiting) if (--waiter.left === 0) waiter.then();
+}
+
+/** Forgets what was noted. */
+export function mute(bell: Bell): void {
+  bell.notes = undefined;
+}
+
+/**
+ * First in, first out, at a constant cost: `Array.shift` moves all that is behind. A record: closures take six times as
+ * much. An empty one is undefined, as most are.
+ */
+export interface Fifo<T> {
+  items: T[];
+  /** Places that have been used up. */
+  used: number;
+}
+
+/** Used-up places that are kept before the rest is moved to the front. */
+const MAX_USED = 1024;
+
+/** With this at its end: the same one, unless it was empty. */
+export function pushed<T>(fifo: Fifo<T> | undefined, item: T): Fifo<T> {
+  // A copy: docs/decisions/copies.md. An array of one is a fifth of the size of one that is pushed to.
+  if (fifo === undefined) return { items: [item], used: 0 };
+  fifo.items.push(item);
+  return fifo;
+}
+
+export const first = <T>({ items, used }: Fifo<T>): T => items[used] as T;
+
+/** Without its first: the same one, unless that leaves none. */
+export function shifted<T>(fifo: Fifo<T>): Fifo<T> | undefined {
+  const { items } = fifo;
+  fifo.used++;
+  if (fifo.used === items.length) return undefined;
+  if (fifo.used > MAX_USED && fifo.used * 2 > items.length) {
+    fifo.items = items.slice(fifo.used);
+    fifo.used = 0;
+  }
+  return fifo;
 }

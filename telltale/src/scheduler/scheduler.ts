@@ -1,9 +1,9 @@
 import type { DeclaredAction } from '../events/action.ts';
 import type { Cause, EventBody } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
+import type { ErrorJson, RuntimeError } from '../kernel/errors.ts';
 import type { Json } from '../kernel/json.ts';
-import type { ErrorJson, RuntimeError } from '../kernel/runtime-error.ts';
-import type { TurnEnding } from './core.ts';
+import type { TurnEnding } from './dependency-graph.ts';
 
 /** What a `$reference` stands for at this moment. */
 export type Resolution =

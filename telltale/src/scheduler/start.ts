@@ -1,26 +1,25 @@
-import type { JsonObject } from '../kernel/json.ts';
-import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { type Decision, decideTest } from '../conditions/cel/evaluate.ts';
+import type { Expression } from '../conditions/cel/parse-expression.ts';
+import type { DeclaredAction } from '../events/action.ts';
+import { newestOf, writtenId } from '../events/action-id.ts';
+import { err, ok, type Result, type RuntimeError, stopWith, toRuntimeError } from '../kernel/errors.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import { withLists } from '../kernel/with-lists.ts';
-import { attempt, GRACE_MS, type Outcome, stopAttempt } from './attempt.ts';
+import { attempt, delayAfter, GRACE_MS, type Outcome, stopAttempt, triesAgain } from './attempt.ts';
 import { lateNeeds } from './bind.ts';
-import { waitForMore } from './core.ts';
+import { freeStream, waitForMore } from './dependency-graph.ts';
 import { APPROVAL_VOID, type TargetTraits } from './edges.ts';
 import { expand } from './expand.ts';
 import { cancelled } from './failures.ts';
-import { freeStream } from './gates.ts';
-import { hasEntered } from './has-entered.ts';
-import { testIf } from './if-test.ts';
-import { resolveInput } from './input.ts';
 import { leaveOnce } from './leave-once.ts';
-import { isBeingLookedAt, isLookedAt } from './look.ts';
 import { isLoop } from './loops.ts';
-import { mayRunAgain } from './may-run-again.ts';
+import { resolveInput } from './named.ts';
+import { type NameSpace, outputOf } from './names.ts';
 import { apply, cancel, complete, enqueue, fail, skip } from './record.ts';
-import { delayAfter, triesAgain } from './retries.ts';
-import { type Clearing, type Run, type Running, WAITING } from './run.ts';
-import { giveSlotBack, hasSlot } from './slot.ts';
-import { LET_GO, leave, lose } from './stop.ts';
-import type { Works } from './works.ts';
+import { mayRunAgain } from './restore.ts';
+import type { Works } from './run.ts';
+import { type Clearing, type Looking, type Run, type Running, WAITING } from './run.ts';
+import { giveSlotBack, hasSlot, LET_GO, leave, lose } from './stop.ts';
 
 /** Starts an action that has a place, unless something now speaks against it. */
 export function start(works: Works, run: Run): void {
@@ -196,4 +195,128 @@ function rest(works: Works, run: Run, failure: RuntimeError): void {
   });
   run.stage = { at: 'resting', forget: wake };
   leaveOnce(run);
+}
+
+/** Whether a try may begin: one that must not be made twice does not where nobody would see it end. */
+function hasEntered({ deps }: Works, run: Run): boolean {
+  const { traits, input = {} } = run;
+  if (deps.once === undefined || traits === undefined || mayRunAgain(traits, input)) return true;
+  run.leaveOnce = deps.once();
+  if (run.leaveOnce !== undefined) return true;
+  giveSlotBack(run);
+  return false;
+}
+
+/** Whether an action's `if` holds now. */
+const testIf = (
+  source: string,
+  action: DeclaredAction,
+  names: NameSpace,
+  context: Readonly<Record<string, unknown>>,
+): Decision => decideTest(source, (test) => contextOf(test, action, names, context));
+
+function contextOf(
+  test: Expression,
+  action: DeclaredAction,
+  names: NameSpace,
+  context: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const ids = new Set<string>();
+  let all = false;
+  for (const { root, path } of test.names) {
+    if (root !== 'actions') continue;
+    if (typeof path[0] === 'string') ids.add(path[0]);
+    else all = true;
+  }
+  return {
+    ...action.locals,
+    ...context,
+    actions: viewOf(names, all ? names.state.actions.keys() : ids),
+  };
+}
+
+/** `{status, output?, error?}` by id. Only of the ids an expression names: one that walks over all pays for all. */
+function viewOf(names: NameSpace, ids: Iterable<string>): Readonly<Record<string, unknown>> {
+  const view: Record<string, unknown> = Object.create(null);
+  for (const asked of ids) {
+    const id = writtenId(asked);
+    const newest = newestOf(names.state, id);
+    const known = names.state.actions.get(newest);
+    if (known !== undefined) {
+      const { status, output, error } = known;
+      view[id] = {
+        status,
+        ...(output === undefined ? {} : { output }),
+        ...(error === undefined ? {} : { error }),
+      };
+    } else if (names.loops?.has(newest)) view[id] = viewOfLoop(names, newest);
+  }
+  return view;
+}
+
+function viewOfLoop(names: NameSpace, id: string): unknown {
+  const gate = names.graph.gates?.get(id);
+  if (gate === undefined || (gate.failedBy === undefined && !(gate.sealed && gate.open.size === 0)))
+    return { status: 'running' };
+  return gate.failedBy === undefined
+    ? { status: 'completed', output: outputOf(names, id) }
+    : { status: 'failed' };
+}
+
+const NOTHING_GIVEN: JsonObject = {};
+
+/** Has an action looked at before it begins, where anybody wants to. Until then it takes no place. */
+function isLookedAt(works: Works, run: Run): boolean {
+  const { before } = works.deps;
+  if (before === undefined || run.looked || run.attempts > 0 || run.traits === undefined) return true;
+  const { action, cause, input = NOTHING_GIVEN } = run;
+  const ask = (signal: AbortSignal) => before({ action, input, cause, signal });
+  look(works, run, ask, (looked) => {
+    run.looked = true;
+    if (looked.ok) {
+      run.input = looked.value;
+      enqueue(works, run, undefined);
+    } else fail(works, run, looked.error);
+  });
+  return false;
+}
+
+/** Has its output looked at, where anybody wants to: what they leave of it is on the log together with its end. */
+function isBeingLookedAt(works: Works, run: Run, output: Json): boolean {
+  const { after, clock } = works.deps;
+  if (after === undefined) return false;
+  const { action, cause, input = NOTHING_GIVEN } = run;
+  run.until = clock.monotonic();
+  const ask = (signal: AbortSignal) => after({ action, input, cause, output, signal });
+  look(works, run, ask, (looked) => {
+    if (!looked.ok) {
+      fail(works, run, looked.error);
+      return;
+    }
+    for (const record of looked.value.records) works.deps.append(record, cause);
+    complete(works, run, looked.value.output);
+  });
+  return true;
+}
+
+/** What they come to counts, unless the action has ended meanwhile. */
+function look<T>(
+  works: Works,
+  run: Run,
+  ask: (signal: AbortSignal) => Promise<T>,
+  then: (looked: Result<T, RuntimeError>) => void,
+): void {
+  const controller = new AbortController();
+  const withdraw = () => stopWith(controller, cancelled('The action was cancelled.'));
+  const stage: Looking = { at: 'looking', withdraw };
+  run.stage = stage;
+  const looked = (result: Result<T, RuntimeError>) => {
+    if (run.stage !== stage) return; // cancelled, or the log is lost
+    then(result);
+    works.goOn();
+  };
+  ask(controller.signal).then(
+    (value) => looked(ok(value)),
+    (thrown: unknown) => looked(err(toRuntimeError(thrown))),
+  );
 }

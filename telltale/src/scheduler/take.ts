@@ -1,20 +1,17 @@
 import type { DeclaredAction } from '../events/action.ts';
 import type { Cause } from '../events/event.ts';
 import { put } from '../kernel/grow.ts';
-import { noteEnd } from './bell.ts';
 import { type Binding, withReferences } from './bind.ts';
-import { bindingOf } from './binding-of.ts';
-import { type Declaration, declare } from './core.ts';
+import { type Declaration, declare, seal } from './dependency-graph.ts';
 import type { TargetTraits } from './edges.ts';
-import { seal } from './gates.ts';
 import { gatesOf } from './gates-of.ts';
 import type { Change } from './graph.ts';
 import { isLoop } from './loops.ts';
-import { namedBy, seek, unnamedOf } from './named.ts';
+import { bindingOf, namedBy, seek, unnamedOf } from './named.ts';
 import { nameKey } from './names.ts';
 import { apply } from './record.ts';
-import { type Run, WAITING } from './run.ts';
-import type { Works } from './works.ts';
+import type { Works } from './run.ts';
+import { noteEnd, type Run, WAITING } from './run.ts';
 
 /** How an action comes in. `turn`: how the turn that asked for it has ended, if it has. */
 export type Coming = Pick<Run, 'turn' | 'undoes'>;

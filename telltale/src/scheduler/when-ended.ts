@@ -1,6 +1,6 @@
-import { waitForEnds } from './bell.ts';
 import { isClosed } from './graph.ts';
-import type { Works } from './works.ts';
+import type { Works } from './run.ts';
+import { waitForEnds } from './run.ts';
 
 /** Calls back once all of these have ended; at once if they have. The returned function forgets it. */
 export function whenEnded(works: Works, ids: readonly string[], then: () => void): () => void {

@@ -1,17 +1,23 @@
-import type { Clock } from '../kernel/clock.ts';
-import { publishLive } from '../session/distant/publish-live.ts';
+import { type ErrorJson, RuntimeError, toRuntimeError } from '../kernel/errors.ts';
+import type { Clock } from '../kernel/time.ts';
+import type { Fleet } from '../session/fleet/fleet.ts';
+import type { LoadedAgent } from '../session/loaded-agent.ts';
+import { hookUnknown } from '../session/outside/webhook.ts';
+import { publishLive } from '../session/remote/publish-live.ts';
+import type { DueTime, HookHeaders, Listening, OutsideOutcome } from '../session/runs/run-types.ts';
 import type { Runtime } from '../session/runtime-types.ts';
-import type { Audit } from './auth/audit.ts';
-import { createAudit } from './auth/create-audit.ts';
+import { type Audit, createAudit } from './auth/audit.ts';
 import type { AgentCatalog } from './catalog/agent-catalog.ts';
-import { createListeners } from './hooks/create-listeners.ts';
-import type { Listeners } from './hooks/listeners.ts';
+import type { Notifications } from './notify/create-notifications.ts';
 import { createNotifications } from './notify/create-notifications.ts';
-import type { Notifications } from './notify/notifications.ts';
-import { type Caretaker, createCaretaker, type Recovered } from './recovery/create-caretaker.ts';
-import { createFleetCaretaker } from './recovery/fleet-caretaker.ts';
+import { takeUp } from './recovery/pick-up.ts';
 import { createRecoveryGuard, type HangWatch } from './recovery/recovery-guard.ts';
-import { restIdleChats } from './recovery/rest-idle-chats.ts';
+import {
+  type Caretaker,
+  type CaretakerDeps,
+  createCaretaker,
+  type Recovered,
+} from './recovery/recovery-service.ts';
 
 export interface BackgroundOptions {
   readonly runtime: Runtime;
@@ -112,4 +118,194 @@ export function startBackground(options: BackgroundOptions): Background {
       await notifications.close();
     },
   };
+}
+
+/**
+ * In a fleet, what is alive and has nobody at work on it is found by whichever process looks for it, and goes to one that
+ * has room: there is nothing to take up at a start, and nothing to be watched for here. What cannot go on here is tried
+ * by others, and laid aside in the end.
+ */
+function createFleetCaretaker(
+  { runtime, catalog }: Pick<CaretakerDeps, 'runtime' | 'catalog'>,
+  fleet: Pick<Fleet, 'workOnSessions' | 'drain'>,
+): Pick<Caretaker, 'recover' | 'close'> {
+  const deps = { runtime, catalog, onError: () => undefined }; // its log has what went wrong
+  return {
+    async recover() {
+      fleet.workOnSessions(async (session, _signal, taken) => {
+        await takeUp(deps, session);
+        const live = runtime.session(session);
+        if (live === undefined) return { kind: 'done' }; // another has it, or it has ended
+        taken();
+        const { status } = await live.result;
+        return { kind: status === 'waiting' ? 'waiting' : 'done' };
+      });
+      return { sessions: [], runs: [], left: [] };
+    },
+    close: () => fleet.drain(),
+  };
+}
+
+export interface RestIdleChatsDeps {
+  readonly runtime: Pick<Runtime, 'watch' | 'session'>;
+  readonly clock: Pick<Clock, 'after'>;
+}
+
+/** For how long a conversation stays in its process after its last word: the next one often comes soon. */
+const IDLE_MS = 60_000;
+
+/**
+ * Lets go of conversations in which nobody has said anything for a while: their places are for others of the fleet's
+ * streams, and a message has them taken up by whoever has room. The returned function ends that.
+ */
+export function restIdleChats({ runtime, clock }: RestIdleChatsDeps): () => void {
+  /** By session, what takes its letting go back. */
+  const idle = new Map<string, () => void>();
+  const unwatch = runtime.watch((event) => {
+    if (!('session' in event) || event.session === undefined) return;
+    const { session } = event;
+    if (idle.size > 0) {
+      idle.get(session)?.();
+      idle.delete(session);
+    }
+    if (event.type !== 'session.waiting' || event.for !== 'message') return;
+    const letGo = () => {
+      idle.delete(session);
+      // What is said in this very moment waits in its inbox: that has it taken up again.
+      void runtime.session(session)?.interrupt();
+    };
+    idle.set(session, clock.after(IDLE_MS, letGo));
+  });
+  return () => {
+    unwatch();
+    for (const cancel of idle.values()) cancel();
+    idle.clear();
+  };
+}
+
+export interface ListenersOptions {
+  readonly runtime: { readonly workflows: Pick<Runtime['workflows'], 'listen'> };
+  readonly catalog: Pick<AgentCatalog, 'list' | 'onChange'>;
+  /** Told of each time that a schedule was due. */
+  readonly onDue?: (agent: string, trigger: string, outcome: OutsideOutcome, due: DueTime) => void;
+  readonly onError: (thrown: unknown) => void;
+}
+
+interface Open {
+  readonly hash: string;
+  readonly path: string;
+  readonly listening: Listening;
+}
+
+/**
+ * Listens for every agent of a catalog. When the catalog changes, agents that are as they were are left alone, those
+ * that changed are listened for as they are now, and those that are gone no longer. One that cannot be listened for
+ * keeps what it had.
+ */
+export function createListeners({ runtime, catalog, onDue, onError }: ListenersOptions): Listeners {
+  const open = new Map<string, Open>();
+  let broken = new Map<string, ErrorJson>();
+  let ambiguous: readonly ListenProblem[] = [];
+
+  const listenFor = (name: string, agent: LoadedAgent<unknown>): Listening =>
+    runtime.workflows.listen(agent, {
+      onDue: (trigger, outcome, due) => onDue?.(name, trigger, outcome, due),
+      onError,
+    });
+
+  const follow = () => {
+    const named = new Map(
+      catalog.list().flatMap(({ name, agent }) => (agent === undefined ? [] : [[name, agent]])),
+    );
+    const wasBroken = broken;
+    broken = new Map();
+    for (const [name, { listening }] of open)
+      if (!named.has(name)) {
+        listening.close();
+        open.delete(name);
+      }
+    for (const [name, agent] of named) {
+      const before = open.get(name);
+      if (before?.hash === agent.hash && before.path === agent.path) continue;
+      try {
+        // The new one first: there is no moment at which nobody listens.
+        const listening = listenFor(name, agent);
+        before?.listening.close();
+        open.set(name, { hash: agent.hash, path: agent.path, listening });
+      } catch (thrown) {
+        const error = toRuntimeError(thrown);
+        broken.set(name, error.toJSON());
+        if (wasBroken.get(name)?.message !== error.message) onError(thrown);
+      }
+    }
+    tellAmbiguous();
+  };
+
+  const agentsOf = (hook: string): readonly string[] =>
+    [...open].flatMap(([name, { listening }]) => (listening.hooks.includes(hook) ? [name] : []));
+
+  const tellAmbiguous = () => {
+    const known = new Set(ambiguous.map(({ error }) => error.message));
+    const hooks = new Set([...open.values()].flatMap(({ listening }) => listening.hooks));
+    const found = [...hooks].flatMap((hook) => {
+      const agents = agentsOf(hook);
+      return agents.length > 1 ? [{ agents, error: hookAmbiguous(hook, agents) }] : [];
+    });
+    ambiguous = found.map(({ agents, error }) => ({ agents, error: error.toJSON() }));
+    for (const { error } of found) if (!known.has(error.message)) onError(error);
+  };
+
+  follow();
+  const endFollowing = catalog.onChange(follow);
+  return {
+    async deliver(hook, body, headers) {
+      const agents = agentsOf(hook);
+      const [agent] = agents;
+      const found = agent === undefined ? undefined : open.get(agent);
+      if (found === undefined)
+        throw hookUnknown(
+          hook,
+          [...open.values()].flatMap(({ listening }) => listening.hooks),
+        );
+      if (agents.length > 1) throw hookAmbiguous(hook, agents);
+      return found.listening.deliver(hook, body, headers);
+    },
+    hooks: () =>
+      [...open].flatMap(([agent, { listening }]) => listening.hooks.map((hook) => ({ hook, agent }))),
+    problems: () => [...[...broken].map(([agent, error]) => ({ agents: [agent], error })), ...ambiguous],
+    close() {
+      endFollowing();
+      for (const { listening } of open.values()) listening.close();
+      open.clear();
+    },
+  };
+}
+
+/** Nothing is lost by it: senders try again what was answered so. */
+const hookAmbiguous = (hook: string, agents: readonly string[]) =>
+  new RuntimeError(
+    'hook_ambiguous',
+    `The agents ${agents.join(' and ')} both listen to the hook "${hook}": none of them is started by it.`,
+    {
+      hint: 'Give one of their triggers another "hook", or have only one of them import the workflow.',
+      retryable: true,
+    },
+  );
+
+export interface ListenProblem {
+  /** The agents that it is about. */
+  readonly agents: readonly string[];
+  readonly error: ErrorJson;
+}
+
+/** The schedules and hooks of all agents of a catalog, as it changes. */
+export interface Listeners {
+  /** As `Listening.deliver`, whichever agent listens. Rejects with `hook_ambiguous` where several do. */
+  deliver(hook: string, body: string | Uint8Array, headers: HookHeaders): Promise<OutsideOutcome>;
+  /** Who listens to what. */
+  hooks(): readonly { readonly hook: string; readonly agent: string }[];
+  /** Why hooks or schedules of agents are not listened to, or only as they were before the last change. */
+  problems(): readonly ListenProblem[];
+  /** Starts nothing any more. What waits for its turn by a schedule is started after the next start. */
+  close(): void;
 }

@@ -1,26 +1,36 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Context } from 'hono';
+import type { AuditEntry } from '../client/api.ts';
 import { isLoopback, urlOf } from '../kernel/host-name.ts';
 import { createIdSource } from '../kernel/ids.ts';
-import type { Listeners } from './hooks/listeners.ts';
-import { createAccess } from './http/access.ts';
-import { type AuditRequests, createAuditRequests } from './http/audit-requests.ts';
-import { serveFiles, serveHealth, serveMetrics } from './http/basic-routes.ts';
-import { answerCors } from './http/cors.ts';
-import { type App, createApp, refuseMethods } from './http/create-app.ts';
-import { type ErrorDeps, errorAnswer, sendError } from './http/error-answer.ts';
-import { type GuardRules, isReading, refuseHead } from './http/guard.ts';
-import { badUrl, needsToken, serverClosing } from './http/http-errors.ts';
+import type { Clock } from '../kernel/time.ts';
+import type { Audit } from './auth/audit.ts';
+import type { Listeners } from './background.ts';
+import { createAccess, createRateLimiter } from './http/access.ts';
+import { type App, createApp, createReadiness, refuseMethods } from './http/create-app.ts';
+import {
+  badHostName,
+  badOrigin,
+  badUrl,
+  type ErrorDeps,
+  errorAnswer,
+  needsToken,
+  sendError,
+  serverClosing,
+} from './http/error-answer.ts';
 import { createIdempotency } from './http/idempotency.ts';
-import { createInHand } from './http/in-hand.ts';
-import { DEFAULT_LIMITS, type ServerLimits } from './http/limits.ts';
-import { openHttp } from './http/open-http.ts';
-import { readBody, refuseUnknownHooks } from './http/read-body.ts';
-import { readHostName, readOrigin } from './http/read-names.ts';
-import { SECURITY_HEADERS } from './http/security-headers.ts';
-import { openStaticFiles } from './http/static-files.ts';
-import type { AppEnv, ServerDeps } from './server-edges.ts';
+import { DEFAULT_LIMITS, openHttp, SECURITY_HEADERS, type ServerLimits } from './http/open-http.ts';
+import {
+  type GuardRules,
+  HOOKS,
+  isReading,
+  readBody,
+  refuseHead,
+  refuseUnknownHooks,
+} from './http/read-body.ts';
+import { openStaticFiles, type StaticFiles } from './http/static-files.ts';
+import type { AppEnv, Caller, ServerDeps } from './server-edges.ts';
 
 /** Adds routes. `c.get('caller')` is who asks; what needs more than `read` or `run` says so by `needs`. */
 export type Mount = (app: App, deps: ServerDeps) => void;
@@ -202,3 +212,181 @@ const noteRefused = (
     path: url.split('?', 1)[0] ?? '',
     address: socket.remoteAddress ?? '',
   });
+
+const HOST_NAME = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
+
+/** An origin as browsers send it, of what a person wrote. Throws `usage` where no browser would ever send it. */
+function readOrigin(given: string): string {
+  const url = URL.parse(given);
+  const isOrigin =
+    url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search + url.hash === '';
+  if (!isOrigin || url.username !== '') throw badOrigin(given);
+  return url.origin;
+}
+
+/** The name of a host as it is held against the one in `Host`. Throws `usage` where that is never such. */
+function readHostName(given: string): string {
+  const name = given.toLowerCase();
+  if (!HOST_NAME.test(name)) throw badHostName(given);
+  return name;
+}
+
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+const RESPONSE_HEADERS = 'location, retry-after, idempotency-replayed, www-authenticate, x-telltale-session';
+const PREFLIGHT_S = '600';
+
+/**
+ * Gives pages of the origins that were named leave to use the server; all others get none. Without cookies there is
+ * nothing to be had by a page that its token does not give it. True where that is the whole answer.
+ */
+function answerCors(
+  { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
+  response: ServerResponse,
+  origins: readonly string[],
+): boolean {
+  if (origins.length === 0) return false;
+  response.setHeader('vary', 'origin');
+  const { origin } = headers;
+  if (origin === undefined || !origins.includes(origin)) return false;
+  response.setHeader('access-control-allow-origin', origin);
+  response.setHeader('access-control-expose-headers', RESPONSE_HEADERS);
+  if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false;
+  response.writeHead(204, {
+    'access-control-allow-methods': METHODS,
+    // Clients of the UI protocols send headers of their own.
+    'access-control-allow-headers': headers['access-control-request-headers'] ?? '',
+    'access-control-max-age': PREFLIGHT_S,
+  });
+  response.end();
+  return true;
+}
+
+type HealthDeps = Pick<ServerDeps, 'clock' | 'runtime' | 'version'>;
+
+/** The console's files, to anybody. */
+function serveFiles(app: App, files: StaticFiles): void {
+  app.use(async (c, next) => {
+    if (!isReading(c.req.method) || !files.has(c.req.path)) return next();
+    const { 'accept-encoding': accept = '', 'if-none-match': match } = c.env.incoming.headers;
+    const { status, headers, body } = await files.answer(c.req.path, String(accept), match);
+    return new Response(body, { status, headers: { ...headers } });
+  });
+}
+
+/** For probes: whether it lives, and whether requests should come here. */
+function serveHealth(app: App, deps: HealthDeps, reason: () => string | undefined): void {
+  const { clock, runtime, version } = deps;
+  const startedMs = clock.monotonic();
+  const ready = createReadiness({ tables: runtime.store.tables, clock, reason });
+  app.get('/healthz', (c) =>
+    c.json({ status: 'ok', version, uptime_ms: Math.round(clock.monotonic() - startedMs) }),
+  );
+  app.get('/readyz', async (c) => {
+    const readiness = await ready();
+    return c.json(readiness, readiness.ready ? 200 : 503);
+  });
+}
+
+/** For Prometheus. */
+function serveMetrics(app: App, metrics: () => string | Promise<string>): void {
+  app.get('/metrics', async (c) =>
+    c.body(await metrics(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
+  );
+}
+
+/** The requests that are being answered. */
+export interface InHand {
+  add(response: ServerResponse): void;
+  /** Has every connection end with its answer. */
+  closeAfterAnswers(): void;
+  /** Resolves when none is left, or after `withinMs`. */
+  settled(withinMs: number): Promise<void>;
+  readonly count: number;
+}
+
+function createInHand(clock: Pick<Clock, 'after'>): InHand {
+  const responses = new Set<ServerResponse>();
+  let onNone = (): void => undefined;
+  return {
+    add(response) {
+      responses.add(response);
+      response.once('close', () => {
+        responses.delete(response);
+        if (responses.size === 0) onNone();
+      });
+    },
+    closeAfterAnswers() {
+      for (const response of responses) response.shouldKeepAlive = false;
+    },
+    async settled(withinMs) {
+      if (responses.size === 0) return;
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(withinMs, resolve);
+        onNone = () => {
+          cancel();
+          resolve();
+        };
+      });
+      onNone = () => undefined;
+    },
+    get count() {
+      return responses.size;
+    },
+  };
+}
+
+export interface AuditedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  /** Nobody where the request was refused before it was known who sent it. */
+  readonly caller: Caller | undefined;
+  readonly address: string;
+  readonly about: string | undefined;
+}
+
+/** Puts what was asked for on the audit, once it is answered. */
+export interface AuditRequests {
+  note(request: AuditedRequest): void;
+  /** Resolves when all that was noted is written. */
+  settled(): Promise<void>;
+}
+
+/** Refused requests that are noted: a flood of them must not fill the store. */
+const REFUSED = { perSecond: 0.2, burst: 50 };
+const MAX_CHARS = 300;
+
+function createAuditRequests(
+  audit: Pick<Audit, 'add'>,
+  clock: Pick<Clock, 'monotonic'>,
+  onError: (thrown: unknown) => void,
+): AuditRequests {
+  const refused = createRateLimiter(REFUSED);
+  const pending = new Set<Promise<void>>();
+  return {
+    note(request) {
+      const { method, path, status, caller, address, about = secondPart(path) } = request;
+      // Anybody can post to a hook: what is not signed counts as what was refused.
+      const isRefused = status === 401 || status === 403 || (status >= 400 && path.startsWith(HOOKS));
+      if (caller === undefined || isRefused) {
+        if (refused.take('refused', clock.monotonic()) > 0) return;
+      }
+      const entry: Omit<AuditEntry, 'n' | 'at'> = {
+        who: caller?.by ?? `unknown (${address})`,
+        role: caller?.role ?? 'read',
+        what: `${method} ${path}`.slice(0, MAX_CHARS),
+        ...(about === undefined ? {} : { about: about.slice(0, MAX_CHARS) }),
+        status,
+      };
+      const added = audit.add(entry).catch(onError);
+      pending.add(added);
+      void added.then(() => pending.delete(added));
+    },
+    async settled() {
+      await Promise.all(pending);
+    },
+  };
+}
+
+/** Of `/sessions/ses_1/steer`: what a request is about unless its route knows better. */
+const secondPart = (path: string): string | undefined => path.split('/')[2] || undefined;

@@ -1,12 +1,11 @@
 import type { HttpBindings } from '@hono/node-server';
-import type { Clock } from '../kernel/clock.ts';
+import type { Clock } from '../kernel/time.ts';
 import type { Runtime } from '../session/runtime-types.ts';
 import type { Audit } from './auth/audit.ts';
-import type { Caller } from './auth/caller.ts';
-import type { Tokens } from './auth/tokens.ts';
+import type { Caller, Tokens } from './auth/tokens.ts';
 import type { AgentCatalog } from './catalog/agent-catalog.ts';
-import type { Notifications } from './notify/notifications.ts';
-import type { Streams } from './stream/streams.ts';
+import type { Notifications } from './notify/create-notifications.ts';
+import type { Streams } from './stream/create-streams.ts';
 
 export type { Caller };
 

@@ -1,14 +1,15 @@
-import type { Clock } from '../kernel/clock.ts';
-import { DRAIN_MS } from '../session/drain-runtime.ts';
+import type { Clock } from '../kernel/time.ts';
+import { DRAIN_MS } from '../session/messages.ts';
 import type { Runtime } from '../session/runtime-types.ts';
-import { createTokens, withStartToken } from './auth/create-tokens.ts';
+import { createTokens, withStartToken } from './auth/tokens.ts';
+import type { Listeners } from './background.ts';
 import { startBackground } from './background.ts';
 import type { AgentCatalog } from './catalog/agent-catalog.ts';
-import { createServer, type ServerOptions } from './create-server.ts';
-import { mountHooks } from './hooks/mount-hooks.ts';
+import { createServer, type Mount, type ServerOptions } from './create-server.ts';
+import { bodyOf } from './http/read-body.ts';
 import { mountProtocols } from './protocols/mount-protocols.ts';
-import type { Recovered } from './recovery/create-caretaker.ts';
 import type { HangWatch } from './recovery/recovery-guard.ts';
+import type { Recovered } from './recovery/recovery-service.ts';
 import { mountRoutes } from './routes/mount-routes.ts';
 import { createStreams } from './stream/create-streams.ts';
 
@@ -113,3 +114,24 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     },
   };
 }
+
+/**
+ * `POST /hooks/:name`: 202 with what came of it, 200 where it came before and nothing was started. The signature is all
+ * that a sender needs; the body is taken as it came, whatever its type.
+ */
+export const mountHooks =
+  (listeners: Pick<Listeners, 'deliver'>): Mount =>
+  (app) => {
+    app.post('/hooks/:name', async (c) => {
+      const { incoming } = c.env;
+      const headers = Object.fromEntries(
+        Object.entries(incoming.headers).map(([name, value]) => [
+          name,
+          Array.isArray(value) ? value.join(', ') : value,
+        ]),
+      );
+      const outcome = await listeners.deliver(c.req.param('name'), bodyOf(incoming), headers);
+      if ('run' in outcome && outcome.run !== undefined) c.set('about', outcome.run);
+      return c.json(outcome, outcome.kind === 'replayed' ? 200 : 202);
+    });
+  };

@@ -1,4 +1,4 @@
-import type { Clock } from '../kernel/clock.ts';
+import type { Clock } from '../kernel/time.ts';
 import type { Store } from '../store/store.ts';
 import type { ArtifactDesk } from '../targets/artifacts/open-artifacts.ts';
 import { createSandbox } from '../targets/sandbox/create-sandbox.ts';

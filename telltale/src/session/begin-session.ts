@@ -1,36 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { platform } from 'node:os';
 import { resolve } from 'node:path';
 import { hasEnded as hasEndedAction } from '../events/action.ts';
-import type { Cause } from '../events/event.ts';
-import type { ManifestPin } from '../events/life-event.ts';
+import type { Cause, EventBody, ManifestPin, SessionEnvironment } from '../events/event.ts';
+import type { FieldError } from '../events/session-events.ts';
 import { createSnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import type { Clock } from '../kernel/time.ts';
 import type { Model } from '../models/model.ts';
-import type { StreamWriter } from '../store/store.ts';
-import type { Invoke } from '../targets/artifacts/invoker.ts';
+import type { Store, StreamWriter } from '../store/store.ts';
+import type { Invoke } from '../targets/artifacts/create-invoke.ts';
+import { createSessionInvoke } from './artifact-service.ts';
 import { beginStream, titleOf } from './begin-stream.ts';
-import type { Begin, Lineage } from './children/lineage.ts';
-import { choiceOf } from './choice-of.ts';
-import { changedFiles } from './code-files.ts';
+import type { Begin, Lineage } from './children/child-session.ts';
+import { changedFiles, codeFilesOf } from './code-files.ts';
 import { createSessionLog } from './create-session-log.ts';
 import { sessionContext } from './decision-context.ts';
 import { hasEnded } from './ending/has-ended.ts';
-import { firstEvent, pinOf, writerOf } from './first-event.ts';
-import type { Lead } from './guide/lead.ts';
+import type { Lead } from './guided/guidance.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
+import { keptMetadata } from './metadata-writer.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { openSession } from './read-session.ts';
-import type { RuntimeDeps } from './runtime-edges.ts';
-import { createSessionInvoke } from './session-invoke.ts';
+import type { RuntimeDeps } from './runtime-deps.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
 import {
+  checkGiven,
+  classesOf,
   createSessionVariables,
   type SessionVariables,
   seedMissing,
   setGiven,
+  variableDefaults,
 } from './variables/session-variables.ts';
+import { type KeptValues, readKept } from './variables/variable-keeper.ts';
 
 /** The status with which a session's stream is made. */
 const AS_MADE = 'running';
@@ -174,7 +180,7 @@ function budgetNow(
 
 /** Writing scripts is loaded by those who do. */
 async function recorded(model: Model, file: string, { cwd, clock }: RuntimeDeps): Promise<Model> {
-  const { recordToFile } = await import('../models/record-to-file.ts');
+  const { recordToFile } = await import('../models/record.ts');
   return recordToFile(model, resolve(cwd, file), clock);
 }
 
@@ -194,3 +200,103 @@ const sessionCompleted = (id: string) =>
   new RuntimeError('session_completed', `${id} has completed, so there is nothing to resume.`, {
     hint: `Fork it at one of its events: telltale fork ${id} SEQ. Or talk to it: telltale chat MANIFEST --resume ${id}`,
   });
+
+const SEAL_BYTES = 9;
+
+export interface FirstEventDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Whose variables of `key: user` sessions have that say nothing else. */
+  readonly user: string;
+}
+
+/** What a session that begins or goes on now is pinned to. */
+function pinOf({ agent, source, model }: PreparedAgent): ManifestPin {
+  const files = codeFilesOf(agent, model.id);
+  return files === undefined ? source : { ...source, files };
+}
+
+/** What a session that begins now tells its model of where it is. */
+export const environmentOf = (clock: Clock, folder: string): SessionEnvironment => ({
+  date: new Date(clock.now()).toISOString().slice(0, 10),
+  folder,
+  platform: platform(),
+});
+
+/** A sub-agent's variables are given by the model that calls it. */
+const writerOf = (lineage: Lineage | undefined) => (lineage === undefined ? 'user' : 'model');
+
+/** How a session begins. */
+interface First {
+  readonly started: Extract<EventBody, { type: 'session.started' }>;
+  readonly dropped: readonly FieldError[];
+  /** Variables that are set right after it. */
+  readonly given: JsonObject;
+  readonly problems: readonly RuntimeError[];
+}
+
+export async function firstEvent(
+  deps: FirstEventDeps,
+  { id, start, agent, lineage, lead }: Extract<Begin, { kind: 'start' }>,
+  prepared: PreparedAgent,
+): Promise<First> {
+  const { store } = deps;
+  const { manifest } = agent;
+  if (start.chat === true && manifest.workflow !== null) throw notTalkedTo(manifest.name, manifest.workflow);
+  const given = start.vars ?? {};
+  checkGiven(manifest, given, writerOf(lineage));
+  const kept = await keptMetadata(manifest.metadata, manifest.name, store);
+  const { values, dropped } = prepared.metadata.initial(
+    lineage === undefined ? kept : { ...kept, ...lineage.shared },
+  );
+  const { defined } = manifest.context_variables;
+  const user = lineage?.user ?? start.user ?? deps.user;
+  const found =
+    defined.length === 0
+      ? NOTHING_KEPT
+      : await readKept({ ...deps, manifest, targets: prepared.targets }, defined, {
+          session: id,
+          agent: manifest.name,
+          user,
+          metadata: values,
+        });
+  const isKept = (name: string) => defined.some((each) => each.name === name);
+  const own = Object.fromEntries(Object.entries(given).filter(([name]) => !isKept(name)));
+  const vars = { ...variableDefaults(manifest), ...found.values, ...lineage?.variables, ...own };
+  const started = {
+    type: 'session.started',
+    agent: manifest.name,
+    input: start.input,
+    manifest: pinOf(prepared),
+    model: prepared.model.id,
+    ...(lineage === undefined ? {} : { parent: lineage.parent }),
+    ...(manifest.protocol.seal ? { seal: randomBytes(SEAL_BYTES).toString('base64url') } : {}),
+    environment: environmentOf(deps.clock, agent.folder),
+    ...(start.maxTurns === undefined ? {} : { max_turns: start.maxTurns }),
+    ...(start.chat === true ? { chat: true as const } : {}),
+    ...(lead === undefined && manifest.workflow === null ? {} : { led: true as const }),
+    vars: prepared.derived?.initial(vars, values) ?? vars,
+    ...classesOf(manifest),
+    ...(defined.some(({ key }) => key === 'user') ? { user } : {}),
+    metadata: values,
+    ...(prepared.metadata.states.length === 0 ? {} : { states: prepared.metadata.states }),
+    ...(manifest.budget === undefined
+      ? {}
+      : { balance: Math.min(manifest.budget.balance, lineage?.balance ?? Number.POSITIVE_INFINITY) }),
+  } as const;
+  return { started, dropped, given, problems: found.problems };
+}
+
+const notTalkedTo = (agent: string, workflow: string) =>
+  new RuntimeError(
+    'bad_option',
+    `The agent "${agent}" is led by its workflow "${workflow}", so you cannot chat with it.`,
+    {
+      hint: 'Run it with "telltale run", and send it messages while it works: telltale steer SESSION "…"',
+    },
+  );
+
+const NOTHING_KEPT: KeptValues = { values: {}, problems: [] };
+
+/** What whoever begins a session asked for. */
+export const choiceOf = (begin: Begin) => (begin.kind === 'start' ? begin.start : begin.resume);

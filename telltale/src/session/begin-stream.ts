@@ -1,4 +1,4 @@
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import type { Store, StreamHead, StreamWriter } from '../store/store.ts';
 
 /** Characters of the input that a list of sessions shows. */

@@ -1,6 +1,6 @@
+import { RuntimeError } from '../kernel/errors.ts';
 import { isJsonObject } from '../kernel/json.ts';
 import { nearest } from '../kernel/nearest.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
 import { showValue } from '../manifest/schema/show-value.ts';
 import { badFigure } from '../models/bad-figure.ts';
 import { isModelObject, MODEL_HINT } from '../models/model-object.ts';

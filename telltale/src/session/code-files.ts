@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
-import { commandFiles } from '../targets/definition/command-files.ts';
+import { commandFiles, moduleFiles } from '../targets/definition/covered-call.ts';
 import { fileHash } from '../targets/definition/definition-hash.ts';
-import { moduleFiles } from '../targets/definition/module-files.ts';
 import { agentCode } from './define/agent-code.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 

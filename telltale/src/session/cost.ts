@@ -1,6 +1,6 @@
+import type { Usage } from '../events/session-events.ts';
 import type { SessionState } from '../events/state.ts';
-import type { Usage } from '../events/turn-event.ts';
-import { estimateTokens } from '../kernel/estimate-tokens.ts';
+import { estimateTokens } from '../kernel/tokens.ts';
 import type { Model, ModelRequest, ModelUsage } from '../models/model.ts';
 import { costOf } from '../models/prices.ts';
 

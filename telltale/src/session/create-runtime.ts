@@ -13,21 +13,20 @@ import {
   checkTurn,
   checkWorkflow,
 } from './check-options.ts';
-import type { Begin } from './children/lineage.ts';
-import { drainRuntime } from './drain-runtime.ts';
+import type { Begin } from './children/child-session.ts';
 import { forkSession } from './fork-session.ts';
 import { createLiveSession } from './live-session.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
-import { causeChain } from './log/cause-chain.ts';
-import { stateAt } from './log/state-at.ts';
+import { causeChain, stateAt } from './log/read-log.ts';
+import { drainRuntime, nobodyReads, sendSteer, steerSession } from './messages.ts';
 import { openRuntimeWorks } from './open-runtime-works.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { loadAgain, readyToResume } from './ready-to-resume.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { readReview } from './reviews/read-review.ts';
 import { listReviews } from './reviews/review-table.ts';
-import type { Seat } from './runtime-edges.ts';
-import { runtimeClosed, streamUnknown } from './runtime-errors.ts';
+import type { Seat } from './runtime-deps.ts';
+import { runtimeClosed, streamUnknown } from './runtime-deps.ts';
 import type {
   ResumeOptions,
   Runtime,
@@ -37,7 +36,6 @@ import type {
   Watcher,
 } from './runtime-types.ts';
 import type { LiveSession } from './session-face.ts';
-import { nobodyReads, sendSteer, steerSession } from './steer-session.ts';
 
 /** Opens the store and runs agents on it. */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
@@ -155,7 +153,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     async cancel(session, reason = 'asked to', from = 'user') {
       checkText('runtime.cancel', 'reason', reason);
-      const { cancelHere } = await import('./ending/cancel-here.ts');
+      const { cancelHere } = await import('./ending/cancel-session.ts');
       await cancelHere({ store, clock, workflows: runs }, session, reason, from);
     },
     workflows: {
@@ -186,7 +184,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     },
     async preview(agent, preview = {}) {
       mustBeOpen();
-      const { previewPrompt } = await import('./preview-prompt.ts');
+      const { previewPrompt } = await import('./prompts.ts');
       return previewPrompt(deps, agent, preview);
     },
     async prompt(session, turn, { agent: given, ...prompt } = {}) {
@@ -194,7 +192,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       checkTurn('runtime.prompt', turn);
       const seated = given === undefined ? here.get(session)?.session : undefined;
       if (seated !== undefined) return seated.showPrompt({ ...prompt, turn });
-      const { agentOfPrompt, readPrompt } = await import('./read-prompt.ts');
+      const { agentOfPrompt, readPrompt } = await import('./prompts.ts');
       const agent = given ?? (await agentOfPrompt(deps, session, prompt.signal));
       return readPrompt(deps, session, agent, { ...prompt, turn });
     },

@@ -1,14 +1,14 @@
 import { encodeNext, type LastFront } from '../events/codec.ts';
-import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
+import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
 import { nextTurn } from '../events/fold-turns.ts';
-import { placeEvent } from '../events/place-event.ts';
+import { placeEvent } from '../events/line-json.ts';
 import { reduce } from '../events/reduce.ts';
 import { SNAPSHOT_EVERY, SNAPSHOT_SOON, type SnapshotWriter } from '../events/snapshot.ts';
 import type { SessionState } from '../events/state.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { added, NONE } from '../kernel/grow.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
-import { tellAll } from '../kernel/tell-all.ts';
+import type { RuntimeError } from '../kernel/errors.ts';
+import { tellAll, tellOne } from '../kernel/errors.ts';
+import { added, NONE, without } from '../kernel/grow.ts';
+import type { Clock } from '../kernel/time.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { StreamWriter } from '../store/store.ts';
 import {
@@ -21,8 +21,86 @@ import {
 } from '../store/stream-batches.ts';
 import type { WhenMade } from './begin-stream.ts';
 import type { SessionLog } from './session-log.ts';
-import { publish, type ShownLog, show, showHeld, speech, subscribe } from './show-events.ts';
+import type { OpenSpeech } from './speech.ts';
 import type { Stop } from './stop.ts';
+
+/** Live events that wait for a commit; where a store takes longer than that, they are shown at once. */
+const MAX_HELD = 4_096;
+
+/** What of a log is about those who look on. */
+export interface ShownLog extends Pick<SessionLog, 'state' | 'speaking'> {
+  watched: boolean;
+  readonly lastCommitted: number;
+  readonly crashPoint?: ((name: string) => void) | undefined;
+  /** In the order in which they came, no two the same. Most logs have one: a Set for it would be 140 bytes more. */
+  listeners: readonly Listener[];
+  /** Live events, and answers that stand among them, each with the durable one that they came behind. */
+  held: readonly { readonly behind: number; readonly show: LiveEvent | (() => void) }[];
+}
+
+type Listener = (event: ObservedEvent) => void;
+
+/** Methods of a log. */
+function show(this: ShownLog, event: LiveEvent): void {
+  if (mayShow(this)) tell(this, event);
+  else this.held = added(this.held, { behind: this.state.seq, show: event });
+}
+
+function speech(this: ShownLog, told: (open: OpenSpeech | undefined, seq: number) => void): void {
+  const open = this.speaking?.openSpeech();
+  const { seq } = this.state;
+  if (mayShow(this)) told(open, seq);
+  else this.held = added(this.held, { behind: seq, show: () => told(open, seq) });
+}
+
+function subscribe(this: ShownLog, listener: Listener): () => void {
+  let listens = true;
+  // One that comes twice is told twice, and each time leaves on its own.
+  const own: Listener = this.listeners.includes(listener) ? (event) => listener(event) : listener;
+  this.listeners = added(this.listeners, own);
+  this.watched = true;
+  return () => {
+    if (!listens) return;
+    listens = false;
+    this.listeners = without(this.listeners, own);
+    this.watched = this.listeners.length > 0;
+  };
+}
+
+/** Durable ones, behind their commit, and the live ones that waited for them. */
+function publish(log: ShownLog, events: readonly SessionEvent[]): void {
+  for (const event of events) {
+    log.crashPoint?.(`committed:${event.type}`);
+    tell(log, event);
+    if (log.held.length > 0) showHeld(log, event.seq);
+  }
+}
+
+function showHeld(log: ShownLog, through: number): void {
+  if (log.held.length === 0) return;
+  let at = 0;
+  // Whoever is told may show more meanwhile: that comes behind.
+  for (let live = log.held[at]; live !== undefined && live.behind <= through; live = log.held[++at]) {
+    if (typeof live.show === 'function') live.show();
+    else tell(log, live.show);
+  }
+  if (at > 0) log.held = at === log.held.length ? NONE : log.held.slice(at);
+}
+
+function tell(log: ShownLog, event: ObservedEvent): void {
+  const { listeners } = log;
+  const { length } = listeners;
+  // One that has left meanwhile is not told any more, and one that has come is told of what is next.
+  for (let at = 0; at < length; at++) {
+    const listener = listeners[at] as Listener;
+    if (log.listeners === listeners || log.listeners.includes(listener)) tellOne(listener, event);
+  }
+}
+
+function mayShow(log: ShownLog): boolean {
+  if (log.held.length >= MAX_HELD) showHeld(log, log.state.seq); // all of them, so that none overtakes another
+  return log.lastCommitted === log.state.seq;
+}
 
 export interface SessionLogDeps {
   readonly writer: StreamWriter;

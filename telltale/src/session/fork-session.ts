@@ -1,18 +1,18 @@
 import { encodeEvent } from '../events/codec.ts';
 import type { Cause, EventBody, SessionEvent } from '../events/event.ts';
-import { openReviews } from '../events/fold-reviews.ts';
 import { fold } from '../events/reduce.ts';
+import { openReviews } from '../events/reviews.ts';
 import type { SessionState } from '../events/state.ts';
-import type { Clock } from '../kernel/clock.ts';
+import { RuntimeError, toRuntimeError } from '../kernel/errors.ts';
 import { isJsonObject } from '../kernel/json.ts';
-import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
-import { MAX_APPEND_CHARS } from '../store/limits.ts';
+import type { Clock } from '../kernel/time.ts';
 import type { Store, StreamWriter } from '../store/store.ts';
+import { MAX_APPEND_CHARS } from '../store/store-errors.ts';
 import { appendCommitted } from '../store/upkeep/append-committed.ts';
 import { RESTORING } from '../store/upkeep/upkeep.ts';
 import { titleOf } from './begin-stream.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
-import { eventUnknown } from './log/event-unknown.ts';
+import { eventUnknown } from './log/read-log.ts';
 import { readEvents } from './read-session.ts';
 import type { ForkOptions } from './runtime-types.ts';
 
@@ -160,7 +160,7 @@ async function givenVariables(
   const [{ manifest }, { classOf }, { checkGiven }] = await Promise.all([
     agent(state),
     import('./variables/declared-variables.ts'),
-    import('./variables/start-variables.ts'),
+    import('./variables/session-variables.ts'),
   ]);
   checkGiven(manifest, vars, 'user');
   return names.map((name) => ({

@@ -1,17 +1,17 @@
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
+import { invokeOf } from './artifact-service.ts';
 import { sessionContext } from './decision-context.ts';
 import type { FreshContextDeps } from './feeds/fresh-context.ts';
 import type { SessionFeeds, SessionFeedsDeps } from './feeds/session-feeds.ts';
-import { ledElsewhere } from './guide/led-result.ts';
-import type { OwnLead } from './guide/own-lead.ts';
-import type { SessionHookDeps, SessionHooks } from './hooks/create-session-hooks.ts';
-import type { LedHooks } from './hooks/led-hooks.ts';
+import { ledElsewhere } from './guided/guidance.ts';
+import type { OwnLead } from './guided/own-guidance.ts';
+import type { LedHooks } from './hooks/hook-types.ts';
+import type { SessionHookDeps, SessionHooks } from './hooks/session-hooks.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import { readEvents } from './read-session.ts';
 import type { SessionRuns } from './runs/session-runs.ts';
 import type { SessionDeps } from './session-edges.ts';
-import { invokeOf } from './session-invoke.ts';
 
 /** The run of an agent with a workflow of its own, unless another run leads it. */
 export async function openLead(deps: SessionDeps): Promise<OwnLead | undefined> {
@@ -19,7 +19,7 @@ export async function openLead(deps: SessionDeps): Promise<OwnLead | undefined> 
   const { workflow } = prepared.agent.manifest;
   if (lead !== undefined || log.state.led !== true) return undefined;
   if (workflow === null) throw ledElsewhere(log.state);
-  const { openOwnLead } = await import('./guide/own-lead.ts');
+  const { openOwnLead } = await import('./guided/own-guidance.ts');
   const hold = onWaiting === 'hold' || log.state.parent !== undefined;
   return openOwnLead({ ...runtime, ...deps, hold }, workflow);
 }
@@ -88,7 +88,7 @@ export async function openLedHooks({ prepared, lead }: SessionDeps): Promise<Led
   const workflow = name === null ? undefined : prepared.workflows.get(name);
   const by = lead?.by ?? (workflow && { workflow, command: prepared.targets.command });
   if (by === undefined) return undefined;
-  const { ledHooks } = await import('./hooks/led-hooks.ts');
+  const { ledHooks } = await import('./hooks/hook-types.ts');
   return ledHooks(by);
 }
 
@@ -100,7 +100,7 @@ export async function openHooks(
 ): Promise<SessionHooks | undefined> {
   const { prepared, log, stop } = deps;
   const { clock } = deps.runtime;
-  const { createSessionHooks } = await import('./hooks/create-session-hooks.ts');
+  const { createSessionHooks } = await import('./hooks/session-hooks.ts');
   const { command } = prepared.targets;
   const { hooks } = prepared.agent.manifest;
   return createSessionHooks({ hooks, led, log, stop, clock, command, invoke: invokeOf(deps), traits });

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
+import { RuntimeError } from '../kernel/errors.ts';
 import { suggest } from '../kernel/nearest.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Diagnostic } from '../manifest/diagnostic.ts';
 import { formatDiagnostic } from '../manifest/format-diagnostic.ts';
 import { loadManifests } from '../manifest/load-manifests.ts';
-import type { CodeImport, FileWithCode } from '../manifest/project/code-manifest.ts';
 import type { ImportList, LoadedManifest, Project } from '../manifest/project/project.ts';
+import type { CodeImport, FileWithCode } from '../manifest/project/project-document.ts';
+import { knownModels } from '../models/prices.ts';
+import { KNOWN_PROVIDERS } from '../models/providers/known-providers.ts';
 import { codeImport } from './define/agent-manifest.ts';
-import type { DefinedArtifact } from './define/define-artifact.ts';
-import type { DefinedRelic } from './define/define-relic.ts';
-import type { DefinedTool } from './define/define-tool.ts';
-import type { DefinedWorkflow } from './define/define-workflow.ts';
+import type { DefinedArtifact, DefinedRelic, DefinedTool, DefinedWorkflow } from './define/definitions.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 
 export interface LoadAgentOptions {
@@ -126,3 +125,9 @@ const agentUnknown = (path: string, asked: string, known: readonly string[]) =>
   new RuntimeError('no_agent', `${path} holds no agent named "${asked}".`, {
     hint: suggest(asked, known, 'Agents in it'),
   });
+
+/** The models of the providers whose keys are set, as `provider/model`, as far as they are known here. */
+export const modelsWithKeys = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
+  Object.entries(KNOWN_PROVIDERS).flatMap(([provider, { keyVariable, needsKey }]) =>
+    needsKey && keyVariable !== undefined && env[keyVariable] ? knownModels(provider) : [],
+  );

@@ -1,6 +1,6 @@
 import type { Json } from '../kernel/json.ts';
-import type { CodeManifest, FileWithCode } from '../manifest/project/code-manifest.ts';
 import type { Project } from '../manifest/project/project.ts';
+import type { CodeManifest, FileWithCode } from '../manifest/project/project-document.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 
 /** An agent that can be run: its manifest, all that this imports, and where it was read. Its sessions result in `Output`. */

@@ -1,24 +1,30 @@
 import type { Cause } from '../events/event.ts';
 import { asksAgain } from '../events/fold-turns.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { RuntimeError } from '../kernel/errors.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { Conversation } from '../prompt/conversation.ts';
 import type { Prompt } from '../prompt/prompt.ts';
-import { compactIfNeeded, compactRefused, extendAnew, hasNoRoom, isTooLong } from './compact.ts';
-import type { SessionContext } from './context.ts';
-import { contextTooSmall, isDoubtful } from './context-window.ts';
+import {
+  compactIfNeeded,
+  compactRefused,
+  contextTooSmall,
+  extendAnew,
+  hasNoRoom,
+  isDoubtful,
+  isTooLong,
+} from './compact.ts';
 import { giveWay } from './guide/give-way.ts';
-import type { SessionHooks } from './hooks/create-session-hooks.ts';
+import type { SessionHooks } from './hooks/session-hooks.ts';
 import { reachedLimit } from './limits.ts';
 import { finishLast, type Left } from './recover.ts';
+import type { SessionContext } from './session-context.ts';
 import type { Stop } from './stop.ts';
+import type { Hearing } from './turn/active-turn.ts';
+import { endHearing, type Listener, listen } from './turn/feed-turn.ts';
+import type { Next } from './turn/final-response.ts';
+import { responsesOut } from './turn/final-response.ts';
 import { finishTurn } from './turn/finish-turn.ts';
-import { endHearing } from './turn/hearing.ts';
-import type { Hearing } from './turn/hearing-state.ts';
-import { type Listener, listen } from './turn/listen.ts';
-import type { Next } from './turn/next.ts';
 import { endTurn, openTurn, type TurnEnd } from './turn/run-turn.ts';
-import { responsesOut } from './turn/settle-actions.ts';
 
 /** How a session's loop ended by itself; `stopped` where somebody ended it. */
 export type LoopEnd =

@@ -1,13 +1,34 @@
-import { deepEqual } from '../conditions/deep-equal.ts';
+import { deepEqual } from '../conditions/values.ts';
 import type { Cause } from '../events/event.ts';
 import { SEED_WRITER } from '../events/fold-values.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Store, TableWrite } from '../store/store.ts';
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
-import { hearsUpdate } from '../triggers/hears-update.ts';
+import { hearsUpdate } from '../triggers/outside-triggers.ts';
 import type { Metadata, MetadataChanges } from './metadata/metadata.ts';
+import type { SessionDeps } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
+
+/** What a turn has to know of others. */
+export function beforeTurn(deps: SessionDeps): Promise<void> | undefined {
+  const { keeper } = deps.variables;
+  const known = beforeAnyTurn(deps);
+  if (keeper === undefined) return known;
+  return known === undefined ? keeper.refresh() : known.then(keeper.refresh);
+}
+
+function beforeAnyTurn({ prepared, log, runtime, lineage }: SessionDeps): Promise<void> | undefined {
+  const { metadata, agent } = prepared;
+  const kept = agent.manifest.metadata.scope === 'agent';
+  const bounded = lineage?.limits.isBounded === true;
+  if (!kept && !bounded) return undefined;
+  const refreshed = kept
+    ? refreshMetadata(metadata, agent.manifest, log, runtime.store, lineage?.sharedFields)
+    : Promise.resolve();
+  // What it used counts above once it is on the log.
+  return bounded ? refreshed.then(() => log.flushed()).then(lineage.limits.counted) : refreshed;
+}
 
 /** What is needed to change a session's metadata. */
 interface MetadataDeps {
@@ -90,7 +111,7 @@ export async function keptMetadata(
  * Takes over what other sessions of the agent have set since; what does not fit its field is left as it was, and so are
  * fields that it shares with an agent that called it.
  */
-export async function refreshMetadata(
+async function refreshMetadata(
   metadata: Metadata,
   manifest: AgentManifest,
   log: SessionLog,

@@ -1,32 +1,38 @@
 import { resolve } from 'node:path';
 import { createEmbeddedEngine } from '../engine/embedded/create-embedded-engine.ts';
 import type { Engine } from '../engine/engine.ts';
-import { createLocalSlots } from '../engine/local-slots.ts';
-import { Places } from '../engine/places.ts';
+import { createUnderWay } from '../engine/in-flight.ts';
+import { Places } from '../engine/locations.ts';
 import type { Slots } from '../engine/slots.ts';
-import { createUnderWay } from '../engine/under-way.ts';
+import { createLocalSlots } from '../engine/slots.ts';
 import { createLastFront } from '../events/codec.ts';
-import { type Clock, createSystemClock } from '../kernel/clock.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import { createIdSource } from '../kernel/ids.ts';
+import { type Clock, createSystemClock } from '../kernel/time.ts';
+import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
-import { createAgentShelf } from './agent-shelf.ts';
-import type { Spawn } from './children/lineage.ts';
+import { createAgentShelf } from './agent-cache.ts';
+import type { beginSession } from './begin-session.ts';
+import type { Spawn } from './children/child-session.ts';
+import { agentCode } from './define/agent-code.ts';
 import type { JoinedFleet, OpenFleetOptions } from './fleet/open-fleet.ts';
 import { createLiveSession } from './live-session.ts';
+import type { LoadedAgent } from './loaded-agent.ts';
 import { createMemories } from './memory/memories.ts';
+import type { prepareAgent } from './prepare-agent.ts';
+import type { endSession, takeUp, workOn } from './run-session.ts';
 import { createAgentSnapshots } from './runs/agent-snapshot.ts';
 import { createRuns } from './runs/create-runs.ts';
-import { createLateModels } from './runs/late-model.ts';
-import type { RuntimeDeps, Seat } from './runtime-edges.ts';
-import { laidAside, workRetried } from './runtime-errors.ts';
+import type { RuntimeDeps, Seat } from './runtime-deps.ts';
+import { laidAside, workRetried } from './runtime-deps.ts';
 import type { RuntimeOptions, Watcher } from './runtime-types.ts';
-import { createSessionParts } from './session-parts.ts';
 import { createTokenizer } from './tokenizer.ts';
-import { DEFAULT_USER } from './variables/variable-scope.ts';
+import { DEFAULT_USER } from './variables/declared-variables.ts';
+import type { wireSession } from './wire-session.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
 
@@ -180,3 +186,73 @@ async function openSlots({ shared }: Store, clock: Clock): Promise<Slots> {
   const { createSharedSlots } = await import('../engine/shared-slots.ts');
   return createSharedSlots({ slots: shared.slots, local, clock });
 }
+
+/** What sessions are run with: half of all modules, which whoever only looks or listens has no use for. */
+export interface SessionParts {
+  readonly beginSession: typeof beginSession;
+  readonly wireSession: typeof wireSession;
+  readonly takeUp: typeof takeUp;
+  readonly workOn: typeof workOn;
+  readonly endSession: typeof endSession;
+  readonly prepareAgent: typeof prepareAgent;
+}
+
+/** Loads them at the first call. */
+export function createSessionParts(): () => Promise<SessionParts> {
+  let loading: Promise<SessionParts> | undefined;
+  const load = async (): Promise<SessionParts> => {
+    const [begin, wire, run, prepare] = await Promise.all([
+      import('./begin-session.ts'),
+      import('./wire-session.ts'),
+      import('./run-session.ts'),
+      import('./prepare-agent.ts'),
+    ]);
+    return { ...begin, ...wire, ...run, ...prepare };
+  };
+  return () => {
+    loading ??= load();
+    return loading;
+  };
+}
+
+/** Models of agents that are opened when they are first asked; one for each agent, so that what is prepared is found again. */
+function createLateModels(
+  open: (ref: string, folder: string) => Promise<Model>,
+): (agent: LoadedAgent<unknown>) => Model {
+  const known = new WeakMap<LoadedAgent<unknown>, Model>();
+  return (agent) => {
+    const before = known.get(agent);
+    if (before !== undefined) return before;
+    const model = lateModel(agent, open);
+    known.set(agent, model);
+    return model;
+  };
+}
+
+function lateModel(
+  agent: LoadedAgent<unknown>,
+  open: (ref: string, folder: string) => Promise<Model>,
+): Model {
+  const { manifest, folder } = agent;
+  const { model: ref, name } = manifest;
+  let opened: Model | undefined;
+  return {
+    id: ref ?? 'none',
+    get price() {
+      return opened?.price ?? FREE;
+    },
+    async stream(request, sink) {
+      if (ref === undefined) throw noModel(name);
+      opened ??= agentCode(agent)?.models.get(ref) ?? (await open(manifest.models[ref] ?? ref, folder));
+      return opened.stream(request, sink);
+    },
+  };
+}
+
+/** What nobody has asked cost nothing. */
+const FREE = { input: 0, output: 0 };
+
+const noModel = (agent: string) =>
+  new RuntimeError('no_model', `The agent "${agent}" has no model.`, {
+    hint: 'Write "model: provider/model" or "model: scripted:FILE" into its manifest.',
+  });

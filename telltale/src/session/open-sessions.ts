@@ -1,16 +1,15 @@
 import { resolve } from 'node:path';
-import { createSystemClock } from '../kernel/clock.ts';
 import { createIdSource } from '../kernel/ids.ts';
+import { createSystemClock } from '../kernel/time.ts';
 import { openStore } from '../store/open-store.ts';
 import { forkSession } from './fork-session.ts';
-import { stateAt } from './log/state-at.ts';
+import { stateAt } from './log/read-log.ts';
+import { sendToSession, steerSession } from './messages.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { readReview } from './reviews/read-review.ts';
 import { listReviews } from './reviews/review-table.ts';
 import type { Runtime, RuntimeOptions } from './runtime-types.ts';
-import { sendToSession } from './send-to-session.ts';
-import { steerSession } from './steer-session.ts';
 
 /** What can be done with sessions without running any. */
 export type Sessions = Pick<

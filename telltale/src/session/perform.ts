@@ -1,10 +1,10 @@
 import type { DeclaredAction } from '../events/action.ts';
 import { LLM_USAGE } from '../events/reduce.ts';
+import type { RuntimeError } from '../kernel/errors.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { PerformCall } from '../scheduler/edges.ts';
 import type { Target, TargetCall } from '../targets/target.ts';
-import { unknownTarget } from '../targets/unknown-target.ts';
+import { unknownTarget } from '../targets/target-edges.ts';
 import { costWith } from './cost.ts';
 import type { InternalDeps } from './internal/definition.ts';
 import { notAllowed } from './internal/internal-actions.ts';

@@ -1,36 +1,40 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { BUILTIN_FEED } from '../events/fold-values.ts';
 import type { SessionState } from '../events/state.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { JsonObject } from '../kernel/json.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
-import type { LoadTokenizer } from '../kernel/tokenizer.ts';
-import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
-import { once } from '../manifest/schema/once.ts';
+import { isOwnFeed } from '../feeds/feed.ts';
+import { RuntimeError } from '../kernel/errors.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
+import { holdsInfinity } from '../kernel/json.ts';
+import type { Clock } from '../kernel/time.ts';
+import type { LoadTokenizer } from '../kernel/tokens.ts';
+import type { AgentManifest, WorkflowManifest } from '../manifest/schema/kinds.ts';
+import { compileUserSchema } from '../manifest/schema/user-schemas/check-user-schema.ts';
+import { once } from '../manifest/schema/values.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/context-windows.ts';
 import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
 import type { PartLimits } from '../prompt/part-limits.ts';
 import type { Store } from '../store/store.ts';
+import { compileCheck } from '../targets/check-parameters.ts';
 import { type AgentTargets, createTargets } from '../targets/create-targets.ts';
 import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
 import type { FindSandbox } from '../targets/process/find-sandbox.ts';
 import type { Sandbox } from '../targets/sandbox/sandbox.ts';
+import type { Target } from '../targets/target.ts';
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
 import { createOpenDesk, type OpenDesk } from './artifact-desk.ts';
-import { type CheckedOutput, createOutputCheck } from './check-output.ts';
-import type { AgentFamily } from './children/agent-family.ts';
+import type { AgentFamily } from './children/agent-target.ts';
 import { agentTarget } from './children/agent-target.ts';
 import { agentCode, isInCode } from './define/agent-code.ts';
+import { judgeOutput } from './define/define-agent.ts';
 import { allowedInternalActions, ledInternalAction } from './internal/internal-actions.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
-import { type Face, makeFace } from './make-face.ts';
-import { createMetadata, type Metadata } from './metadata/metadata.ts';
-import { partLimitsOf } from './part-limits-of.ts';
-import { shownManifest } from './runs/shown-manifest.ts';
-import { isManual, workflowsOf } from './runs/workflow-catalog.ts';
-import { workflowTarget } from './runs/workflow-target.ts';
+import { createMetadata, isDeeperThan, type Metadata } from './metadata/metadata.ts';
+import { type Face, makeFace } from './model-interface.ts';
+import { shownManifest } from './runs/find-workflow.ts';
+import { isManual, workflowsOf } from './runs/run-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
 import { DIALECT_WORDS } from './turn/dialect-words.ts';
-import { checkStores } from './variables/check-stores.ts';
 import type { DerivedTriggers, DerivedVariables } from './variables/derived-triggers.ts';
 
 /** All of an agent that its sessions share: compiled once, so that a session of its own costs little. */
@@ -219,3 +223,134 @@ const noModel = (agent: string) =>
   new RuntimeError('no_model', `The agent "${agent}" has no model.`, {
     hint: 'Add "model: provider/model" or "model: scripted:FILE" to its manifest, or use --model.',
   });
+
+/** The tokenizer is loaded by those who have something to cut. */
+async function partLimitsOf(
+  { context_feeds: feeds }: AgentManifest,
+  tokenizer: LoadTokenizer,
+): Promise<PartLimits | undefined> {
+  const cut = feeds.flatMap((feed) =>
+    isOwnFeed(feed) || feed.max_tokens === undefined
+      ? []
+      : [[feed.id.slice(BUILTIN_FEED.length), feed.max_tokens] as const],
+  );
+  return cut.length === 0 ? undefined : { tokenizer: await tokenizer(), maxTokens: Object.fromEntries(cut) };
+}
+
+/** Throws where a defined variable is to be kept in a relic that is no database. */
+function checkStores({ manifest, project }: LoadedAgent<unknown>): void {
+  for (const { name, store } of manifest.context_variables.defined) {
+    if (store === undefined) continue;
+    const relic = project.manifests.find((each) => each.kind === 'Relic' && each.name === store)?.manifest;
+    if (relic?.kind === 'Relic' && relic.driver !== 'sql')
+      throw noDatabase(manifest.name, name, store, relic.driver);
+  }
+}
+
+const noDatabase = (agent: string, variable: string, relic: string, driver: string) =>
+  new RuntimeError(
+    'bad_manifest',
+    `The variable "${variable}" of the agent "${agent}" is kept in the relic "${relic}", whose driver is ${driver}.`,
+    { hint: 'Name a relic of driver sql, or leave "store" out: then the runtime\'s own store keeps it.' },
+  );
+
+/** A run that is cancelled may wait for its steps to stop, and undo what it did. */
+const GRACE_MS = 60_000;
+
+const ANY_OBJECT: JsonObject = { type: 'object' };
+
+/** A workflow as something that actions can call. It is run by the session that calls it. */
+function workflowTarget(manifest: WorkflowManifest): Target {
+  const { name, description } = manifest;
+  const parameters = (manifest.input as JsonObject | undefined) ?? ANY_OBJECT;
+  return {
+    kind: 'workflow',
+    name,
+    description: description ?? `The workflow ${name}.`,
+    parameters,
+    // After a crash its run goes on where its log ends: no step that has completed is done again.
+    idempotent: true,
+    start: 'on_close',
+    timeoutMs: Number.POSITIVE_INFINITY, // its steps have limits of their own, and may wait for days
+    graceMs: GRACE_MS,
+    check: compileCheck(parameters, `workflow "${name}"`),
+    run: () => Promise.reject(notInSession(name)),
+  };
+}
+
+const notInSession = (name: string) =>
+  new RuntimeError('workflow_outside', `The workflow "${name}" can be called only from a session.`, {
+    hint: 'Start a run of it with runtime.workflows.start.',
+  });
+
+export type CheckedOutput =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly problem: string };
+
+/** Reads a final response as the agent's `output.schema` wants it; without one, the text itself is the result. */
+export function createOutputCheck(
+  schema: JsonObject | undefined,
+  /** Where it belongs, in the words of the dialect. */
+  where: string,
+  standard?: StandardSchemaV1,
+): (text: string) => CheckedOutput {
+  if (schema === undefined) return (text) => ({ ok: true, value: text });
+  const violation = standard === undefined ? compiledSchema(schema) : standardViolation(standard);
+  return (text) => {
+    const bare = withoutFence(text.trim());
+    let value: Json;
+    try {
+      value = JSON.parse(bare) as Json;
+    } catch (thrown) {
+      const why = thrown instanceof Error ? thrown.message : String(thrown);
+      return {
+        ok: false,
+        problem: `Your final response must be JSON of the output schema and nothing else, but it cannot be read: ${why}. ${where}`,
+      };
+    }
+    const wrong = isDeeperThan(value, MAX_OUTPUT_DEPTH)
+      ? TOO_DEEP
+      : holdsInfinity(value)
+        ? NOT_FINITE
+        : violation(value);
+    if (wrong === undefined) return { ok: true, value };
+    return {
+      ok: false,
+      problem: `Your final response is JSON, but not of the output schema: ${wrong}. Mend it and respond again.`,
+    };
+  };
+}
+
+/** As deep as what a tool returns: whoever writes, compares or judges it walks down it. */
+const MAX_OUTPUT_DEPTH = 100;
+
+const TOO_DEEP = `it is nested deeper than ${MAX_OUTPUT_DEPTH} levels`;
+const NOT_FINITE = 'a number in it is too large to be kept (1.8e308 is the limit)';
+
+function compiledSchema(schema: JsonObject): (value: Json) => string | undefined {
+  const compiled = compileUserSchema(schema);
+  if (!compiled.ok) throw badSchema(compiled.error[0]?.message ?? 'it cannot be used');
+  return compiled.value;
+}
+
+/** Where the agent was written in code, its own schema judges; the JSON Schema is what the model reads. */
+const standardViolation =
+  (standard: StandardSchemaV1) =>
+  (value: Json): string | undefined => {
+    const judged = judgeOutput(standard, value);
+    return judged.ok ? undefined : judged.problem.replace(/\.$/, '');
+  };
+
+/** Only an agent that was made in code can come this far with one. */
+const badSchema = (why: string) =>
+  new RuntimeError('bad_manifest', `The schema of "output" is wrong: ${why}`, {
+    hint: 'Give a JSON Schema (2020-12).',
+  });
+
+/** Models like to put JSON into a fence. */
+function withoutFence(text: string): string {
+  const fence = /^(`{3,})[^\n`]*\n/.exec(text);
+  const run = fence?.[1];
+  if (fence === null || run === undefined || !text.endsWith(run)) return text;
+  return text.slice(fence[0].length, -run.length);
+}

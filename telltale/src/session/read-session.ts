@@ -3,7 +3,7 @@ import type { SessionEvent } from '../events/event.ts';
 import { fold, reduce } from '../events/reduce.ts';
 import { createSnapshotWriter, restoreSnapshot, type SnapshotWriter } from '../events/snapshot.ts';
 import { emptyState, type SessionState } from '../events/state.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import type { Store } from '../store/store.ts';
 
 /** Events that are read at a time. */

@@ -1,12 +1,12 @@
 import type { SessionState } from '../events/state.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
-import type { Begin } from './children/lineage.ts';
+import type { Begin } from './children/child-session.ts';
 import { agentCode, agentInCode } from './define/agent-code.ts';
 import { type LoadAgentOptions, loadAgent } from './load-agent.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { readSession, sessionEmpty } from './read-session.ts';
-import type { RuntimeDeps } from './runtime-edges.ts';
+import type { RuntimeDeps } from './runtime-deps.ts';
 import type { ResumeOptions } from './runtime-types.ts';
 
 /** What a session goes on with: its own agent and model, unless others are given. Throws where it may not go on. */

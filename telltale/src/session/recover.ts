@@ -3,15 +3,14 @@ import { handsOver } from '../events/fold-handoffs.ts';
 import { TURN_CUT_SHORT } from '../events/fold-turns.ts';
 import type { SessionState } from '../events/state.ts';
 import { isLoop, loopOf } from '../scheduler/loops.ts';
-import type { SessionContext } from './context.ts';
 import { costWith, countUsage } from './cost.ts';
-import { completedWith } from './turn/final-response.ts';
+import type { SessionContext } from './session-context.ts';
+import { setVariables } from './turn/act.ts';
+import type { Next } from './turn/final-response.ts';
+import { completedWith, responsesOut, settle } from './turn/final-response.ts';
 import { finishTurn } from './turn/finish-turn.ts';
-import type { FaultBody } from './turn/group-faults.ts';
-import type { Next } from './turn/next.ts';
-import { type Reheard, rehear } from './turn/rehear.ts';
-import { setVariables } from './turn/set-variables.ts';
-import { responsesOut, settle } from './turn/settle-actions.ts';
+import type { FaultBody } from './turn/groups.ts';
+import { type Reheard, rehear } from './turn/replay-turn.ts';
 
 /** What the last turn before a restart left to do. */
 export type Left =

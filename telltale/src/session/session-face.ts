@@ -1,22 +1,22 @@
 import type { ObservedEvent } from '../events/event.ts';
-import { openReviews } from '../events/fold-reviews.ts';
+import { openReviews } from '../events/reviews.ts';
 import type { SessionPrompt } from '../events/session-prompt.ts';
 import type { SessionState } from '../events/state.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import { added, NONE } from '../kernel/grow.ts';
 import { lateMethods } from '../kernel/late-methods.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { AskedPrompt } from './asked-prompt.ts';
-import type { Talk } from './chat/talk.ts';
+import type { Talk } from './chat-control.ts';
 import { checkListener, checkText, checkTurn } from './check-options.ts';
-import type { Begin, ChildSession } from './children/lineage.ts';
-import { type Rest, waitsFor } from './children/rest.ts';
+import type { Begin, ChildSession } from './children/child-session.ts';
+import { type Rest, waitsFor } from './children/idle.ts';
 import { createEventQueue, type EventQueue } from './event-queue.ts';
+import { nobodyReads, notAChat } from './messages.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
-import type { RuntimeDeps, Seat, SessionHere } from './runtime-edges.ts';
+import type { RuntimeDeps, Seat, SessionHere } from './runtime-deps.ts';
 import type { SessionLog } from './session-log.ts';
-import { nobodyReads, notAChat } from './steer-session.ts';
 import type { Stop, StopReason } from './stop.ts';
 
 export interface LiveSession extends SessionHere, ChildSession {
@@ -162,7 +162,7 @@ async function prompt(this: Face, turn?: number): Promise<SessionPrompt> {
 async function showPrompt(this: Face, asked: AskedPrompt): Promise<SessionPrompt> {
   const live = this[LIVE];
   await this.ready;
-  const { readPrompt } = await import('./read-prompt.ts');
+  const { readPrompt } = await import('./prompts.ts');
   return readPrompt(live.deps, live.begin.id, live.begin.agent, asked, live.prepared);
 }
 
@@ -190,7 +190,7 @@ async function cancel(this: Face, reason = 'asked to'): Promise<void> {
   if (status !== 'waiting' && status !== 'interrupted') return;
   // It was let go of before: somebody else may have it, or nobody.
   const { store, clock, runs } = live.deps;
-  const { cancelHere } = await import('./ending/cancel-here.ts');
+  const { cancelHere } = await import('./ending/cancel-session.ts');
   await cancelHere({ store, clock, workflows: runs }, this.id, reason, 'user').catch(unlessClosed);
 }
 

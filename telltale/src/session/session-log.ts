@@ -1,7 +1,6 @@
-import type { Cause, EventBody, ObservedEvent, SessionEvent } from '../events/event.ts';
-import type { LiveEvent } from '../events/live-event.ts';
+import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../events/event.ts';
 import type { SessionState } from '../events/state.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
+import type { RuntimeError } from '../kernel/errors.ts';
 import type { Beside } from '../store/stream-batches.ts';
 import type { OpenSpeech } from './speech.ts';
 

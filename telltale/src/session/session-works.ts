@@ -2,11 +2,11 @@ import type { Json } from '../kernel/json.ts';
 import type { SchedulerDeps } from '../scheduler/edges.ts';
 import type { Scheduler, SchedulerOptions } from '../scheduler/scheduler.ts';
 import type { Target } from '../targets/target.ts';
+import type { LastSaid, TestContext } from './agent-view.ts';
 import type { ChildDeps } from './children/child-edges.ts';
-import type { CalledAtRest } from './children/rest.ts';
+import type { CalledAtRest } from './children/idle.ts';
 import type { SessionFeeds } from './feeds/session-feeds.ts';
 import type { InboxDeps } from './inbox.ts';
-import type { LastSaid } from './last-said.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
 import type { Performer } from './perform.ts';
@@ -14,7 +14,6 @@ import type { ReviewDeps, Reviews } from './reviews/create-reviews.ts';
 import { createSessionOrders, type SessionOrders } from './runs/session-orders.ts';
 import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
 import type { SessionDeps } from './session-edges.ts';
-import type { TestContext } from './test-context.ts';
 import { setterOf } from './variables/session-variables.ts';
 
 /**

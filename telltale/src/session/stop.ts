@@ -1,6 +1,6 @@
 import type { Review } from '../events/state.ts';
+import { type RuntimeError, toRuntimeError } from '../kernel/errors.ts';
 import { added, NONE, without } from '../kernel/grow.ts';
-import { type RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 
 /** Why a session stops before it has come to its own end. */

@@ -1,6 +1,5 @@
-import type { Clock } from '../kernel/clock.ts';
-import { err, ok, type Result } from '../kernel/result.ts';
-import { RuntimeError, toRuntimeError } from '../kernel/runtime-error.ts';
+import { err, ok, type Result, RuntimeError, toRuntimeError } from '../kernel/errors.ts';
+import type { Clock } from '../kernel/time.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from '../models/model.ts';
 import { modelEnd } from '../models/model-errors.ts';
 

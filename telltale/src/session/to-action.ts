@@ -1,22 +1,23 @@
 import type { DeclaredAction } from '../events/action.ts';
-import type { ActionKind } from '../kernel/action-envelope.ts';
+import type { ActionKind } from '../kernel/calls.ts';
+import { err, ok, type Result, RuntimeError } from '../kernel/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../kernel/json.ts';
 import { suggest } from '../kernel/nearest.ts';
-import { err, ok, type Result } from '../kernel/result.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
 import { withLists } from '../kernel/with-lists.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { showValue } from '../manifest/schema/show-value.ts';
 import {
+  type Ambiguous,
+  type CallTarget,
   CONTEXT_FEED,
   type FeedOperation,
   feedActionOf,
   feedOperationOf,
-} from '../protocol/calls/feed-calls.ts';
-import { type Ambiguous, type CallTarget, meantTarget } from '../protocol/calls/meant-target.ts';
+  meantTarget,
+} from '../protocol/calls/call-names.ts';
 import type { ActionIntent } from '../protocol/intents.ts';
 import { isLoop } from '../scheduler/loops.ts';
-import { KIND_LABELS } from '../targets/unknown-target.ts';
+import { KIND_LABELS } from '../targets/target-edges.ts';
 
 /**
  * What the model asked for, with the defaults of its template: ready for the log. `groups` are the `<parallel>`s that it

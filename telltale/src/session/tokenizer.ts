@@ -1,4 +1,4 @@
-import type { LoadTokenizer, Tokenizer } from '../kernel/tokenizer.ts';
+import type { LoadTokenizer, Tokenizer } from '../kernel/tokens.ts';
 
 /** Characters up to which every one is counted. */
 const MAX_COUNTED = 65_536;

@@ -1,25 +1,33 @@
 import type { Cause } from '../events/event.ts';
+import { usageOf } from '../events/event.ts';
+import type { GivenTask } from '../events/session-events.ts';
+import type { SessionState, TaskState } from '../events/state.ts';
+import { type ErrorJson, RuntimeError } from '../kernel/errors.ts';
+import type { Json, JsonObject } from '../kernel/json.ts';
 import { withMethods } from '../kernel/with-methods.ts';
 import { type Conversation, createConversation } from '../prompt/conversation.ts';
 import { createScheduler } from '../scheduler/drive.ts';
-import { armWall } from './arm-wall.ts';
-import type { SessionContext } from './context.ts';
-import { createSessionWorks } from './create-session-works.ts';
+import type { Task, TaskReport } from '../workflows/guided/task.ts';
+import { followSaid } from './agent-view.ts';
 import { openFreshParts } from './feeds/open-feeds.ts';
-import { createGuide } from './guide/guide.ts';
-import { ledResult } from './guide/led-result.ts';
-import type { OwnLead } from './guide/own-lead.ts';
+import { workOf } from './guided/complete-step.ts';
+import type { Guide, Lead, LeadEnd, LedEnd, Standing, Used } from './guided/guidance.ts';
+import { ledResult } from './guided/guidance.ts';
+import type { OwnLead } from './guided/own-guidance.ts';
 import type { Thread, Wired } from './handoffs/thread.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import { leadsThread } from './internal/handoff.ts';
-import { followSaid } from './last-said.ts';
 import { openHooks, openLead, openLedHooks, openSessionMemory, openTriggers } from './late-parts.ts';
+import { armWall } from './limits.ts';
 import type { TriggerReactions } from './reactions/trigger-reactions.ts';
+import type { SessionContext } from './session-context.ts';
 import type { SessionDeps } from './session-edges.ts';
+import type { SessionLog } from './session-log.ts';
+import { createSessionWorks } from './session-services.ts';
 import { runsOf, type SessionWorks } from './session-works.ts';
-import { isLetGo } from './stop.ts';
-import { endTurnInHand } from './turn/hearing-state.ts';
+import { isLetGo, type Stop } from './stop.ts';
+import { endTurnInHand } from './turn/active-turn.ts';
 
 /** A session whose parts are there, and have done nothing yet. */
 export interface WiredSession {
@@ -133,4 +141,173 @@ function sessionOrigin(this: SessionContext): Cause {
 async function openThread(wired: Wired): Promise<Thread> {
   const { Thread: Made } = await import('./handoffs/thread.ts');
   return new Made(wired);
+}
+
+export interface GuideDeps {
+  readonly lead: Lead;
+  readonly log: SessionLog;
+  readonly stop: Stop;
+  readonly resumed: boolean;
+  /** What the session results in, where it completes with its run. */
+  readonly resultOf: (output: Json) => Json;
+}
+
+export function createGuide({ lead, log, stop, resumed, resultOf }: GuideDeps): Guide {
+  const { state } = log;
+  /** A task that the run may have taken back since: nothing is done for it before the run says so. */
+  let unsure = resumed ? state.task?.given.task : undefined;
+  const standing = (): Standing | undefined => standingOf(state, lead, unsure);
+
+  const settle = async (): Promise<LedEnd | undefined> => {
+    for (let at = standing(); at !== undefined; at = standing()) {
+      await log.flushed(); // what the run hears of is on the log
+      const order = await lead.wait(at, stop);
+      if (order === undefined) return { kind: 'stopped' };
+      unsure = undefined;
+      if (order.kind === 'go_on') continue;
+      if (order.kind === 'park') {
+        log.append({ type: 'session.waiting', for: order.for });
+        log.seal(); // from here on the log belongs to whoever resumes it
+        stop.now({ kind: 'wait' });
+        return { kind: 'stopped' };
+      }
+      if (order.kind === 'over') return endOf(order.end, stop, resultOf);
+      if (order.kind === 'task') {
+        overWith(log);
+        log.append({ type: 'task.given', ...givenOf(order.task) }, order.cause);
+        return undefined;
+      }
+      const { task, nth, word } = order;
+      const said = word.kind === 'again' ? { text: word.text, by: word.by } : { by: 'verifier' };
+      log.append({ type: 'task.answered', task, nth, ...said });
+    }
+    return undefined;
+  };
+
+  return {
+    before: () => (standing() === undefined ? undefined : settle()),
+    after() {
+      const { task } = state;
+      // After a restart it may be called once more, and the task may be one that the turn knew nothing of.
+      if (task === undefined || task.open !== undefined) return;
+      if (task.reportedIn === state.turn || task.since === state.turn) return;
+      const { task: key } = task.given;
+      const why = whyStuck(state, task);
+      if (why !== undefined) {
+        const isSecond = task.warned;
+        log.append({ type: 'task.stuck', task: key, why, ...(isSecond ? { nth: task.reports + 1 } : {}) });
+        if (!isSecond) log.append({ type: 'message.received', from: 'runtime', text: `${why} ${OTHER_WAY}` });
+      } else if (task.given.judged === true)
+        log.append({ type: 'task.turn', task: key, nth: task.reports + 1 });
+    },
+  };
+}
+
+const OTHER_WAY =
+  'Do something else: look at what you have, try another way, or complete the step and say in its notes what could not be done. If it goes on like this, a person is asked.';
+
+/** Where the session waits for its run; undefined while it has something to do. */
+function standingOf(state: SessionState, lead: Lead, unsure: string | undefined): Standing | undefined {
+  const { task } = state;
+  if (task === undefined) return { kind: 'idle' };
+  const { task: key, max_turns: most } = task.given;
+  if (lead.isWithdrawn(key)) return { kind: 'idle' };
+  if (task.open !== undefined)
+    return { kind: 'report', task: key, report: reportOf(state, task, task.open), used: usedBy(state) };
+  if (most === undefined || task.turns < most)
+    return unsure === key ? { kind: 'resumed', task: key } : undefined;
+  return {
+    kind: 'report',
+    task: key,
+    report: { kind: 'failed', by: state.id, error: tooLong(most) },
+    used: usedBy(state),
+  };
+}
+
+const usedBy = ({ model, totals }: SessionState): Used => ({
+  model,
+  ...usageOf(totals),
+  cost_usd: totals.cost_usd,
+});
+
+function reportOf(state: SessionState, task: TaskState, open: NonNullable<TaskState['open']>): TaskReport {
+  const from = {
+    by: state.id,
+    turns: task.turns,
+    ...(task.reported === undefined ? {} : { cause: task.reported }),
+  };
+  switch (open.kind) {
+    case 'claimed':
+      return { ...open, ...from, work: workOf(state, task) };
+    case 'turn':
+      return { ...open, ...from, work: workOf(state, task) };
+    case 'stuck':
+      return { ...open, ...from };
+  }
+}
+
+function givenOf({
+  key,
+  prompt,
+  requires,
+  accepts,
+  evidence,
+  maxTurns,
+  judgesTurns,
+  checked,
+}: Task): GivenTask {
+  return {
+    task: key,
+    prompt,
+    ...(isEmpty(requires) ? {} : { requires }),
+    ...(isEmpty(accepts) ? {} : { accepts }),
+    ...(evidence.length === 0 ? {} : { evidence }),
+    ...(maxTurns === undefined ? {} : { max_turns: maxTurns }),
+    ...(judgesTurns ? { judged: true as const } : {}),
+    ...(checked === true ? { checked } : {}),
+  };
+}
+
+const isEmpty = (values: Readonly<Record<string, JsonObject>>) => Object.keys(values).length === 0;
+
+function overWith(log: SessionLog): void {
+  const { task } = log.state;
+  if (task !== undefined) log.append({ type: 'task.over', task: task.given.task });
+}
+
+function endOf(end: LeadEnd, stop: Stop, resultOf: GuideDeps['resultOf']): LedEnd {
+  switch (end.kind) {
+    case 'completed':
+      return { kind: 'completed', result: resultOf(end.output), cause: end.cause };
+    case 'failed':
+      return { kind: 'failed', error: asError(end.error), cause: end.cause };
+    case 'cancelled':
+      stop.now({ kind: 'cancel', reason: end.reason, by: 'workflow' });
+      return { kind: 'stopped' };
+  }
+}
+
+const asError = ({ code, message, hint, retryable }: ErrorJson) =>
+  new RuntimeError(code, message, { hint, retryable });
+
+const tooLong = (turns: number) =>
+  new RuntimeError('max_turns', `The step was not completed within ${turns} turns.`, {
+    hint: 'Raise "max_turns", make the step smaller, or set "on_error".',
+  }).toJSON();
+
+/** The same call with the same input, and turns in a row without anything new. */
+const MAX_REPEATS = 3;
+const MAX_BARREN = 5;
+
+/** Why the agent does not come further with its task, at the end of a turn; undefined where it does. */
+export function whyStuck(state: SessionState, task: TaskState): string | undefined {
+  const repeated = task.tried.find(({ times }) => times >= MAX_REPEATS);
+  if (repeated !== undefined) {
+    const known = state.actions.get(repeated.id);
+    const name = known === undefined ? repeated.what : `${known.action.kind} "${known.action.name}"`;
+    return `You have called ${name} with the same input ${repeated.times} times in this step.`;
+  }
+  if (task.fresh || state.open.size > 0) return undefined;
+  const barren = task.barren + 1;
+  return barren >= MAX_BARREN ? `The last ${barren} turns of this step have changed nothing.` : undefined;
 }

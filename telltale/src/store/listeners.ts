@@ -1,5 +1,5 @@
+import { tellOne } from '../kernel/errors.ts';
 import { NONE, without } from '../kernel/grow.ts';
-import { tellOne } from '../kernel/tell-all.ts';
 
 /** Who is to be called about a thing. */
 export interface Listeners<Key> {

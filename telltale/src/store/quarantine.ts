@@ -85,3 +85,10 @@ export async function asBefore<Info extends Pick<StreamInfo, 'stream' | 'status'
   const { status, due } = noted;
   return { ...rest, status, ...(due === undefined ? {} : { due }) } as Info;
 }
+
+/**
+ * Whether what this process holds may be another's by now, since it has given no sign of life for as long as the others
+ * wait for one: it was paused, or cut off. Undefined where no other machine can take anything.
+ */
+export const mayBeLost = ({ shared }: Pick<Store, 'shared'>): (() => boolean) | undefined =>
+  shared && (() => !shared.isAlive());

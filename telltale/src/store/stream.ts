@@ -1,5 +1,5 @@
+import type { RuntimeError } from '../kernel/errors.ts';
 import type { Json } from '../kernel/json.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
 
 /** What is known of a stream without reading it. */
 export interface StreamInfo {

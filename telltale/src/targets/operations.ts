@@ -1,6 +1,6 @@
+import { RuntimeError } from '../kernel/errors.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { suggest } from '../kernel/nearest.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
 import { showValue } from '../manifest/schema/show-value.ts';
 import { type Check, compileCheck } from './check-parameters.ts';
 import type { Target, TargetCall, TargetOperation } from './target.ts';

@@ -1,6 +1,6 @@
 import type { Covered } from '../kernel/approved-files.ts';
+import type { RuntimeError } from '../kernel/errors.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
 import type { Model, ModelUsage } from '../models/model.ts';
 import type { RunCommand } from './process/command-request.ts';
 

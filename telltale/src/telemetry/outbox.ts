@@ -1,11 +1,11 @@
-import type { Clock } from '../kernel/clock.ts';
-import type { RuntimeError } from '../kernel/runtime-error.ts';
-import { within } from '../kernel/within.ts';
+import type { RuntimeError } from '../kernel/errors.ts';
+import type { Clock } from '../kernel/time.ts';
+import { within } from '../kernel/time.ts';
 import type { Exporters } from './export/open-exporters.ts';
-import type { Metric } from './metrics/registry.ts';
+import type { Metric } from './metrics/instruments.ts';
 import type { TelemetrySettings } from './read-settings.ts';
-import { exporterBroken, notFlushed, notSent } from './telemetry-errors.ts';
-import type { SpanRecord } from './traces/span-record.ts';
+import { exporterBroken, notFlushed, notSent } from './read-settings.ts';
+import type { SpanRecord } from './traces/open-span.ts';
 
 export interface OutboxOptions {
   readonly settings: TelemetrySettings;

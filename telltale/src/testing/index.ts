@@ -4,20 +4,26 @@ export type { ScriptedModelOptions } from '../models/scripted/scripted-model.ts'
 export type { MemoryStoreOptions } from '../store/memory/memory-store.ts';
 export type { ArtifactAnswer } from '../targets/artifacts/artifacts.ts';
 export type { ArtifactTested } from '../targets/artifacts/test-artifact.ts';
-export { collectEvents } from './collect-events.ts';
+export type { CheckSurvivor, CrashOptions, CrashScenario, Survivor } from './crash.ts';
 export {
   type CrashEverywhereOptions,
   type CrashPoint,
   crashAt,
   crashEverywhere,
   crashPoints,
+  resumeEverywhere,
 } from './crash.ts';
-export type { CheckSurvivor, CrashOptions, CrashScenario, Survivor } from './crash-scenario.ts';
-export type { EventPattern } from './event-pattern.ts';
+export type { EventPattern } from './expect-events.ts';
 export { type EventExpectations, expectEvents } from './expect-events.ts';
-export { createMemoryStore } from './memory-store.ts';
-export { resumeEverywhere } from './resume-everywhere.ts';
-export { type AgentRun, type RunAgentOptions, runAgent } from './run-agent.ts';
-export { type FinishedRun, type RunWorkflowOptions, runWorkflow } from './run-workflow.ts';
+export {
+  type AgentRun,
+  collectEvents,
+  createMemoryStore,
+  type FinishedRun,
+  type RunAgentOptions,
+  type RunWorkflowOptions,
+  runAgent,
+  runWorkflow,
+} from './run-agent.ts';
 export { type HeardModel, hear, scripted } from './scripted.ts';
 export { type TestArtifactOptions, testArtifact } from './test-artifact.ts';

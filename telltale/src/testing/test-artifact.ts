@@ -1,9 +1,9 @@
-import { createSystemClock } from '../kernel/clock.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import type { Json } from '../kernel/json.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
+import { createSystemClock } from '../kernel/time.ts';
 import { formatDiagnostic } from '../manifest/format-diagnostic.ts';
 import type { ArtifactManifest } from '../manifest/schema/kinds.ts';
-import type { DefinedArtifact } from '../session/define/define-artifact.ts';
+import type { DefinedArtifact } from '../session/define/definitions.ts';
 import type { ArtifactVersion, DecisionContext } from '../targets/artifacts/artifacts.ts';
 import type { ArtifactTested } from '../targets/artifacts/test-artifact.ts';
 
@@ -32,7 +32,7 @@ export async function testArtifact(
   const [{ createSandbox }, { testArtifact: ask }, { createDraftCheck }] = await Promise.all([
     import('../targets/sandbox/create-sandbox.ts'),
     import('../targets/artifacts/test-artifact.ts'),
-    import('../targets/artifacts/check-draft.ts'),
+    import('../targets/artifacts/open-artifacts.ts'),
   ]);
   const own = await versionOf(artifact);
   const { name, source } = own;

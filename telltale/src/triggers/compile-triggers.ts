@@ -1,15 +1,13 @@
-import type { Expression } from '../conditions/cel/parse-expression.ts';
-import type { Condition } from '../conditions/maps/conditions.ts';
-import { fieldsOf } from '../conditions/maps/fields-of.ts';
+import { evaluateTest } from '../conditions/cel/evaluate.ts';
+import { type Expression, parseExpression } from '../conditions/cel/parse-expression.ts';
+import { type Condition, type FieldTest, fieldsOf } from '../conditions/maps/conditions.ts';
 import { parseConditions } from '../conditions/maps/parse-conditions.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
-import { compileTest, readTest, type TestSide } from './compile-test.ts';
 import type { Pacing } from './pacing.ts';
-import type { Fire, StateTrigger } from './state-trigger.ts';
+import type { Fire, OpaqueTest, StateTrigger } from './state-trigger.ts';
 import { createTriggerIndex, type TriggerIndex } from './trigger-index.ts';
-import { withoutChange } from './without-change.ts';
 
 export type TriggerManifest = NonNullable<WorkflowManifest['triggers']>[number];
 type StateManifest = Extract<TriggerManifest, { readonly type: 'metadata_match' | 'variable_match' }>;
@@ -213,3 +211,117 @@ const unreadableConditions = (id: string, why: string) =>
   new RuntimeError('bad_conditions', `The conditions of the trigger "${id}" cannot be read: ${why}`, {
     hint: 'Check the manifest with "telltale validate".',
   });
+
+const YES: FieldTest = { kind: 'every', tests: [] };
+const NO: FieldTest = { kind: 'any_of', tests: [] };
+
+/**
+ * The condition without what it asks of a change: holds wherever the values could satisfy it. So it can be told some
+ * time after a change whether what it was for is still so: `{ from: A, to: B }` asks for B then.
+ */
+export const withoutChange = (condition: Condition): Condition => loosen(condition, true);
+
+/** `wants`: whether a part helps the whole by holding; inside a `not` it helps by not holding. */
+function loosen(condition: Condition, wants: boolean): Condition {
+  switch (condition.kind) {
+    case 'all':
+    case 'any':
+      return { kind: condition.kind, of: condition.of.map((each) => loosen(each, wants)) };
+    case 'not':
+      return { kind: 'not', of: loosen(condition.of, !wants) };
+    case 'field':
+      return { ...condition, test: loosenTest(condition.test, wants) };
+  }
+}
+
+function loosenTest(test: FieldTest, wants: boolean): FieldTest {
+  switch (test.kind) {
+    case 'changed':
+    case 'from':
+      return wants ? YES : NO;
+    case 'to':
+      return wants ? loosenTest(test.test, true) : NO;
+    case 'any_of':
+    case 'every':
+      return { kind: test.kind, tests: test.tests.map((each) => loosenTest(each, wants)) };
+    case 'not':
+      return { kind: 'not', test: loosenTest(test.test, !wants) };
+    case 'inside':
+      return { kind: 'inside', condition: loosen(test.condition, wants) };
+    case 'equals':
+    case 'compare':
+    case 'in':
+    case 'contains':
+    case 'matches':
+    case 'exists':
+      return test;
+  }
+}
+
+/** What a test's updates are of; the other of the two is what they hold `beyond`. */
+export type TestSide = 'metadata' | 'vars';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Reads a CEL test that the manifest's check has passed. */
+export function readTest(source: string): Expression {
+  const parsed = parseExpression(source);
+  if (!parsed.ok) throw unreadableTest(source, parsed.error.message);
+  return parsed.value;
+}
+
+/** A CEL test on state. One that cannot be evaluated is false, and says why under the name of its trigger. */
+export function compileTest(source: string, side: TestSide, trigger: string): OpaqueTest {
+  const expression = readTest(source);
+  return {
+    kind: 'opaque',
+    ...readsOf(expression, side),
+    holds({ current, beyond = {}, onProblem }) {
+      const metadata = side === 'metadata' ? current : beyond;
+      const vars = side === 'metadata' ? beyond : current;
+      const held = evaluateTest(expression, contextOf(expression, { metadata, vars }));
+      onProblem?.(trigger, held.ok ? undefined : held.error.message);
+      return held.ok && held.value;
+    },
+  };
+}
+
+/** The names that `expression` uses, and no others: a bare one is a variable. */
+export function contextOf(
+  { names }: Expression,
+  values: { readonly metadata: Values; readonly vars: Values } & Values,
+): Values {
+  const context: Record<string, unknown> = {};
+  for (const { root } of names) {
+    if (Object.hasOwn(values, root)) context[root] = values[root];
+    else if (Object.hasOwn(values.vars, root)) context[root] = values.vars[root];
+  }
+  return context;
+}
+
+function readsOf(
+  { names }: Expression,
+  side: TestSide,
+): Pick<OpaqueTest, 'fields'> & { readsBeyond: boolean } {
+  const fields = new Set<string>();
+  let all = false;
+  let readsBeyond = false;
+  for (const { root, path } of names) {
+    const isOther = root === (side === 'metadata' ? 'vars' : 'metadata');
+    const isBare = root !== 'vars' && root !== 'metadata';
+    if (isOther || (isBare && side === 'metadata')) readsBeyond = true;
+    else if (isBare) fields.add(root);
+    else if (typeof path[0] === 'string') fields.add(path[0]);
+    else all = true;
+  }
+  return { fields: all ? 'all' : [...fields], readsBeyond };
+}
+
+const unreadableTest = (source: string, why: string) =>
+  new RuntimeError(
+    'bad_expression',
+    `The test ${JSON.stringify(source)} of a trigger cannot be read: ${why}`,
+    {
+      hint: 'Check the manifest with "telltale validate".',
+    },
+  );

@@ -1,9 +1,35 @@
-import { parseTemplate } from '../conditions/templates/parse-template.ts';
+import type { PathSegment } from '../conditions/issue.ts';
+import { parseTemplate, type Template } from '../conditions/templates/parse-template.ts';
 import { resolveTemplate } from '../conditions/templates/resolve-template.ts';
-import type { Template } from '../conditions/templates/template.ts';
+import { RuntimeError } from '../kernel/errors.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import { RuntimeError } from '../kernel/runtime-error.ts';
-import { membersByRoot, type Reference } from './member-names.ts';
+
+/** Of names of items around one value: as many as there are lists of steps around it. */
+const MAX_VARIANTS = 16;
+
+/**
+ * Reads what manifests say once, however many runs there are: reading it took a fifth of the time of a step. What is not
+ * frozen may be another thing the next time, and texts by themselves are not remembered.
+ */
+export function createTemplateReader(): ReadTemplates {
+  const known = new WeakMap<object, Map<string, Templates>>();
+  return (value, names, what) => {
+    if (typeof value !== 'object' || value === null || !Object.isFrozen(value))
+      return readTemplates(value, names, what);
+    let variants = known.get(value);
+    if (variants === undefined) {
+      variants = new Map();
+      known.set(value, variants);
+    }
+    const key = names.length === 0 ? '' : names.join('\n');
+    let templates = variants.get(key);
+    if (templates === undefined) {
+      templates = readTemplates(value, names, what);
+      if (variants.size < MAX_VARIANTS) variants.set(key, templates);
+    }
+    return templates;
+  };
+}
 
 /** A value from a manifest whose texts were read for `${…}`. */
 export interface Templates {
@@ -98,3 +124,38 @@ const tooDeep = (what: string) =>
       hint: 'Write it flatter.',
     },
   );
+
+export interface Reference {
+  readonly root: string;
+  readonly path: readonly PathSegment[];
+}
+
+/** The members of a root that are asked for; undefined where it is asked for as a whole. */
+export type MemberNames = readonly Reference['path'][number][] | undefined;
+
+/** The names, where all of them are there; undefined where the whole is wanted, also so that an error can list it. */
+export function allThere(
+  names: MemberNames,
+  isThere: (name: string) => boolean,
+): readonly string[] | undefined {
+  if (names === undefined) return undefined;
+  const there = names.filter((name): name is string => typeof name === 'string' && isThere(name));
+  return there.length === names.length ? there : undefined;
+}
+
+/** For each root the members that are asked for. */
+function membersByRoot(
+  references: readonly Reference[],
+): readonly (readonly [root: string, names: MemberNames])[] {
+  const roots = new Map<string, MemberNames>();
+  for (const { root, path } of references) {
+    const [member] = path;
+    const isWhole = member === undefined || (roots.has(root) && roots.get(root) === undefined);
+    roots.set(root, isWhole ? undefined : [...(roots.get(root) ?? []), member]);
+  }
+  return [...roots];
+}
+
+/** A property, where there is a value for it. */
+export const entry = (name: string, value: Json | undefined): [string, Json][] =>
+  value === undefined ? [] : [[name, value]];

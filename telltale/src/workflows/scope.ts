@@ -1,5 +1,246 @@
+import { evaluate } from '../conditions/cel/evaluate.ts';
+import { type Expression, parseExpression } from '../conditions/cel/parse-expression.ts';
+import type { Cause } from '../events/event.ts';
+import { stepName } from '../events/reduce-run.ts';
+import type { RunState, StepState } from '../events/run-state.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
-import type { ReadTemplates } from './read-templates.ts';
+import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
+import { isMap } from '../manifest/schema/values.ts';
+import type { DecisionContext } from '../targets/artifacts/artifacts.ts';
+import { allSteps } from './machine/composite.ts';
+import { allThere, entry, type MemberNames, type ReadTemplates, readTemplates } from './read-templates.ts';
+
+export interface ScopeDeps {
+  readonly state: RunState;
+  readonly workflow: Pick<WorkflowManifest, 'context_variables' | 'steps' | 'states'>;
+  readonly session?: Pick<SessionLink, 'agent'> | undefined;
+  /** What `agent` shows in a run that belongs to no session: name, tools, folder… */
+  readonly agentOf?: (() => JsonObject) | undefined;
+  readonly read?: ReadTemplates;
+}
+
+export interface RunScope extends Scope {
+  /** What `${agent.*}` shows: read once a run, when somebody looks for the first time. */
+  agent(): Promise<JsonObject>;
+  /** The same, at once, in a run that belongs to no session. */
+  readonly ownAgent: (() => JsonObject) | undefined;
+}
+
+export function createScope(deps: ScopeDeps): RunScope {
+  const { state, workflow, session, agentOf, read = readTemplates } = deps;
+  let reading: Promise<JsonObject> | undefined;
+  let own: JsonObject | undefined;
+  const ownAgent = (): JsonObject => {
+    own ??= Object.freeze(agentOf?.() ?? {});
+    return own;
+  };
+  const agent = (): Promise<JsonObject> => {
+    reading ??= readAgent();
+    return reading;
+  };
+  const readAgent = async (): Promise<JsonObject> => {
+    try {
+      return session === undefined ? ownAgent() : Object.freeze(await session.agent());
+    } catch (thrown) {
+      reading = undefined; // the next look may succeed
+      throw thrown;
+    }
+  };
+
+  const variables = createRunVariables(state, workflow, agent);
+  const findStep = createStepFinder(state);
+  let stepNames: ReadonlySet<string> | undefined;
+  const stepViews = (names: MemberNames, asker: string | undefined): JsonObject => {
+    stepNames ??= new Set(allSteps(workflow).map(({ name }) => name));
+    const wanted = allThere(names, (name) => stepNames?.has(name) === true) ?? [...stepNames];
+    return Object.fromEntries(wanted.map((name) => [name, viewOf(findStep(name, asker))]));
+  };
+
+  const rootValue = (
+    root: string,
+    names: MemberNames,
+    asker: string | undefined,
+  ): Json | undefined | Promise<Json | undefined> => {
+    switch (root) {
+      case 'agent':
+        return agent();
+      case 'trigger':
+        return state.origin.trigger?.seen ?? {};
+      case 'steps':
+        return stepViews(names, asker);
+      case 'vars':
+        return variables.some(names);
+      case 'input':
+        return state.input;
+      case 'run':
+        return runView(state);
+    }
+    return undefined;
+  };
+  const bareName = async (name: string): Promise<Json | undefined> =>
+    name === 'metadata' ? ((await agent()).metadata ?? {}) : variables.named(name);
+
+  return {
+    agent,
+    ownAgent: session === undefined ? ownAgent : undefined,
+    read,
+    forTemplate(source, locals, at) {
+      const { roots } = read(source, Object.keys(locals), 'a step');
+      const asker = addressOf(at);
+      const values: Record<string, Json> = {}; // roots are reserved names, but for those of items
+      const later: Promise<void>[] = [];
+      for (const [root, names] of roots) {
+        if (Object.hasOwn(locals, root)) continue;
+        const value = rootValue(root, names, asker);
+        if (value instanceof Promise)
+          later.push(
+            value.then((found) => {
+              if (found !== undefined) values[root] = found;
+            }),
+          );
+        else if (value !== undefined) values[root] = value;
+      }
+      return later.length === 0
+        ? withLocals(values, locals)
+        : Promise.all(later).then(() => ({ ...values, ...locals }));
+    },
+    async forTest(roots, locals, at) {
+      const asker = addressOf(at);
+      const values: [string, Json][] = [];
+      for (const root of roots)
+        if (!Object.hasOwn(locals, root))
+          values.push(...entry(root, (await rootValue(root, undefined, asker)) ?? (await bareName(root))));
+      return { ...Object.fromEntries(values), ...locals };
+    },
+  };
+}
+
+function withLocals(values: Record<string, Json>, locals: Locals): JsonObject {
+  for (const _ in locals) return { ...values, ...locals };
+  return values;
+}
+
+/** `ADDRESS:if` is a place in the step of that address. */
+function addressOf(at: string | undefined): string | undefined {
+  const colon = at?.indexOf(':') ?? -1;
+  return colon === -1 ? at : at?.slice(0, colon);
+}
+
+/** A step that has not begun has a status and nothing else. */
+function viewOf(step: StepState | undefined): JsonObject {
+  if (step === undefined) return { status: 'pending' };
+  const { status, output, error } = step;
+  return {
+    status,
+    ...(output === undefined ? {} : { output }),
+    ...(error === undefined || status === 'completed'
+      ? {}
+      : { error: { ...error } as unknown as JsonObject }),
+  };
+}
+
+function runView({ id, workflow, manifest, startedAt, state, visited, origin }: RunState): JsonObject {
+  return {
+    id,
+    workflow,
+    agent: manifest.agent,
+    started_at: new Date(startedAt).toISOString(),
+    state: state ?? null,
+    visits: visited.length,
+    session: origin.session?.id ?? null,
+    parent: origin.parent?.run ?? null,
+  };
+}
+
+/**
+ * Finds, for a step that asks, the time that another one of this name was begun: in its own round, else in the rounds
+ * around that, else wherever it was begun last. `asker` is an address; without it, the latest of all.
+ */
+export type FindStep = (name: string, asker?: string) => StepState | undefined;
+
+/** Each address is looked at once, however often is asked: a run over ten thousand items asks in each of them. */
+function createStepFinder({ steps }: Pick<RunState, 'steps'>): FindStep {
+  const addresses = steps.keys();
+  let known = 0;
+  /** By the rounds around it and its name: the latest address. */
+  const latest = new Map<string, string>();
+
+  const catchUp = () => {
+    // Never asked for more than is there: a map's iterator that has come to its end does not go on.
+    for (; known < steps.size; known++) {
+      const address: string = addresses.next().value ?? '';
+      const name = stepName(address);
+      for (const rounds of roundsAround(address)) latest.set(keyOf(rounds, name), address);
+    }
+  };
+
+  return (name, asker = '') => {
+    catchUp();
+    for (const rounds of roundsAround(asker)) {
+      const address = latest.get(keyOf(rounds, name));
+      if (address !== undefined) return steps.get(address);
+    }
+    return undefined;
+  };
+}
+
+const keyOf = (rounds: string, name: string) => `${rounds}\n${name}`;
+
+/** `a[1]/b[2]/c` stands in `a[1]/b[2]`, in `a[1]` and in the run. */
+function* roundsAround(address: string): Generator<string> {
+  for (let end = address.lastIndexOf('/'); end > 0; end = address.lastIndexOf('/', end - 1))
+    yield address.slice(0, end);
+  yield '';
+}
+
+/**
+ * The variables that a run sees: what it has set or declares itself, or a step has stored by `output_key`, the newest
+ * counting; what follows from these by an expression of the workflow; and below them the session's, as of the run's
+ * start.
+ */
+export interface RunVariables {
+  /** Those of these names at least; the session's log is read only for one that is not the run's own. */
+  some(names: MemberNames): JsonObject | Promise<JsonObject>;
+  named(name: string): Promise<Json | undefined>;
+}
+
+function createRunVariables(
+  state: Pick<RunState, 'variables'>,
+  workflow: Pick<WorkflowManifest, 'context_variables'>,
+  agent: () => Promise<JsonObject>,
+): RunVariables {
+  const declared = new Set(workflow.context_variables.runtime.map(({ name }) => name));
+
+  const own = (name: string): Json | undefined => {
+    return state.variables.get(name) ?? (declared.has(name) ? null : undefined);
+  };
+  const ownNames = () => [...new Set([...declared, ...state.variables.keys()])];
+  const expressions = ownExpressions(workflow);
+  const isExpressed = (name: string) => expressions?.names.has(name) === true;
+  const inherited = async (): Promise<JsonObject> => {
+    const { variables, metadata } = await agent();
+    const below = isMap(variables) ? (variables as JsonObject) : {};
+    if (expressions === undefined) return below;
+    const all = { ...below, ...valuesOf(ownNames()) };
+    return { ...below, ...expressions.over(all, isMap(metadata) ? (metadata as JsonObject) : {}) };
+  };
+  const valuesOf = (names: readonly string[]): JsonObject =>
+    Object.fromEntries(names.flatMap((name) => (isExpressed(name) ? [] : entry(name, own(name)))));
+
+  return {
+    some(names) {
+      const known = allThere(names, (name) => own(name) !== undefined && !isExpressed(name));
+      const above = valuesOf(known ?? ownNames());
+      return known === undefined ? inherited().then((below) => ({ ...below, ...above })) : above;
+    },
+    async named(name) {
+      const value = isExpressed(name) ? undefined : own(name);
+      if (value !== undefined) return value;
+      const below = await inherited();
+      return Object.hasOwn(below, name) ? below[name] : undefined;
+    },
+  };
+}
 
 /** Items of the `foreach` steps around a step, by the name of `as`. */
 export type Locals = Readonly<Record<string, Json>>;
@@ -20,3 +261,124 @@ export interface Scope {
   /** For a CEL expression that names these roots. */
   forTest(roots: readonly string[], locals: Locals, at?: string): Promise<Readonly<Record<string, unknown>>>;
 }
+
+/**
+ * The derived variables that a workflow declares by `expression`. They are on no log: they follow from the variables
+ * that are, and are worked out where one is read.
+ */
+export interface OwnExpressions {
+  readonly names: ReadonlySet<string>;
+  /** Their values over those of the others. One that cannot be worked out has its default. */
+  over(variables: JsonObject, metadata: JsonObject): JsonObject;
+}
+
+interface Expressed {
+  readonly name: string;
+  readonly byDefault: Json;
+  readonly expression: Expression;
+}
+
+/** Undefined where the workflow has none. */
+export function ownExpressions({
+  context_variables: { derived },
+}: Pick<WorkflowManifest, 'context_variables'>): OwnExpressions | undefined {
+  const all = derived.flatMap(({ name, expression: source, default: byDefault = null }) => {
+    const parsed = source === undefined ? undefined : parseExpression(source);
+    return parsed?.ok === true ? [{ name, byDefault: byDefault as Json, expression: parsed.value }] : [];
+  });
+  if (all.length === 0) return undefined;
+  const ordered = inOrder(all);
+  return {
+    names: new Set(all.map(({ name }) => name)),
+    over(variables, metadata) {
+      const vars: Record<string, Json> = { ...variables };
+      const own: Record<string, Json> = {};
+      for (const { name, byDefault, expression } of ordered) {
+        const value = evaluate(expression, { ...vars, vars, metadata });
+        own[name] = value.ok ? value.value : byDefault;
+        vars[name] = own[name];
+      }
+      return own;
+    },
+  };
+}
+
+/** Each behind those that it reads. Validation has refused circles; in one that is there all the same the order is the file's. */
+function inOrder(all: readonly Expressed[]): readonly Expressed[] {
+  const byName = new Map(all.map((each) => [each.name, each]));
+  const ordered = new Set<Expressed>();
+  const onTheWay = new Set<Expressed>();
+  const add = (each: Expressed) => {
+    if (ordered.has(each) || onTheWay.has(each)) return;
+    onTheWay.add(each);
+    for (const { root, path } of each.expression.names)
+      for (const name of root === 'vars' ? path.slice(0, 1) : [root]) {
+        const read = byName.get(String(name));
+        if (read !== undefined) add(read);
+      }
+    ordered.add(each);
+  };
+  for (const each of all) add(each);
+  return [...ordered];
+}
+
+/** What a run asks of the session that it belongs to. */
+export type SessionAct =
+  | { readonly kind: 'set_metadata'; readonly values: JsonObject }
+  | { readonly kind: 'set_variable'; readonly values: JsonObject }
+  | { readonly kind: 'notify'; readonly message: string; readonly to?: string; readonly data?: Json }
+  | { readonly kind: 'emit'; readonly event: string; readonly data?: Json };
+
+/** The way from a run to its session: through the session's durable inbox, so that it works from any process. */
+export interface SessionLink {
+  readonly session: string;
+  /** What `${agent.*}` shows: the session as of the run's start, frozen, read from its log when it is first asked for. */
+  agent(): Promise<JsonObject>;
+  /**
+   * Asks for something, durably when it resolves. `key` is one of the run's own: what was asked for under it is done
+   * once, however often it is sent. False where the session has ended, and nobody will do it.
+   */
+  ask(key: string, act: SessionAct, cause: Cause): Promise<boolean>;
+}
+
+/** What `recent_actions` goes back to. */
+const RECENT = 10;
+
+/**
+ * What decisions of a run are given: its steps are its actions. `metadata` is the session's, as of the run's start, or
+ * nothing where no session is involved; `below` are the agent's variables, which those of the run hide, and
+ * `expressions` what follows from all of them.
+ */
+export function runContext(
+  state: RunState,
+  step: string | null,
+  metadata: JsonObject = {},
+  below: JsonObject = {},
+  expressions?: OwnExpressions,
+): DecisionContext {
+  const variables: JsonObject = { ...below, ...Object.fromEntries(state.variables) };
+  const ended = [...state.steps.values()].filter(({ status }) => ENDED.has(status));
+  const good = ended.filter(({ status }) => !BAD.has(status));
+  return {
+    agent_id: state.manifest.agent,
+    current_state: state.state ?? null,
+    step_name: step,
+    balance: state.balance ?? null,
+    success_rate: ended.length === 0 ? 1 : good.length / ended.length,
+    recent_actions: ended.slice(-RECENT).map(shown),
+    last_result: ended.findLast(({ output }) => output !== undefined)?.output ?? null,
+    metadata,
+    variables:
+      expressions === undefined ? variables : { ...variables, ...expressions.over(variables, metadata) },
+  };
+}
+
+const BAD: ReadonlySet<StepState['status']> = new Set(['failed', 'interrupted']);
+const ENDED: ReadonlySet<StepState['status']> = new Set(['completed', 'compensated', ...BAD]);
+
+const shown = ({ step, status, error }: StepState): JsonObject => ({
+  id: step,
+  name: stepName(step),
+  status,
+  ...(error === undefined ? {} : { error: error.code }),
+});

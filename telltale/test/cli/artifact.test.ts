@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { sessionRuntimes } from '../../src/cli/command.ts';
 import { main } from '../../src/cli/main.ts';
-import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
-import { signer } from '../../src/cli/signer.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import { hunks, lineDiff } from '../../src/kernel/line-diff.ts';
+import { signer } from '../../src/cli/program.ts';
+import { hunks, lineDiff } from '../../src/kernel/text.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import type { Sessions } from '../../src/session/open-sessions.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -1,13 +1,13 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { readTyped } from '../../src/cli/chat/chat-commands.ts';
-import { createChat } from '../../src/cli/chat/create-chat.ts';
+import { createChat } from '../../src/cli/chat/chat.ts';
 import { readMessage } from '../../src/cli/chat/read-message.ts';
+import { readTyped } from '../../src/cli/chat/read-typing.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { main } from '../../src/cli/main.ts';
 import { createRunView } from '../../src/cli/run/create-run-view.ts';
 import type { ObservedEvent } from '../../src/events/event.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import type { Session } from '../../src/session/runtime-types.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { type RecordedIo, recordedIo } from './recorded-io.ts';

@@ -4,16 +4,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { countLines } from '../../src/cli/demo/changed-files.ts';
-import { nextLines, resumeLines } from '../../src/cli/demo/demo-lines.ts';
-import { makeRepository } from '../../src/cli/demo/make-repository.ts';
-import { nodeOnPath } from '../../src/cli/demo/node-on-path.ts';
-import { readTemplate } from '../../src/cli/demo/template.ts';
+import { sessionRuntimes } from '../../src/cli/command.ts';
+import {
+  countLines,
+  makeRepository,
+  nextLines,
+  nodeOnPath,
+  readTemplate,
+  resumeLines,
+} from '../../src/cli/demo/run-demo.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { main } from '../../src/cli/main.ts';
-import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { demoScreen, steadyScreen } from './demo-screen.ts';
 import { SESSION } from './event-list.ts';
 import { fakeRuntime } from './fake-runtime.ts';

@@ -3,13 +3,11 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { CheckContext, Finding, Machine } from '../../src/cli/doctor/check.ts';
-import { checkStore } from '../../src/cli/doctor/check-store.ts';
-import { examine } from '../../src/cli/doctor/examine.ts';
-import { processMachine } from '../../src/cli/doctor/process-machine.ts';
+import { sessionRuntimes } from '../../src/cli/command.ts';
+import type { CheckContext, Finding, Machine } from '../../src/cli/doctor/examine.ts';
+import { checkStore, examine, processMachine } from '../../src/cli/doctor/examine.ts';
 import { main } from '../../src/cli/main.ts';
-import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { fakeRuntime } from './fake-runtime.ts';
 import { recordedIo } from './recorded-io.ts';
 

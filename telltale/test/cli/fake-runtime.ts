@@ -1,11 +1,11 @@
-import type { RuntimePort } from '../../src/cli/runtime-port.ts';
+import type { RuntimePort } from '../../src/cli/command.ts';
 import { encodeEvent } from '../../src/events/codec.ts';
 import type { ObservedEvent, SessionEvent } from '../../src/events/event.ts';
 import { fold } from '../../src/events/reduce.ts';
 import { foldRun } from '../../src/events/reduce-run.ts';
 import { encodeRunEvent } from '../../src/events/run-codec.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
 import type { LoadedWorkflow, RunResult, WorkflowRun } from '../../src/session/runs/run-types.ts';
 import type {

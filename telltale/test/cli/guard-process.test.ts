@@ -4,11 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { groupsOf } from '../../src/cli/end-children.ts';
-import { isOwnStop } from '../../src/cli/is-own-stop.ts';
-import { strayError } from '../../src/cli/stray-error.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import { stopWith } from '../../src/kernel/stop-with.ts';
+import { groupsOf, isOwnStop, strayError } from '../../src/cli/guard-process.ts';
+import { RuntimeError, stopWith } from '../../src/kernel/errors.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { spawned } from './spawned.ts';
 

@@ -3,14 +3,17 @@ import { dirname, join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { withEnvFile } from '../../src/cli/env-file.ts';
 import { askModel, SCRIPT } from '../../src/cli/init/choose-model.ts';
-import { ownDependency } from '../../src/cli/init/own-dependency.ts';
 import { projectFiles } from '../../src/cli/init/project-files.ts';
-import { isProjectName, nameOfFolder } from '../../src/cli/init/project-name.ts';
-import { writeProject } from '../../src/cli/init/write-project.ts';
+import {
+  isProjectName,
+  nameOfFolder,
+  ownDependency,
+  writeProject,
+} from '../../src/cli/init/write-project.ts';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { withEnvFile } from '../../src/cli/program.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { recordedIo } from './recorded-io.ts';
 import { telltale } from './spawned.ts';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { RegisterCommand } from '../../src/cli/command.ts';
-import { EXIT } from '../../src/cli/exit-code.ts';
+import { EXIT } from '../../src/cli/command.ts';
 import { main } from '../../src/cli/main.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import { recordedIo } from './recorded-io.ts';
 
 const greet: RegisterCommand = (program, { io, run }) => {

@@ -2,13 +2,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, it } from 'vitest';
-import { commandsFor } from '../../src/cli/command-list.ts';
-import { main } from '../../src/cli/main.ts';
-import { programTyped } from '../../src/cli/program-typed.ts';
-import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
-import { asTyped, eventAsTyped, namingStore, storeFlagIn } from '../../src/cli/session/naming-store.ts';
-import { storeFlag } from '../../src/cli/session/store-location.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { sessionRuntimes } from '../../src/cli/command.ts';
+import { commandsFor, main } from '../../src/cli/main.ts';
+import { programTyped } from '../../src/cli/program.ts';
+import {
+  asTyped,
+  eventAsTyped,
+  namingStore,
+  storeFlag,
+  storeFlagIn,
+} from '../../src/cli/session/store-options.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { testDatabase } from '../servers/shared-postgres.ts';
 import { agentFolder } from '../session/run-agent.ts';

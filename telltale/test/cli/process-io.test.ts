@@ -1,6 +1,6 @@
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { wantsColour } from '../../src/cli/colour.ts';
+import { wantsColour } from '../../src/cli/io.ts';
 import { streamOutput } from '../../src/cli/process-io.ts';
 import { readLine } from '../../src/cli/read-line.ts';
 

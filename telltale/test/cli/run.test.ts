@@ -1,10 +1,10 @@
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { signer } from '../../src/cli/signer.ts';
+import { signer } from '../../src/cli/program.ts';
 // Loaded here, so that no test has to wait for it.
 import '../../src/manifest/validate-manifests.ts';
 import type { ObservedEvent } from '../../src/events/event.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { SessionResult } from '../../src/session/runtime-types.ts';
 import type { Approve } from '../../src/targets/target.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';

@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { streamToResume } from '../../src/cli/session/stream-to-resume.ts';
-import { signer } from '../../src/cli/signer.ts';
+import { signer } from '../../src/cli/program.ts';
+import { streamToResume } from '../../src/cli/session/find-session.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import {
   actionStarted,

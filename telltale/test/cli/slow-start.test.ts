@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { followSession } from '../../src/cli/run/follow-session.ts';
 import { createTerminalView } from '../../src/cli/run/terminal-view.ts';
-import { followWorkflow } from '../../src/cli/workflow/follow-workflow.ts';
-import { createWorkflowView } from '../../src/cli/workflow/workflow-view.ts';
+import { createWorkflowView, followWorkflow } from '../../src/cli/workflow/work-run.ts';
 import type { WorkflowRun } from '../../src/session/runs/run-types.ts';
 import type { Session, SessionResult } from '../../src/session/runtime-types.ts';
 import { recordedIo } from './recorded-io.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { onTestFinished } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { recordedIo } from './recorded-io.ts';
 // Loaded with the test file, so that no test has to wait for it.
 import '../../src/session/create-runtime.ts';

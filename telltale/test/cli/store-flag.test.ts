@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { storeFlag } from '../../src/cli/session/store-location.ts';
+import { storeFlag } from '../../src/cli/session/store-options.ts';
 
 test.each([
   './log.db',

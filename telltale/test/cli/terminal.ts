@@ -1,4 +1,4 @@
-import { displayWidth } from '../../src/manifest/display-width.ts';
+import { displayWidth } from '../../src/manifest/format-diagnostic.ts';
 
 /** A terminal as far as the live view uses one: enough to see what a person would see. */
 export interface Terminal {

@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createCaller } from '../../src/client/call.ts';
 import type { Followed } from '../../src/client/client.ts';
-import { createClient } from '../../src/client/create-client.ts';
-import { follow } from '../../src/client/follow.ts';
+import { createCaller } from '../../src/client/client.ts';
+import { createClient, follow } from '../../src/client/create-client.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { eventually } from '../store/eventually.ts';
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { fieldsOf } from '../../src/conditions/maps/fields-of.ts';
-import { matches } from '../../src/conditions/maps/matches.ts';
+import { fieldsOf, matches } from '../../src/conditions/maps/conditions.ts';
 import { parseConditions } from '../../src/conditions/maps/parse-conditions.ts';
 
 /** Thousands of runs on a machine that is busy with other things. */

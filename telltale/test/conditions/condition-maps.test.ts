@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fieldsOf } from '../../src/conditions/maps/fields-of.ts';
-import { likelyOperators } from '../../src/conditions/maps/likely-operators.ts';
-import { type Fields, matches } from '../../src/conditions/maps/matches.ts';
-import { parseConditions } from '../../src/conditions/maps/parse-conditions.ts';
+import { type Fields, fieldsOf, matches } from '../../src/conditions/maps/conditions.ts';
+import { likelyOperators, parseConditions } from '../../src/conditions/maps/parse-conditions.ts';
 
 function holds(
   conditions: unknown,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { matches } from '../../src/conditions/maps/matches.ts';
+import { matches } from '../../src/conditions/maps/conditions.ts';
 import { parseConditions } from '../../src/conditions/maps/parse-conditions.ts';
 import { resolveReferences } from '../../src/conditions/references/resolve-references.ts';
 import { parseTemplate } from '../../src/conditions/templates/parse-template.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { describe, expect, it } from 'vitest';
-import { compilePattern } from '../../src/conditions/linear-regex.ts';
-import { expandedSize } from '../../src/conditions/pattern-size.ts';
+import { compilePattern, expandedSize } from '../../src/conditions/linear-regex.ts';
 
 const compiled = (source: string) => {
   const pattern = compilePattern(source);

@@ -2,11 +2,11 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_REFERENCE_LENGTH } from '../../src/conditions/references/reference.ts';
 import {
   createReferenceReader,
+  MAX_REFERENCE_LENGTH,
   type ReferencePiece,
-} from '../../src/conditions/references/reference-reader.ts';
+} from '../../src/conditions/references/reference.ts';
 import {
   type Lookup,
   referencesInParameters,

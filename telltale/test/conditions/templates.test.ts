@@ -2,11 +2,14 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fillEnvironment } from '../../src/conditions/templates/fill-environment.ts';
-import { escapeTemplate, formatTemplate } from '../../src/conditions/templates/format-template.ts';
+import type { Template } from '../../src/conditions/templates/parse-template.ts';
 import { parseTemplate } from '../../src/conditions/templates/parse-template.ts';
-import { resolveTemplate } from '../../src/conditions/templates/resolve-template.ts';
-import type { Template } from '../../src/conditions/templates/template.ts';
+import {
+  escapeTemplate,
+  fillEnvironment,
+  formatTemplate,
+  resolveTemplate,
+} from '../../src/conditions/templates/resolve-template.ts';
 
 /** Thousands of runs on a machine that is busy with other things. */
 const PROPERTY_TIMEOUT_MS = 60_000;

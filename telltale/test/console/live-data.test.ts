@@ -9,7 +9,7 @@ import type { Followed, TelltaleClient } from '../../src/client/client.ts';
 import type { SessionEvent } from '../../src/events/event.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import { emptySummary, foldSummary, type SessionSummary } from '../../src/events/session-summary.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 
 const event = (session: string, seq: number, body: object, at = seq): SessionEvent =>
   ({ seq, at, session, turn: 0, cause: { stream: session, seq: 0, depth: 0 }, ...body }) as SessionEvent;

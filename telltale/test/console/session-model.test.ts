@@ -19,8 +19,7 @@ import {
   TURN_HEIGHT,
 } from '../../../console/src/pages/session/waterfall/layout.ts';
 import type { Followed, LiveSnapshot } from '../../src/client/client.ts';
-import type { EventBody, SessionEvent } from '../../src/events/event.ts';
-import type { LiveEvent } from '../../src/events/live-event.ts';
+import type { EventBody, LiveEvent, SessionEvent } from '../../src/events/event.ts';
 import { fold } from '../../src/events/reduce.ts';
 import { timeSavedText } from '../../src/events/time-saved.ts';
 import { command } from '../cli/run-command.ts';

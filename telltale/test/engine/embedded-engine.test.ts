@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createDueHeap } from '../../src/engine/embedded/alarm.ts';
 import { createEmbeddedEngine } from '../../src/engine/embedded/create-embedded-engine.ts';
-import { createDueHeap } from '../../src/engine/embedded/due-heap.ts';
 import type { WorkEnd } from '../../src/engine/engine.ts';
-import { createFairQueue } from '../../src/engine/fair-queue.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { createFairQueue } from '../../src/engine/slots.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MemoryHome } from '../../src/store/memory/memory-home.ts';
-import { addRow } from '../../src/store/memory/memory-rows.ts';
+import type { MemoryHome } from '../../src/store/memory/memory-tables.ts';
+import { addRow } from '../../src/store/memory/memory-tables.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
 import { type Played, play, type Spoil, scenario } from './fleet-model.ts';
 

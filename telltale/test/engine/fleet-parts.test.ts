@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createAdmission } from '../../src/engine/fleet/admission.ts';
-import { createBeat } from '../../src/engine/fleet/beat.ts';
-import { offerRounds } from '../../src/engine/fleet/offer-rounds.ts';
+import { createAdmission } from '../../src/engine/fleet/create-fleet-engine.ts';
+import { createBeat } from '../../src/engine/fleet/sweep.ts';
+import { offerRounds } from '../../src/engine/fleet/work-queue.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 
 describe('a beat', () => {

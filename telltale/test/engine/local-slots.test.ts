@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFairQueue } from '../../src/engine/fair-queue.ts';
-import { createLocalSlots } from '../../src/engine/local-slots.ts';
+import { createFairQueue, createLocalSlots } from '../../src/engine/slots.ts';
 
 describe('a slot', () => {
   const never = new AbortController().signal;

@@ -1,6 +1,6 @@
-import type { Clock } from '../../src/kernel/clock.ts';
-import { createMemoryHome, type MemoryStream } from '../../src/store/memory/memory-home.ts';
+import type { Clock } from '../../src/kernel/time.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import { createMemoryHome, type MemoryStream } from '../../src/store/memory/memory-tables.ts';
 import type { Orphan, SharedStore } from '../../src/store/shared-store.ts';
 import type { Store, StreamOwner, StreamWriter } from '../../src/store/store.ts';
 

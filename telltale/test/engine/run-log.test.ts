@@ -5,8 +5,8 @@ import { foldRun } from '../../src/events/reduce-run.ts';
 import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
 import { emptyRun } from '../../src/events/run-state.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { createMemoryHome } from '../../src/store/memory/memory-home.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import { createMemoryHome } from '../../src/store/memory/memory-tables.ts';
 import type { Append, StreamWriter } from '../../src/store/store.ts';
 
 const RUN = 'run_1';

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLocalSlots } from '../../src/engine/local-slots.ts';
 import { createSharedSlots } from '../../src/engine/shared-slots.ts';
 import type { FreeSlot, Slots } from '../../src/engine/slots.ts';
-import { createSystemClock, sleep } from '../../src/kernel/clock.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { createLocalSlots } from '../../src/engine/slots.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSystemClock, sleep } from '../../src/kernel/time.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import type { SharedSlots, SharedStore } from '../../src/store/shared-store.ts';
 import type { Store } from '../../src/store/store.ts';

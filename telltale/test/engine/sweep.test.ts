@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createOffering } from '../../src/engine/fleet/offering.ts';
+import { createOffering } from '../../src/engine/fleet/create-fleet-engine.ts';
 import { createSweep } from '../../src/engine/fleet/sweep.ts';
 import {
   DEADLY,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../src/events/event.ts';
-import { openReviews, reviewOf, voidedReviewOf } from '../../src/events/fold-reviews.ts';
 import { hookedInput } from '../../src/events/hook-marks.ts';
+import { openReviews, reviewOf, voidedReviewOf } from '../../src/events/reviews.ts';
 import {
   begun,
   createFolding,

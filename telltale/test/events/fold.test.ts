@@ -1,12 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cloneState, reduceShared } from '../../src/events/clone-state.ts';
 import { decodeEvent, encodeEvent } from '../../src/events/codec.ts';
 import type { EventBody, SessionEvent } from '../../src/events/event.ts';
 import { fold, reduce } from '../../src/events/reduce.ts';
-import { createSnapshotWriter, restoreSnapshot, type SnapshotWriter } from '../../src/events/snapshot.ts';
+import {
+  cloneState,
+  createSnapshotWriter,
+  reduceShared,
+  restoreSnapshot,
+  type SnapshotWriter,
+} from '../../src/events/snapshot.ts';
 import { emptyState, type SessionState } from '../../src/events/state.ts';
-import { EVENT_FIELDS } from '../../src/manifest/schema/event-fields.ts';
+import { EVENT_FIELDS } from '../../src/manifest/schema/checks/check-workflow-names.ts';
 import { arbitraryLog } from './arbitrary-log.ts';
 
 const SESSION = 'ses_test';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLastFront, encodeEvent, encodeNext } from '../../src/events/codec.ts';
 import type { Cause, EventBody } from '../../src/events/event.ts';
-import { placeEvent } from '../../src/events/place-event.ts';
+import { placeEvent } from '../../src/events/line-json.ts';
 import { arbitraryLog } from './arbitrary-log.ts';
 
 const bodyOf = ({

@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { cloneState, reduceShared } from '../../src/events/clone-state.ts';
 import type { EventBody, SessionEvent } from '../../src/events/event.ts';
 import { fold, reduce } from '../../src/events/reduce.ts';
-import { createSnapshotWriter, restoreSnapshot } from '../../src/events/snapshot.ts';
+import {
+  cloneState,
+  createSnapshotWriter,
+  reduceShared,
+  restoreSnapshot,
+} from '../../src/events/snapshot.ts';
 import { emptyState } from '../../src/events/state.ts';
 import {
   begun,

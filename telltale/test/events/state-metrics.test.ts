@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { statesLines } from '../../src/cli/view/states-lines.ts';
+import { statesLines } from '../../src/cli/view/state-lines.ts';
 import type { EventBody } from '../../src/events/event.ts';
 import { fold } from '../../src/events/reduce.ts';
 import { stateMetrics, type ValueMetrics } from '../../src/events/state-metrics.ts';
 import type { Json } from '../../src/kernel/json.ts';
-import { plainPalette } from '../../src/manifest/palette.ts';
+import { plainPalette } from '../../src/manifest/format-diagnostic.ts';
 import { eventList, SESSION, started, turnCompleted, turnStarted } from '../cli/event-list.ts';
 import { command } from '../cli/run-command.ts';
 import { arbitraryLog } from './arbitrary-log.ts';

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { globSync } from 'tinyglobby';
 import { describe, expect, it } from 'vitest';
 import type { EventBody, SessionEvent } from '../../src/events/event.ts';
-import { openReviews } from '../../src/events/fold-reviews.ts';
 import { fold } from '../../src/events/reduce.ts';
 import { foldRun } from '../../src/events/reduce-run.ts';
+import { openReviews } from '../../src/events/reviews.ts';
 import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
 import { emptyRunSummary, foldRunSummary, RUN_SUMMARY_TYPES } from '../../src/events/run-summary.ts';
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createWorkedTime } from '../../src/cli/view/worked-time.ts';
+import { createWorkedTime } from '../../src/cli/view/action-log.ts';
 import type { SessionEvent } from '../../src/events/event.ts';
 import { createTimeSaved, timeSavedText } from '../../src/events/time-saved.ts';
 import {

@@ -3,8 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { nodeOnPath } from '../../src/cli/demo/node-on-path.ts';
-import { pacedModel } from '../../src/cli/demo/paced-model.ts';
+import { nodeOnPath, pacedModel } from '../../src/cli/demo/run-demo.ts';
 import type { SessionEvent } from '../../src/events/event.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';

@@ -5,9 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { makeWorkspace } from '../../src/cli/demo/make-workspace.ts';
-import { nodeOnPath } from '../../src/cli/demo/node-on-path.ts';
-import { readTemplate } from '../../src/cli/demo/template.ts';
+import { makeWorkspace, nodeOnPath, readTemplate } from '../../src/cli/demo/run-demo.ts';
 import { type ExampleRun, expectEvents, expectSoundLog, runExample } from './example-run.ts';
 
 const TIMEOUT_MS = 60_000;

@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { pacedModel } from '../../src/cli/demo/paced-model.ts';
+import { pacedModel } from '../../src/cli/demo/run-demo.ts';
 import type { DeclaredAction } from '../../src/events/action.ts';
 import type { ObservedEvent, SessionEvent } from '../../src/events/event.ts';
 import { fold } from '../../src/events/reduce.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { SessionResult } from '../../src/session/runtime-types.ts';

@@ -3,10 +3,9 @@ import type { FeedNews } from '../../src/events/feed-event.ts';
 import { fold, reduce } from '../../src/events/reduce.ts';
 import { emptyState } from '../../src/events/state.ts';
 import { createFeedKeeper } from '../../src/feeds/create-keeper.ts';
-import type { Feed, SourceCall } from '../../src/feeds/feed.ts';
-import type { FeedDeps, SharedValue } from '../../src/feeds/feed-edges.ts';
+import type { Feed, FeedDeps, SharedValue, SourceCall } from '../../src/feeds/feed.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 
 /** A feed as the manifest's schema gives it, most of it as by default. */

@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { FeedState } from '../../src/events/feed-event.ts';
-import { backOffMs, intervalOf } from '../../src/feeds/back-off.ts';
-import { decideNews } from '../../src/feeds/decide-news.ts';
-import { decideEnabled, readEnabled } from '../../src/feeds/enabled.ts';
-import type { Feed } from '../../src/feeds/feed.ts';
-import type { FeedEntry, KeptValue } from '../../src/feeds/feed-entry.ts';
-import { createEntry } from '../../src/feeds/feed-shelf.ts';
-import { isDue, isFresh, isReferable, isResting, isUsable } from '../../src/feeds/freshness.ts';
-import { shownTokens } from '../../src/feeds/limits.ts';
+import type { Feed, FeedEntry, KeptValue } from '../../src/feeds/feed.ts';
+import { isDue, isFresh, isReferable, isResting, isUsable, shownTokens } from '../../src/feeds/feed.ts';
+import { backOffMs, intervalOf } from '../../src/feeds/feed-loads.ts';
+import { createEntry, decideEnabled, readEnabled } from '../../src/feeds/feed-table.ts';
+import { decideNews } from '../../src/feeds/say-news.ts';
 import { every, failing, feed } from './feed-bench.ts';
 
 const MOMENT = { turn: 5, now: 100_000, monotonic: 50_000 };

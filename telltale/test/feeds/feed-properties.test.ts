@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backOffMs } from '../../src/feeds/back-off.ts';
 import type { Feed } from '../../src/feeds/feed.ts';
-import { cycleThrough, orderFeeds } from '../../src/feeds/feed-graph.ts';
+import { backOffMs } from '../../src/feeds/feed-loads.ts';
+import { cycleThrough, orderFeeds } from '../../src/feeds/feed-table.ts';
 import { benchOf, every, failing, feed, inShort } from './feed-bench.ts';
 
 const SIZE = 8;

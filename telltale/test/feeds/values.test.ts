@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { cutText } from '../../src/feeds/values/cut-text.ts';
 import { prepareValue } from '../../src/feeds/values/prepare-value.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createTokenizer } from '../../src/session/tokenizer.ts';
 
 const tokenizer = createTokenizer();

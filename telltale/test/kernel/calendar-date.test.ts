@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { beginsWithADay } from '../../src/kernel/calendar-date.ts';
+import { beginsWithADay } from '../../src/kernel/dates.ts';
 
 describe('a day', () => {
   it.each(['2026-01-31', '2024-02-29', '2000-02-29', '0099-12-31', '2026-11-15T08:30:00Z'])(

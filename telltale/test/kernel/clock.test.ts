@@ -1,8 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createSystemClock, sleep } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { within } from '../../src/kernel/within.ts';
+import { createSystemClock, sleep, within } from '../../src/kernel/time.ts';
 
 const MAX_TIMER_MS = 2_147_483_647;
 

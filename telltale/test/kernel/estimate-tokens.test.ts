@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { estimateTokens } from '../../src/kernel/estimate-tokens.ts';
+import { estimateTokens } from '../../src/kernel/tokens.ts';
 
 it('four characters are a token, and what is left of one is a whole one', () => {
   expect(['', 'a', 'abcd', 'abcde'].map(estimateTokens)).toEqual([0, 1, 1, 2]);

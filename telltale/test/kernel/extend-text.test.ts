@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { extendText } from '../../src/kernel/extend-text.ts';
+import { extendText } from '../../src/kernel/text.ts';
 
 describe('a text that grows', () => {
   it('is what its pieces are, one behind the other, however long they are', () => {

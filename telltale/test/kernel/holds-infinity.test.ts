@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { holdsInfinity } from '../../src/kernel/holds-infinity.ts';
+import { holdsInfinity } from '../../src/kernel/json.ts';
 
 const hasOne = (value: unknown): boolean =>
   typeof value === 'object' && value !== null

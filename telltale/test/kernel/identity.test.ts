@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  identityText,
-  mcpIdentity,
-  onBehalfOf,
-  tokenIdentity,
-  userIdentity,
-} from '../../src/kernel/identity.ts';
+import { identityText, mcpIdentity, onBehalfOf, tokenIdentity, userIdentity } from '../../src/kernel/ids.ts';
 
 describe('an identity', () => {
   it('is shown in words, and what older logs say as it is', () => {

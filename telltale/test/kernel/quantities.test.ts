@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BYTE_SIZE_PATTERN, parseByteSize } from '../../src/kernel/byte-size.ts';
-import { DURATION_PATTERN, parseDuration } from '../../src/kernel/duration.ts';
-import type { Result } from '../../src/kernel/result.ts';
+import type { Result } from '../../src/kernel/errors.ts';
+import {
+  BYTE_SIZE_PATTERN,
+  DURATION_PATTERN,
+  parseByteSize,
+  parseDuration,
+} from '../../src/kernel/quantity.ts';
 
 const DURATION_HINT = 'Write it like "250ms", "30s", "5m", "1h30m" or a bare number of seconds.';
 const SIZE_HINT = 'Write it like "512B", "64KiB", "1.5MiB", "2GB" or a bare number of bytes.';

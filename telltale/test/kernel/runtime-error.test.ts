@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RuntimeError, toRuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../../src/kernel/errors.ts';
 
 describe('the JSON form of an error', () => {
   it('has code, message, hint and whether it may be tried again', () => {

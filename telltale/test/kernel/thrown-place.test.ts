@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { thrownPlace } from '../../src/kernel/thrown-place.ts';
+import { thrownPlace } from '../../src/kernel/errors.ts';
 
 const withStack = (stack: string) => Object.assign(new Error('x'), { stack });
 

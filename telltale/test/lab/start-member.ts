@@ -1,10 +1,11 @@
 // The command line, from the sources, as the package's bin starts it; but a store on PostgreSQL is opened as the lab does:
 // `node start-member.ts ARGS`.
+
+import { sessionRuntimes } from '../../src/cli/command.ts';
 import { guardProcess } from '../../src/cli/guard-process.ts';
 import { main } from '../../src/cli/main.ts';
 import { processIo } from '../../src/cli/process-io.ts';
-import { sessionRuntimes } from '../../src/cli/runtime-port.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { openLabStore } from './open-lab-store.ts';
 
 const program = 'telltale';

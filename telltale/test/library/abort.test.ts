@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { Session } from '../../src/session/runtime-types.ts';
-import { collectEvents } from '../../src/testing/collect-events.ts';
 import { expectEvents } from '../../src/testing/expect-events.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { collectEvents, createMemoryStore } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 
 const hang = defineTool({

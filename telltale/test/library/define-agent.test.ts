@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createRuntime } from '../../src/session/create-runtime.ts';
-import type { AgentDefinition } from '../../src/session/define/agent-definition.ts';
+import type { AgentDefinition } from '../../src/session/define/define-agent.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
-import { runAgent } from '../../src/testing/run-agent.ts';
+import { createMemoryStore, runAgent } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 
 let folder: string;

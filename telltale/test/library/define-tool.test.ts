@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import { expectEvents } from '../../src/testing/expect-events.ts';
 import { runAgent } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';

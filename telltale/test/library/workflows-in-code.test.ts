@@ -9,19 +9,18 @@ import type { Json } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { type ArtifactDefinition, defineArtifact } from '../../src/session/define/define-artifact.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
 import {
+  type ArtifactDefinition,
   type DefinedWorkflow,
+  defineArtifact,
+  defineTool,
   defineWorkflow,
   type StepDefinition,
-} from '../../src/session/define/define-workflow.ts';
+} from '../../src/session/define/definitions.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { findWorkflow } from '../../src/session/runs/find-workflow.ts';
 import { expectEvents } from '../../src/testing/expect-events.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
-import { runAgent } from '../../src/testing/run-agent.ts';
-import { runWorkflow } from '../../src/testing/run-workflow.ts';
+import { createMemoryStore, runAgent, runWorkflow } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { testArtifact } from '../../src/testing/test-artifact.ts';
 

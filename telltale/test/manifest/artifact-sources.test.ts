@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decodeSource } from '../../src/manifest/decode-source.ts';
 import { readManifests } from '../../src/manifest/read-manifests.ts';
+import { decodeSource } from '../../src/manifest/source-text.ts';
 
 /** `code «what the caret stands under» hint`, one for each diagnostic. */
 function shown(text: string): string[] {

@@ -2,12 +2,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
-import { decodeSource } from '../../src/manifest/decode-source.ts';
 import { substituteEnv } from '../../src/manifest/env/substitute-env.ts';
 import { formatDiagnostic } from '../../src/manifest/format-diagnostic.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import { readManifests } from '../../src/manifest/read-manifests.ts';
-import { readPlainScalar } from '../../src/manifest/yaml/plain-scalar.ts';
+import { decodeSource } from '../../src/manifest/source-text.ts';
+import { readPlainScalar } from '../../src/manifest/yaml/read-value.ts';
 import { temporaryProject } from './temporary-project.ts';
 
 const read = (text: string, env: Record<string, string>) => {

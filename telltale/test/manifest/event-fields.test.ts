@@ -1,6 +1,6 @@
 import { expect, expectTypeOf, it } from 'vitest';
 import type { EventHead, EventOf, EventType } from '../../src/events/event.ts';
-import { type EVENT_FIELDS, eventFields } from '../../src/manifest/schema/event-fields.ts';
+import { type EVENT_FIELDS, eventFields } from '../../src/manifest/schema/checks/check-workflow-names.ts';
 
 type Told = typeof EVENT_FIELDS;
 type KeysOf<Event> = Event extends unknown ? Exclude<keyof Event, keyof EventHead | 'type'> : never;

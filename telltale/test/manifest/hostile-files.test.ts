@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, openSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createNodeFiles } from '../../src/manifest/files/node-files.ts';
-import { MANIFEST_LIMITS } from '../../src/manifest/limits.ts';
+import { MANIFEST_LIMITS } from '../../src/manifest/diagnostic.ts';
+import { createNodeFiles } from '../../src/manifest/files/files.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import { temporaryProject } from './temporary-project.ts';
 

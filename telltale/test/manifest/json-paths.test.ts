@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decodeSource } from '../../src/manifest/decode-source.ts';
 import { readManifests } from '../../src/manifest/read-manifests.ts';
+import { decodeSource } from '../../src/manifest/source-text.ts';
 
 /** `column «from the caret on» message | hint` of a feed with this path. */
 function said(path: string): readonly string[] {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decodeSource } from '../../src/manifest/decode-source.ts';
-import { MANIFEST_LIMITS } from '../../src/manifest/limits.ts';
-import { looksLikeManifest } from '../../src/manifest/looks-like-manifest.ts';
+import { MANIFEST_LIMITS } from '../../src/manifest/diagnostic.ts';
 import { readManifests } from '../../src/manifest/read-manifests.ts';
+import { decodeSource } from '../../src/manifest/source-text.ts';
+import { looksLikeManifest } from '../../src/manifest/validate-manifests.ts';
 
 const full = (piece: string) => piece.repeat(Math.floor((MANIFEST_LIMITS.fileBytes - 100) / piece.length));
 

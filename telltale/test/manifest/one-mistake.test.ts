@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of manifests, not of JavaScript
 import { describe, expect, it } from 'vitest';
-import { decodeSource } from '../../src/manifest/decode-source.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import { readManifests } from '../../src/manifest/read-manifests.ts';
+import { decodeSource } from '../../src/manifest/source-text.ts';
 import { temporaryProject } from './temporary-project.ts';
 
 /** `code «what the caret stands under» hint`, one for each diagnostic. */

@@ -4,11 +4,10 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { decodeSource } from '../../src/manifest/decode-source.ts';
 import type { Diagnostic } from '../../src/manifest/diagnostic.ts';
-import { displayWidth } from '../../src/manifest/display-width.ts';
-import { formatDiagnostic } from '../../src/manifest/format-diagnostic.ts';
+import { displayWidth, formatDiagnostic } from '../../src/manifest/format-diagnostic.ts';
 import { readManifests } from '../../src/manifest/read-manifests.ts';
+import { decodeSource } from '../../src/manifest/source-text.ts';
 
 const check = (bytes: Uint8Array): { readonly text: string; readonly diagnostics: readonly Diagnostic[] } => {
   const decoded = decodeSource('x.yml', bytes);

@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, it } from 'vitest';
+import { MANIFEST_LIMITS } from '../../src/manifest/diagnostic.ts';
 import { walkFolder } from '../../src/manifest/files/walk-folder.ts';
-import { MANIFEST_LIMITS } from '../../src/manifest/limits.ts';
 import { temporaryProject } from './temporary-project.ts';
 
 it('files come folder by folder, each in the order of its names, whatever the disk says', async () => {

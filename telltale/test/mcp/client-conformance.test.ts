@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { shellWord } from '../../src/cli/usage.ts';
+import { shellWord } from '../../src/cli/options.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 
 const require = createRequire(import.meta.url);

@@ -2,7 +2,7 @@
  * The program that the conformance suite starts for each scenario, with the address of its server as the last argument:
  * it uses a server as an agent does.
  */
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
 import { createPermittedHosts } from '../../src/targets/access/permitted-hosts.ts';
 import { systemResolver } from '../../src/targets/http/checked-lookup.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import type { ConnectOptions } from '../../src/mcp/connect-server.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
+import type { ConnectOptions } from '../../src/mcp/open-mcp-server.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
 import type { McpCall, McpProcessStart, McpServer } from '../../src/targets/mcp/mcp-server.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';

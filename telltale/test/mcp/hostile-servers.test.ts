@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Clock, createSystemClock } from '../../src/kernel/clock.ts';
+import { type Clock, createSystemClock } from '../../src/kernel/time.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { until } from '../targets/agent-targets.ts';

@@ -4,8 +4,8 @@ import { McpServer as SdkServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import type { ConnectOptions } from '../../src/mcp/connect-server.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
+import type { ConnectOptions } from '../../src/mcp/open-mcp-server.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
 import { createPermittedHosts } from '../../src/targets/access/permitted-hosts.ts';
 import { systemResolver } from '../../src/targets/http/checked-lookup.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createSseReader, type SseEvent } from '../../src/kernel/sse-reader.ts';
-import { createMessageLines } from '../../src/mcp/message-lines.ts';
+import { createMessageLines } from '../../src/mcp/server-process.ts';
 
 const cut = (bytes: Buffer, sizes: readonly number[]): Buffer[] => {
   const chunks: Buffer[] = [];

@@ -8,7 +8,7 @@ import type { Model } from '../../src/models/model.ts';
 import type { ScriptTurn } from '../../src/models/scripted/script.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { openRuntime } from '../../src/testing/open-runtime.ts';
+import { openRuntime } from '../../src/testing/run-agent.ts';
 import { agentFolder, runAgent } from '../session/run-agent.ts';
 import { fakeServer } from './fake-server.ts';
 

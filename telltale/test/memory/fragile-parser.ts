@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs';
-import type { SourceParser } from '../../src/memory/parsed-file.ts';
+import type { SourceParser } from '../../src/memory/memory.ts';
 
 /** A parser that does what a text asks for: ends its thread, throws, takes for ever, or counts. Else a line `def x` is a symbol. */
 export function createSourceParser(): SourceParser {

@@ -5,11 +5,9 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { commitOf as commitIn } from '../../src/memory/index/git-folder.ts';
-import { graphName } from '../../src/memory/index/graph-name.ts';
-import { graphPath } from '../../src/memory/index/graph-paths.ts';
-import { MAX_DEPTH, MAX_PATH_CHARS } from '../../src/memory/index/limits.ts';
-import { isMinified, readSource } from '../../src/memory/index/read-source.ts';
+import { isMinified, MAX_DEPTH, MAX_PATH_CHARS, readSource } from '../../src/memory/index/read-source.ts';
 import { walk } from '../../src/memory/index/walk.ts';
+import { graphName, graphPath } from '../../src/memory/open-memory.ts';
 
 type Files = Readonly<Record<string, string>>;
 

@@ -9,19 +9,20 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Clock, createSystemClock } from '../../src/kernel/clock.ts';
 import type { Json } from '../../src/kernel/json.ts';
+import { type Clock, createSystemClock } from '../../src/kernel/time.ts';
+import type { PassRequest } from '../../src/memory/index/index-thread.ts';
 import { type IndexThread, startIndexThread } from '../../src/memory/index/index-thread.ts';
 import { createIndexer, type Indexer } from '../../src/memory/index/indexer.ts';
-import { BATCH_FILES, BATCHES_AHEAD, MAX_RESTARTS, STUCK_MS } from '../../src/memory/index/limits.ts';
-import type { PassRequest } from '../../src/memory/index/messages.ts';
-import { readContext } from '../../src/memory/index/resolve/read-context.ts';
-import { EMPTY_CONTEXT } from '../../src/memory/index/resolve/resolve-context.ts';
-import { resolveImport } from '../../src/memory/index/resolve/resolve-import.ts';
-import { pythonImports } from '../../src/memory/index/resolve/resolve-module.ts';
-import { createResolveView } from '../../src/memory/index/resolve/resolve-view.ts';
+import { BATCH_FILES, BATCHES_AHEAD, MAX_RESTARTS, STUCK_MS } from '../../src/memory/index/read-source.ts';
+import {
+  createResolveView,
+  EMPTY_CONTEXT,
+  readContext,
+} from '../../src/memory/index/resolve/read-context.ts';
+import { pythonImports, resolveImport } from '../../src/memory/index/resolve/resolve-import.ts';
 import { runIndex } from '../../src/memory/index/run-index.ts';
-import type { Language } from '../../src/memory/parsed-file.ts';
+import type { Language } from '../../src/memory/memory.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { type KeptGraph, keptGraph } from './kept-graph.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { judgeCorrectness, judgeParsing } from '../../../bench/memory/targets.ts';
+import type { SourceParser } from '../../src/memory/memory.ts';
 import { createSourceParser } from '../../src/memory/parse/source-parser.ts';
-import type { SourceParser } from '../../src/memory/parsed-file.ts';
 import { OWN_SOURCES, PACKAGES, type Unpacked, unpackPackages } from './oracle/code-bases.ts';
 import { compareFolder } from './oracle/compare.ts';
 import { compareGraph } from './oracle/compare-graph.ts';

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { LANGUAGES, type Language } from '../../src/memory/memory.ts';
 import { languageOf } from '../../src/memory/parse/language-of.ts';
-import { MAX_CALLS, MAX_CHARS, MAX_SIGNATURE, MAX_SYMBOLS } from '../../src/memory/parse/limits.ts';
-import { loadEngine, loadGrammar } from '../../src/memory/parse/load-grammar.ts';
-import { createSourceParser } from '../../src/memory/parse/source-parser.ts';
-import { LANGUAGES, type Language } from '../../src/memory/parsed-file.ts';
+import { MAX_CALLS, MAX_CHARS, MAX_SIGNATURE, MAX_SYMBOLS } from '../../src/memory/parse/reading.ts';
+import { createSourceParser, loadEngine, loadGrammar } from '../../src/memory/parse/source-parser.ts';
 import { said } from './said.ts';
 
 const BUDGET_MS = 60_000;

@@ -1,4 +1,4 @@
-import type { ParsedFile } from '../../src/memory/parsed-file.ts';
+import type { ParsedFile } from '../../src/memory/memory.ts';
 
 /**
  * What was read of a file, one line each: `3-5 method Store.load +` (`+`: exported), `./a.ts: run, *`,

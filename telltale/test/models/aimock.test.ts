@@ -1,9 +1,9 @@
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readTurnParts } from '../../src/kernel/call-frames.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { readTurnParts } from '../../src/kernel/calls.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { openModel } from '../../src/models/open-model.ts';
-import { retryAfterMs } from '../../src/models/retry-after.ts';
+import { retryAfterMs } from '../../src/models/retry.ts';
 import { ask } from './collect.ts';
 
 const mock = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 5 });

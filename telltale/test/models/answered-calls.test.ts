@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { frameOf, openFrame } from '../../src/kernel/call-frames.ts';
+import { frameOf, openFrame } from '../../src/kernel/calls.ts';
 import type { ModelMessage } from '../../src/models/model.ts';
 import { createProviderModel } from '../../src/models/providers/create-provider-model.ts';
-import { toPrompt } from '../../src/models/providers/to-prompt.ts';
+import { toPrompt } from '../../src/models/providers/from-language-model.ts';
 import { ANTHROPIC_CALLS, type CallWireFormat, OPENAI_CALLS, RESPONSES_CALLS } from './call-wire-formats.ts';
 import { ask } from './collect.ts';
 import { type ProviderServer, sse, startProviderServer } from './provider-server.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openFrame, readTurnParts } from '../../src/kernel/call-frames.ts';
-import { type CallStream, createCallStream } from '../../src/models/providers/call-stream.ts';
-import { scanObject } from '../../src/models/providers/object-scan.ts';
+import { openFrame, readTurnParts } from '../../src/kernel/calls.ts';
+import { type CallStream, createCallStream, scanObject } from '../../src/models/providers/call-stream.ts';
 
 function started(isLate: boolean) {
   const said: string[] = [];

@@ -1,12 +1,13 @@
 import { getEventListeners } from 'node:events';
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { FRAME_MARK, frameOf, readTurnParts } from '../../src/kernel/call-frames.ts';
+import { FRAME_MARK, frameOf, readTurnParts } from '../../src/kernel/calls.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { ModelMessage } from '../../src/models/model.ts';
 import {
   fromLanguageModel,
   type LanguageModelOptions,
+  toPrompt,
 } from '../../src/models/providers/from-language-model.ts';
 import type {
   CallOptions,
@@ -15,7 +16,6 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../src/models/providers/language-model.ts';
-import { toPrompt } from '../../src/models/providers/to-prompt.ts';
 import { ask } from './collect.ts';
 
 type Parts = (controller: ReadableStreamDefaultController<unknown>) => void;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { providerFailure } from '../../src/models/providers/provider-failure.ts';
-import { retryAfterMs } from '../../src/models/retry-after.ts';
+import { retryAfterMs } from '../../src/models/retry.ts';
 
 const failure = (thrown: unknown, more = {}) => providerFailure(thrown, { id: 'm', nowMs: 0, ...more });
 

@@ -5,7 +5,7 @@ import {
   createProviderModel,
   type ProviderModelOptions,
 } from '../../src/models/providers/create-provider-model.ts';
-import { retryAfterMs } from '../../src/models/retry-after.ts';
+import { retryAfterMs } from '../../src/models/retry.ts';
 import { ask } from './collect.ts';
 import { json, type ProviderServer, sse, startProviderServer } from './provider-server.ts';
 import { ANTHROPIC, GOOGLE, OPENAI, WIRE_FORMATS, type WireFormat } from './wire-formats.ts';

@@ -10,19 +10,18 @@ import {
   frameOf,
   openFrame,
   readTurnParts,
-} from '../../src/kernel/call-frames.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+} from '../../src/kernel/calls.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { decodeSource } from '../../src/manifest/decode-source.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
+import { decodeSource } from '../../src/manifest/source-text.ts';
 import type { Model } from '../../src/models/model.ts';
 import { openModel } from '../../src/models/open-model.ts';
-import { recordToFile } from '../../src/models/record-to-file.ts';
-import { formatScript } from '../../src/models/scripted/format-script.ts';
-import { readScript } from '../../src/models/scripted/read-script.ts';
+import { formatScript, recordToFile } from '../../src/models/record.ts';
+import { readScript } from '../../src/models/scripted/load-script.ts';
 import type { Script, ScriptCall, ScriptPart } from '../../src/models/scripted/script.ts';
+import { turnText } from '../../src/models/scripted/script.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
-import { turnText } from '../../src/models/scripted/turn-text.ts';
 import { ask } from './collect.ts';
 
 /** From text to bytes and back, as a file would. */

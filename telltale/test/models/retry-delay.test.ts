@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import { readRetryAfter, retryAfterMs, withRetryAfter } from '../../src/models/retry-after.ts';
-import { MAX_MODEL_TRIES, nextDelay } from '../../src/models/retry-delay.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
+import {
+  MAX_MODEL_TRIES,
+  nextDelay,
+  readRetryAfter,
+  retryAfterMs,
+  withRetryAfter,
+} from '../../src/models/retry.ts';
 
 const again = new RuntimeError('model_overloaded', 'x', { retryable: true });
 const never = new RuntimeError('model_bad_request', 'x');

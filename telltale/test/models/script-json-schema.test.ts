@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { scriptJsonSchema } from '../../src/models/scripted/script-json-schema.ts';
+import { scriptJsonSchema } from '../../src/models/scripted/load-script.ts';
 
 const validate = new Ajv2020({ strict: true, strictRequired: false, strictTypes: false }).compile(
   scriptJsonSchema(),

@@ -1,11 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { callTools } from '../../src/prompt/calls/call-tools.ts';
-import { metadataSchema } from '../../src/prompt/calls/metadata-schema.ts';
-import type { DescribedTarget } from '../../src/prompt/described-target.ts';
+import { callTools, metadataSchema } from '../../src/prompt/calls/call-tools.ts';
+import type { DescribedTarget } from '../../src/prompt/notation.ts';
 import { systemPrompt } from '../../src/prompt/primer.ts';
+import type { CallTarget } from '../../src/protocol/calls/call-names.ts';
 import { createCallNames } from '../../src/protocol/calls/call-names.ts';
-import type { CallTarget } from '../../src/protocol/calls/meant-target.ts';
 import { agentWith } from './agent.ts';
 
 const TEXT = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } as const;

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { estimateTokens } from '../../src/kernel/estimate-tokens.ts';
+import { estimateTokens } from '../../src/kernel/tokens.ts';
 import { createConversation } from '../../src/prompt/conversation.ts';
-import { createEscape } from '../../src/prompt/escape.ts';
 import { openingOf } from '../../src/prompt/opening.ts';
 import { commonPrefix, reusedPrefix } from '../../src/prompt/prompt.ts';
 import { type BlockStyle, renderNews, type Told } from '../../src/prompt/render-block.ts';
+import { createEscape } from '../../src/prompt/text.ts';
 import { agentWith } from './agent.ts';
 import { copiedPrompt } from './copied-prompt.ts';
 import { completed, drivenSession, failed } from './driven-session.ts';

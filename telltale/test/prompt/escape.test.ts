@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RESERVED_NAMES } from '../../src/kernel/reserved-tags.ts';
-import { createEscape, escapeAttribute } from '../../src/prompt/escape.ts';
+import { RESERVED_NAMES } from '../../src/kernel/text.ts';
+import { createEscape, escapeAttribute } from '../../src/prompt/text.ts';
 import type { Place } from '../../src/protocol/intents.ts';
 import { createTagParser } from '../../src/protocol/tags/tag-parser.ts';
 

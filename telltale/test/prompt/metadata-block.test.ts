@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { FieldError } from '../../src/events/value-event.ts';
-import { describeField } from '../../src/prompt/describe-field.ts';
-import { createEscape } from '../../src/prompt/escape.ts';
-import { type MetadataNews, renderMetadata } from '../../src/prompt/render-metadata.ts';
+import type { FieldError } from '../../src/events/session-events.ts';
+import { describeField, type MetadataNews, renderMetadata } from '../../src/prompt/render-metadata.ts';
+import { createEscape } from '../../src/prompt/text.ts';
 import { agentWith } from './agent.ts';
 
 const fields = {

@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ActionState } from '../../src/events/action.ts';
 import type { Json } from '../../src/kernel/json.ts';
-import { clip, cutText } from '../../src/prompt/cut-text.ts';
-import { createEscape } from '../../src/prompt/escape.ts';
-import { readOutput } from '../../src/prompt/read-output.ts';
 import { renderResults } from '../../src/prompt/render-results.ts';
+import { readOutput } from '../../src/prompt/show-result.ts';
+import { clip, createEscape, cutText } from '../../src/prompt/text.ts';
 
 /** The defaults. */
 const MAX_SHOWN = 32 * 1024;

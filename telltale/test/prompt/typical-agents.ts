@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import type { Opening } from '../../src/prompt/opening.ts';
-import { createAgentShelf } from '../../src/session/agent-shelf.ts';
+import { createAgentShelf } from '../../src/session/agent-cache.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
-import { createSessionParts } from '../../src/session/session-parts.ts';
+import { createSessionParts } from '../../src/session/open-runtime-works.ts';
 import { createTokenizer } from '../../src/session/tokenizer.ts';
 import type { OpenMcpServer } from '../../src/targets/mcp/mcp-server.ts';
 import type { Target } from '../../src/targets/target.ts';
 import { createSimulatedClock } from '../../src/testing/index.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { createMemoryStore } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 
 export const FOLDER = fileURLToPath(new URL('typical-agents', import.meta.url));

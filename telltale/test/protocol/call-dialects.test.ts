@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readTurnParts } from '../../src/kernel/call-frames.ts';
+import { readTurnParts } from '../../src/kernel/calls.ts';
 import type { CallDialect } from '../../src/protocol/dialect-parser.ts';
 import { createCallDialectParser } from '../../src/protocol/dialect-parser.ts';
 import { chunkSizes } from './chunking.ts';

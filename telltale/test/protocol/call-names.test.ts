@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ACTION_KINDS } from '../../src/kernel/action-envelope.ts';
+import { ACTION_KINDS } from '../../src/kernel/calls.ts';
+import type { CallTarget } from '../../src/protocol/calls/call-names.ts';
 import { createCallNames } from '../../src/protocol/calls/call-names.ts';
-import type { CallTarget } from '../../src/protocol/calls/meant-target.ts';
 
 const nativesOf = (...targets: readonly (readonly [CallTarget['kind'], string])[]) =>
   createCallNames(targets.map(([kind, name]) => ({ kind, name }))).natives;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { ACTION_KINDS } from '../../src/kernel/action-envelope.ts';
+import { ACTION_KINDS } from '../../src/kernel/calls.ts';
 import type { Json } from '../../src/kernel/json.ts';
 
 /** Every field, what is none, and what every object inherits. */

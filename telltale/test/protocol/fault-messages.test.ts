@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { FAULT_CODES } from '../../src/protocol/fault-codes.ts';
 import type { ParserEvent } from '../../src/protocol/index.ts';
+import { FAULT_CODES } from '../../src/protocol/intents.ts';
 import { parseInChunks } from './parse-in-chunks.ts';
 import type { CaseOptions } from './worked-cases.ts';
 

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ForeignCall, findForeignCalls } from '../../src/protocol/foreign-calls.ts';
-import { withoutTemplateTokens } from '../../src/protocol/template-tokens.ts';
+import {
+  type ForeignCall,
+  findForeignCalls,
+  withoutTemplateTokens,
+} from '../../src/protocol/foreign-calls.ts';
 
 const names = new Set(['search', 'read_file', 'clock']);
 const find = (text: string) => findForeignCalls(text, { names });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { FRAME_MARK, frameOf } from '../../src/kernel/call-frames.ts';
+import { FRAME_MARK, frameOf } from '../../src/kernel/calls.ts';
 import type { CallParser } from '../../src/protocol/calls/call-parser.ts';
 import type { CallDialect, CallParserOptions } from '../../src/protocol/dialect-parser.ts';
 import { createCallDialectParser } from '../../src/protocol/dialect-parser.ts';

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 
-import { ACTION_KINDS, ACTION_MODES, ON_ERROR } from '../../src/kernel/action-envelope.ts';
+import { ACTION_KINDS, ACTION_MODES, ON_ERROR } from '../../src/kernel/calls.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import type { ActionIntent } from '../../src/protocol/intents.ts';
 import { isObject, readObject } from './reference-json.ts';

@@ -3,8 +3,7 @@
  * says them and as slowly as that takes. It is the oracle of the property tests, written from the page alone;
  * numbers in comments are the page's rules. Fault messages are ''.
  */
-import type { FaultCode } from '../../src/protocol/fault-codes.ts';
-import type { ActionIntent, ParserEvent, Place, SpeechTag } from '../../src/protocol/intents.ts';
+import type { ActionIntent, FaultCode, ParserEvent, Place, SpeechTag } from '../../src/protocol/intents.ts';
 import { attributeOf, isId, isReadable, readActionAttributes, readEnvelope } from './reference-envelope.ts';
 import { createIdLedger, type Path, type Taking } from './reference-ids.ts';
 import { readObject } from './reference-json.ts';

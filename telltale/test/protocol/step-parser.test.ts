@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { openFrame } from '../../src/kernel/call-frames.ts';
+import { openFrame } from '../../src/kernel/calls.ts';
+import { createStepParser } from '../../src/protocol/dialect-parser.ts';
 import type { ParserEvent } from '../../src/protocol/intents.ts';
-import { createStepParser } from '../../src/protocol/step/step-parser.ts';
 import { frame, hear } from './frames.ts';
 
 const events = (input: unknown, ids: readonly string[] = []) =>

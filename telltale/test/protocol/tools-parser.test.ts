@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { frameOf, openFrame } from '../../src/kernel/call-frames.ts';
+import { frameOf, openFrame } from '../../src/kernel/calls.ts';
 import { createCallNames } from '../../src/protocol/calls/call-names.ts';
 import type { ParserEvent } from '../../src/protocol/intents.ts';
 import { createToolsParser } from '../../src/protocol/tools/tools-parser.ts';

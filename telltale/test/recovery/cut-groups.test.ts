@@ -5,9 +5,9 @@ import { fold } from '../../src/events/reduce.ts';
 import type { Model } from '../../src/models/model.ts';
 import { modelCancelled } from '../../src/models/model-errors.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
-import { openRuntime } from '../../src/testing/open-runtime.ts';
+import { openRuntime } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { action, leftOpen } from './say.ts';
 

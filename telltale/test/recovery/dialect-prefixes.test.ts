@@ -1,13 +1,13 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import type { Model } from '../../src/models/model.ts';
 import { modelCancelled } from '../../src/models/model-errors.ts';
 import type { CallDialect } from '../../src/protocol/dialect-parser.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
-import { spyOn } from '../../src/testing/spied-store.ts';
+import { spyOn } from '../../src/testing/crash.ts';
 import { type Deed, speak } from '../session/speak.ts';
 import { checkSurvival, responsesOf } from './check-survival.ts';
 import { labFolder } from './lab-tools.ts';

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
-import { defineWorkflow } from '../../src/session/define/define-workflow.ts';
+import { defineTool, defineWorkflow } from '../../src/session/define/definitions.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { action } from './say.ts';

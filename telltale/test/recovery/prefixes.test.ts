@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Model } from '../../src/models/model.ts';
 import { modelCancelled } from '../../src/models/model-errors.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { resumeEverywhere } from '../../src/testing/resume-everywhere.ts';
+import { resumeEverywhere } from '../../src/testing/crash.ts';
 import { runAgent } from '../../src/testing/run-agent.ts';
 import { checkSurvival, responsesOf } from './check-survival.ts';
 import { makeQuickAgent, QUICK_SCRIPT, QUICK_TOOLS } from './quick-agent.ts';

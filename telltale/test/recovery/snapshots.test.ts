@@ -5,8 +5,8 @@ import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { Runtime } from '../../src/session/runtime-types.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
-import { type SpiedStore, spyOn } from '../../src/testing/spied-store.ts';
+import { type SpiedStore, spyOn } from '../../src/testing/crash.ts';
+import { createMemoryStore } from '../../src/testing/run-agent.ts';
 import { agentFolder, tool } from '../session/run-agent.ts';
 import { action, text } from './say.ts';
 

@@ -6,8 +6,7 @@ import type { ScriptedModelOptions } from '../../src/models/scripted/scripted-mo
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { OnWaiting, Runtime, Session } from '../../src/session/runtime-types.ts';
-import { collectEvents } from '../../src/testing/collect-events.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { collectEvents, createMemoryStore } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { agentFolder, tool } from '../session/run-agent.ts';
 import { eventually } from '../store/eventually.ts';

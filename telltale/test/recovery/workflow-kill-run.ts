@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRunEvents } from '../../src/engine/read-run.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import type { RunResult } from '../../src/session/runs/run-types.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';

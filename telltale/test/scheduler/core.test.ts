@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { endTurn, settle, waitForMore } from '../../src/scheduler/core.ts';
-import { freeStream, openGate, seal } from '../../src/scheduler/gates.ts';
+import {
+  endTurn,
+  freeStream,
+  openGate,
+  seal,
+  settle,
+  waitForMore,
+} from '../../src/scheduler/dependency-graph.ts';
 import { type ActionNode, createGraph } from '../../src/scheduler/graph.ts';
 import { add, brief } from './graph-of.ts';
 

@@ -1,4 +1,4 @@
-import { type Declaration, declare } from '../../src/scheduler/core.ts';
+import { type Declaration, declare } from '../../src/scheduler/dependency-graph.ts';
 import type { Change, Graph, Node } from '../../src/scheduler/graph.ts';
 
 /** Declares an action that needs these: nodes as they are, strings as ids that nobody has declared. */

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { blockerOf } from '../../src/scheduler/blocked.ts';
-import { settle, waitForMore } from '../../src/scheduler/core.ts';
-import { openGate, seal } from '../../src/scheduler/gates.ts';
+import { blockerOf, openGate, seal, settle, waitForMore } from '../../src/scheduler/dependency-graph.ts';
 import {
   type ActionNode,
   createGraph,

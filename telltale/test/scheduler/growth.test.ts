@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DeclaredAction } from '../../src/events/action.ts';
-import { type Declaration, settle } from '../../src/scheduler/core.ts';
-import { closeParallel, openGate } from '../../src/scheduler/gates.ts';
+import { closeParallel, type Declaration, openGate, settle } from '../../src/scheduler/dependency-graph.ts';
 import { createGraph, type Gate, type Graph, type Node } from '../../src/scheduler/graph.ts';
 import { add } from './graph-of.ts';
 import { CAUSE, stage } from './stage.ts';

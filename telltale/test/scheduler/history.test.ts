@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ActionState } from '../../src/events/action.ts';
 import { fold } from '../../src/events/reduce.ts';
-import { turnOf } from '../../src/scheduler/history.ts';
+import { turnOf } from '../../src/scheduler/restore.ts';
 
 const by = (turn: number) => ({ turn }) as ActionState;
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLocalSlots } from '../../src/engine/local-slots.ts';
 import type { Slots } from '../../src/engine/slots.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { createLocalSlots } from '../../src/engine/slots.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { restart, type Stage, type StageOptions, stage } from './stage.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { flow, list, openSteps, Scene, step, steps, stepsOf } from './changes-scene.ts';

@@ -177,7 +177,7 @@ test('a process of somebody else with the same number is never ended', async () 
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const { endOrphans, ofStream } = await import('../../src/targets/process/orphans.ts');
-  const { createSystemClock } = await import('../../src/kernel/clock.ts');
+  const { createSystemClock } = await import('../../src/kernel/time.ts');
   await endOrphans(
     createSystemClock(),
     ofStream('ses_x', () => false),

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import type { McpServer } from '../../src/mcp/server/create-mcp-server.ts';
 import { serveHttp } from '../../src/mcp/server/serve-http.ts';
 import { findSandbox } from '../../src/targets/process/find-sandbox.ts';

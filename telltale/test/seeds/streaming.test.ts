@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { openModel } from '../../src/models/open-model.ts';
 import { parseStream } from '../../src/protocol/parse-stream.ts';
 import { sse, startProviderServer } from '../models/provider-server.ts';

@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { dropGathered } from '../../src/events/drop-gathered.ts';
+import { dropGathered } from '../../src/events/snapshot.ts';
 import { emptyState } from '../../src/events/state.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { openMemory } from '../../src/session/memory/session-memory.ts';
 import { scripted } from '../../src/testing/scripted.ts';

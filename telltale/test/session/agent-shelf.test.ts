@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import { createAgentShelf } from '../../src/session/agent-shelf.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
+import { createAgentShelf } from '../../src/session/agent-cache.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { createSessionParts } from '../../src/session/session-parts.ts';
+import { createSessionParts } from '../../src/session/open-runtime-works.ts';
 import { createTokenizer } from '../../src/session/tokenizer.ts';
 import type { OpenMcpServer } from '../../src/targets/mcp/mcp-server.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { createMemoryStore } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 
 /** A shelf, and how many of the servers that its agents import are running. */

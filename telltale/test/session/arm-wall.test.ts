@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { emptyState } from '../../src/events/state.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { armWall } from '../../src/session/arm-wall.ts';
+import { armWall } from '../../src/session/limits.ts';
 import { createStop } from '../../src/session/stop.ts';
 
 const WALL_MS = 10_000;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { createMemoryStore } from '../../src/testing/run-agent.ts';
 import { agentFolder, runAgent } from './run-agent.ts';
 
 const FIELDS = 'metadata: { fields: { status: { values: [A, B, C], default: A } } }\n';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
-import { closeFrame, openFrame } from '../../src/kernel/call-frames.ts';
+import { closeFrame, openFrame } from '../../src/kernel/calls.ts';
 import { step } from './speak.ts';
 import { act, anew, declared, faultsIn, stoppedBehind, wordForWord } from './stopped-stage.ts';
 

@@ -4,7 +4,7 @@ import type { Model } from '../../src/models/model.ts';
 import { modelCancelled } from '../../src/models/model-errors.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { Session } from '../../src/session/runtime-types.ts';
 import { scripted } from '../../src/testing/scripted.ts';

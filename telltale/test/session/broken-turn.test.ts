@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Model } from '../../src/models/model.ts';
-import { keptFromActing } from '../../src/session/turn/kept-from-acting.ts';
+import { keptFromActing } from '../../src/session/turn/groups.ts';
 import { runAgent } from './run-agent.ts';
 import { call, endSlow, FINAL, lived, of, seen } from './taken-up-stage.ts';
 

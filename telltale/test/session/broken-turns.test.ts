@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
 import type { Model } from '../../src/models/model.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import { moreRuns } from '../more-runs.ts';
 import { lived } from './taken-up-stage.ts';
 

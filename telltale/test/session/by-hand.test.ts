@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { findWorkflow } from '../../src/session/runs/find-workflow.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { mortal } from '../../src/testing/mortal-store.ts';
+import { mortal } from '../../src/testing/crash.ts';
 import { eventually } from '../store/eventually.ts';
 import {
   createStage,

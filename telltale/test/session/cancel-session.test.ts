@@ -1,14 +1,14 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import type { Model } from '../../src/models/model.ts';
 import { modelCancelled } from '../../src/models/model-errors.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
-import { createCaretaker } from '../../src/server/recovery/create-caretaker.ts';
+import { createCaretaker } from '../../src/server/recovery/recovery-service.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { cancelUnowned } from '../../src/session/ending/cancel-unowned.ts';
-import { leadRun } from '../../src/session/guide/lead-run.ts';
+import { leadRun } from '../../src/session/guided/guidance.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
 import type { Runtime, Session } from '../../src/session/runtime-types.ts';
 import { call } from './children/run-team.ts';
 import { agentFolder, tool } from './run-agent.ts';

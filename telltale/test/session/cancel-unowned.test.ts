@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { EventOf, SessionEvent } from '../../src/events/event.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import type { Model } from '../../src/models/model.ts';
 import { modelCancelled } from '../../src/models/model-errors.ts';
 import { modelFacts } from '../../src/models/prices.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createOutputCheck } from '../../src/session/check-output.ts';
+import { createOutputCheck } from '../../src/session/prepare-agent.ts';
 
 const SCHEMA = { type: 'object', required: ['n'], properties: { n: { type: 'number' } } };
 const check = createOutputCheck(SCHEMA, 'It goes into <response>.');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { splitAtCloses } from '../../src/session/turn/close-splitter.ts';
+import { splitAtCloses } from '../../src/session/turn/active-turn.ts';
 
 const split = (chunks: readonly string[]) => {
   const splitter = { closing: false, endsWithLess: false };

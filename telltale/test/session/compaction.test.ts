@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { estimateTokens } from '../../src/kernel/estimate-tokens.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
+import { estimateTokens } from '../../src/kernel/tokens.ts';
 import type { Model, ModelEnd, ModelSink } from '../../src/models/model.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import type { Session } from '../../src/session/runtime-types.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createProviderModel } from '../../src/models/providers/create-provider-model.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import type { Dialect, Move } from '../lab/models/move.ts';
 import type { Utterance } from '../lab/models/words.ts';
 import type { WireName } from '../wire/check-request.ts';

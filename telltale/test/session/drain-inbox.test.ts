@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { drainWhenWoken } from '../../src/session/drain-inbox.ts';
+import { drainWhenWoken } from '../../src/session/inbox.ts';
 import type { InboxMessage } from '../../src/store/store.ts';
 
 /** More than a reading takes. */

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { closingLines } from '../../src/cli/view/closing-lines.ts';
-import { stateJson } from '../../src/cli/view/state-json.ts';
-import { stateLines } from '../../src/cli/view/state-lines.ts';
+import { stateJson, stateLines } from '../../src/cli/view/state-lines.ts';
 import type { SessionState } from '../../src/events/state.ts';
-import { plainPalette } from '../../src/manifest/palette.ts';
+import { plainPalette } from '../../src/manifest/format-diagnostic.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { runAgent } from './run-agent.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeEvent } from '../../src/events/codec.ts';
 import type { ObservedEvent } from '../../src/events/event.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createEventQueue } from '../../src/session/event-queue.ts';
 import { openStore } from '../../src/store/open-store.ts';
 

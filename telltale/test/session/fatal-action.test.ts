@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { scripted } from '../../src/testing/scripted.ts';

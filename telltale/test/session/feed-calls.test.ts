@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTurnParts } from '../../src/kernel/call-frames.ts';
+import { readTurnParts } from '../../src/kernel/calls.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import type { ModelRequest } from '../../src/models/model.ts';
 import type { Dialect } from '../../src/protocol/dialect-parser.ts';

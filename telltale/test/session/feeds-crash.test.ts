@@ -5,11 +5,10 @@ import type { JsonObject } from '../../src/kernel/json.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
-import { defineWorkflow } from '../../src/session/define/define-workflow.ts';
-import { createFeedRuns } from '../../src/session/runs/feed-runs.ts';
+import { defineTool, defineWorkflow } from '../../src/session/define/definitions.ts';
+import { createFeedRuns } from '../../src/session/runs/pay-for-run.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { createMemoryStore } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { eventually } from '../store/eventually.ts';
 

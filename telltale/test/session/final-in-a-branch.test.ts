@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { resumeEverywhere } from '../../src/testing/resume-everywhere.ts';
+import { resumeEverywhere } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { runAgent } from './run-agent.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { ResponseReader } from '../../src/session/turn/response-reader.ts';
-import { resumeEverywhere } from '../../src/testing/resume-everywhere.ts';
+import { ResponseReader } from '../../src/session/turn/response-stream.ts';
+import { resumeEverywhere } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { agentFolder, runAgent, tool } from './run-agent.ts';
 

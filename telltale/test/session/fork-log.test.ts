@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { encodeEvent } from '../../src/events/codec.ts';
 import type { Cause, EventBody } from '../../src/events/event.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { forkSession } from '../../src/session/fork-session.ts';
+import { sendSteer } from '../../src/session/messages.ts';
 import { readEvents } from '../../src/session/read-session.ts';
-import { sendSteer } from '../../src/session/steer-session.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { appendCommitted } from '../../src/store/upkeep/append-committed.ts';
 import { checkStore } from '../../src/store/upkeep/check-store.ts';
-import { clearCopyMarker, setCopyMarker } from '../../src/store/upkeep/copy-marker.ts';
+import { clearCopyMarker, setCopyMarker } from '../../src/store/upkeep/plan-copy.ts';
 import { pruneStore } from '../../src/store/upkeep/prune-store.ts';
 
 const OUTSIDE = { stream: 'ses_a', seq: 0, depth: 0 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';

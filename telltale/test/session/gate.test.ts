@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sleep } from '../../src/kernel/clock.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { createGate, type Gate } from '../../src/session/outside/gate.ts';
-import { type GateLimit, readGate } from '../../src/session/outside/gate-row.ts';
-import { createTurnstile, type Turnstile } from '../../src/session/outside/turnstile.ts';
+import { sleep } from '../../src/kernel/time.ts';
+import { createGate, type Gate, type GateLimit, readGate } from '../../src/session/outside/gate.ts';
+import { createTurnstile, type Turnstile } from '../../src/session/outside/listen.ts';
 import type { OutsideOutcome, RunResult, WorkflowRun } from '../../src/session/runs/run-types.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { StreamInfo, Tables } from '../../src/store/store.ts';

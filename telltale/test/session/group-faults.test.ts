@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Model } from '../../src/models/model.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import { busyMs } from '../manifest/schema/busy-ms.ts';
 import { call, endsOf, lived, seen } from './taken-up-stage.ts';
 

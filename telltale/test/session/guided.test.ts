@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { reduce } from '../../src/events/reduce.ts';
 import { emptyState } from '../../src/events/state.ts';
-import { renderSummary } from '../../src/prompt/render-summary.ts';
+import { renderSummary } from '../../src/prompt/conversation.ts';
 import type { Dialect } from '../../src/protocol/dialect-parser.ts';
-import { causeChain } from '../../src/session/log/cause-chain.ts';
-import type { StreamEvent } from '../../src/session/log/stream-event.ts';
+import type { StreamEvent } from '../../src/session/log/read-log.ts';
+import { causeChain } from '../../src/session/log/read-log.ts';
 import type { StreamInfo } from '../../src/store/store.ts';
-import { checkNotes } from '../../src/workflows/guided/check-notes.ts';
+import { checkNotes } from '../../src/workflows/guided/check-claim.ts';
 import { runAgent, tool } from './run-agent.ts';
 import { type Deed, speak } from './speak.ts';
 

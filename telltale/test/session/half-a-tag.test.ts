@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Model } from '../../src/models/model.ts';
 import { runAgent, tool } from './run-agent.ts';
 import { act, anew, declared, faultsIn, stoppedBehind, wordForWord } from './stopped-stage.ts';

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
-import { resumeEverywhere } from '../../src/testing/resume-everywhere.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
+import { resumeEverywhere } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { speak } from './speak.ts';
 

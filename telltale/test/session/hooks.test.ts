@@ -2,23 +2,27 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import type { RunJournal } from '../../src/engine/run-journal.ts';
+import type { RunJournal } from '../../src/engine/run-log.ts';
 import type { SessionEvent } from '../../src/events/event.ts';
 import { reduceRun } from '../../src/events/reduce-run.ts';
 import type { RunEventBody } from '../../src/events/run-event.ts';
 import { emptyRun } from '../../src/events/run-state.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import type { InvokeRecord } from '../../src/kernel/invoke-record.ts';
+import type { InvokeRecord } from '../../src/kernel/calls.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import type { SimpleStep } from '../../src/manifest/schema/steps/step.ts';
-import { createHooks, type HookDeps, type HookSources } from '../../src/session/hooks/create-hooks.ts';
-import { createStepHooks } from '../../src/session/hooks/create-step-hooks.ts';
+import {
+  createHooks,
+  type HookDeps,
+  type HookSources,
+  readAnswer,
+} from '../../src/session/hooks/create-hooks.ts';
 import type { HookEvent, HookLists } from '../../src/session/hooks/hook-types.ts';
-import { readAnswer } from '../../src/session/hooks/read-answer.ts';
+import { createStepHooks } from '../../src/session/hooks/session-hooks.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import type { Question } from '../../src/targets/artifacts/invoker.ts';
-import { resumeEverywhere } from '../../src/testing/resume-everywhere.ts';
+import type { Question } from '../../src/targets/artifacts/create-invoke.ts';
+import { resumeEverywhere } from '../../src/testing/crash.ts';
 import { agentFolder, runAgent, tool } from './run-agent.ts';
 import { speak } from './speak.ts';
 

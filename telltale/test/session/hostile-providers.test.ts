@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import { DIALECTS, type Move } from '../lab/models/move.ts';
 import { speak } from '../lab/models/speak.ts';
 import { WIRES } from '../lab/models/stand-in.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Cause, EventBody } from '../../src/events/event.ts';
-import { createTalk } from '../../src/session/chat/talk.ts';
+import { createTalk } from '../../src/session/chat-control.ts';
 import { createInbox } from '../../src/session/inbox.ts';
 import { createStop } from '../../src/session/stop.ts';
 import type { InboxMessage } from '../../src/store/store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emptyState, type SessionState } from '../../src/events/state.ts';
-import { limitsBelow } from '../../src/session/children/limits-above.ts';
+import { limitsBelow } from '../../src/session/children/child-lineage.ts';
 import { elapsedMs, reachedLimit } from '../../src/session/limits.ts';
 
 const used = (

@@ -3,12 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import { findWorkflow } from '../../src/session/runs/find-workflow.ts';
-import { createMemoryHome } from '../../src/store/memory/memory-home.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import { createMemoryHome } from '../../src/store/memory/memory-tables.ts';
 import { agentFolder, tool } from './run-agent.ts';
 
 const INNER = `kind: Workflow

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
-import { defineWorkflow } from '../../src/session/define/define-workflow.ts';
+import { defineTool, defineWorkflow } from '../../src/session/define/definitions.ts';
 import { findWorkflow } from '../../src/session/runs/find-workflow.ts';
 import type { Runtime } from '../../src/session/runtime-types.ts';
 import { scripted } from '../../src/testing/scripted.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openFrame } from '../../src/kernel/call-frames.ts';
+import { openFrame } from '../../src/kernel/calls.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createScriptedModel, type ScriptedModelOptions } from '../../src/models/scripted/scripted-model.ts';

@@ -1,4 +1,4 @@
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 
 /** An agent with a tool that keeps what it is given. */
 export function noting(answer = (text: string) => `Noted ${text.length} characters.`) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { type PostgresHome, useHome } from '../store/postgres-home.ts';

@@ -5,25 +5,25 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEmbeddedEngine } from '../../src/engine/embedded/create-embedded-engine.ts';
 import { openTimetable } from '../../src/engine/timetable.ts';
-import type { Clock } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Clock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { createHookGuard } from '../../src/session/outside/hook-guard.ts';
-import { keepSchedule } from '../../src/session/outside/keep-schedule.ts';
 import {
   beginRow,
   decideClaims,
+  keepSchedule,
   type ScheduleRow,
   withoutClaim,
-} from '../../src/session/outside/schedule-row.ts';
+} from '../../src/session/outside/keep-schedule.ts';
+import { createHookGuard } from '../../src/session/outside/webhook.ts';
 import type { HookHeaders, Listening, OutsideOutcome } from '../../src/session/runs/run-types.ts';
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { unreachable } from '../../src/store/postgres/postgres-errors.ts';
 import type { Store } from '../../src/store/store.ts';
-import { mortal } from '../../src/testing/mortal-store.ts';
+import { mortal } from '../../src/testing/crash.ts';
 import { eventually } from '../store/eventually.ts';
 import { agentFolder, tool } from './run-agent.ts';
 

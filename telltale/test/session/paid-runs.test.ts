@@ -3,7 +3,7 @@ import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { Store } from '../../src/store/store.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { createMemoryStore } from '../../src/testing/run-agent.ts';
 import { agentFolder, runAgent } from './run-agent.ts';
 
 const ASKS = '{ name: ask, type: llm, prompt: "How many?", model: fast }';

@@ -6,7 +6,7 @@ import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
 import type { HeldRun } from '../../src/session/runs/open-run.ts';
 import { rest, stillWaits, watchWaiting } from '../../src/session/runs/parked-runs.ts';
 import { postToRun } from '../../src/session/runs/post-to-run.ts';
-import { type BoardListener, createRunBoard } from '../../src/session/runs/run-board.ts';
+import { type BoardListener, createRunBoard } from '../../src/session/runs/run-registry.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 
 const LISTENER: BoardListener = { onEnd: () => undefined, onError: () => undefined };

@@ -1,7 +1,7 @@
 import { createLastFront } from '../../src/events/codec.ts';
 import type { Cause, EventBody, EventOf, EventType, SessionEvent } from '../../src/events/event.ts';
-import type { StartedRun } from '../../src/events/reaction-state.ts';
 import { createSnapshotWriter } from '../../src/events/snapshot.ts';
+import type { StartedRun } from '../../src/events/state.ts';
 import { emptyState } from '../../src/events/state.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
@@ -17,7 +17,7 @@ import { createStop } from '../../src/session/stop.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { StreamWriter } from '../../src/store/store.ts';
 import type { DecisionContext } from '../../src/targets/artifacts/artifacts.ts';
-import type { Invoke } from '../../src/targets/artifacts/invoker.ts';
+import type { Invoke } from '../../src/targets/artifacts/create-invoke.ts';
 import { compileTriggers } from '../../src/triggers/compile-triggers.ts';
 
 /** A workflow with these triggers, as a manifest has it. */

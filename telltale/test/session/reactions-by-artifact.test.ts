@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { InvokeRecord } from '../../src/kernel/invoke-record.ts';
-import type { Invoke } from '../../src/targets/artifacts/invoker.ts';
+import type { InvokeRecord } from '../../src/kernel/calls.ts';
+import type { Invoke } from '../../src/targets/artifacts/create-invoke.ts';
 import { openStage, workflowOf } from './reaction-stage.ts';
 
 const TEST = { invoke: 'decider', method: 'go', fallback: false };

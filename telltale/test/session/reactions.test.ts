@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { InvokeRecord } from '../../src/kernel/invoke-record.ts';
+import type { InvokeRecord } from '../../src/kernel/calls.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import type { Invoke, Question } from '../../src/targets/artifacts/invoker.ts';
+import type { Invoke, Question } from '../../src/targets/artifacts/create-invoke.ts';
 import { openStage, type Stage, type StageOptions, workflowOf } from './reaction-stage.ts';
 
 const onStatus = (more: object = {}, status: unknown = 'CODING') => ({

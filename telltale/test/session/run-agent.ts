@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { EventOf, EventType, ObservedEvent, SessionEvent } from '../../src/events/event.ts';
-import type { Clock } from '../../src/kernel/clock.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import type { Clock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import type { Model } from '../../src/models/model.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type {

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { ObservedEvent } from '../../src/events/event.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { createMemoryStore } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 
 /** One before the session begins, then one before each turn. */

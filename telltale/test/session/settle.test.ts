@@ -8,9 +8,9 @@ import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simu
 import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import type { RuntimeOptions, Session, StartOptions } from '../../src/session/runtime-types.ts';
-import { resumeEverywhere } from '../../src/testing/resume-everywhere.ts';
+import { resumeEverywhere } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { speak } from './speak.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Model, ModelRequest } from '../../src/models/model.ts';
 import { modelFailed } from '../../src/models/model-errors.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
 import { expectEvents } from '../../src/testing/expect-events.ts';
 import { DIALECTS, type Move } from '../lab/models/move.ts';

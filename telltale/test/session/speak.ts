@@ -1,4 +1,4 @@
-import { frameOf } from '../../src/kernel/call-frames.ts';
+import { frameOf } from '../../src/kernel/calls.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import type { Dialect } from '../../src/protocol/dialect-parser.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { encodeEvent } from '../../src/events/codec.ts';
 import type { EventBody } from '../../src/events/event.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { steerSession } from '../../src/session/steer-session.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
+import { steerSession } from '../../src/session/messages.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { eventually } from '../store/eventually.ts';
 

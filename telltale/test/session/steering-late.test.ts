@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Clock, createSystemClock } from '../../src/kernel/clock.ts';
+import { type Clock, createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
-import { steerSession } from '../../src/session/steer-session.ts';
-import { createMemoryStore } from '../../src/testing/memory-store.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
+import { steerSession } from '../../src/session/messages.ts';
+import { createMemoryStore } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { action } from '../recovery/say.ts';
 import { seen } from '../recovery/stage.ts';

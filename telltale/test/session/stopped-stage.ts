@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../src/events/event.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import type { Session } from '../../src/session/runtime-types.ts';
 import { hear, scripted } from '../../src/testing/scripted.ts';
 

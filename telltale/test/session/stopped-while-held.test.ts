@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Model, ModelRequest } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import type { Session, StartOptions } from '../../src/session/runtime-types.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { eventually } from '../store/eventually.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { takenIds } from '../../src/session/taken-ids.ts';
+import { takenIds } from '../../src/session/model-interface.ts';
 import { declared, FOREACH, folded, STARTED, TURN } from '../events/fold-bodies.ts';
 
 describe('the ids that are taken', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
-import { frameOf } from '../../src/kernel/call-frames.ts';
+import { frameOf } from '../../src/kernel/calls.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { resumeEverywhere } from '../../src/testing/resume-everywhere.ts';
+import { resumeEverywhere } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { agentFolder, runAgent, tool } from './run-agent.ts';
 import { call, endSlow, FINAL, isSaid, isType, lived, of } from './taken-up-stage.ts';

@@ -1,11 +1,11 @@
 import { expect, onTestFinished } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
-import type { Clock } from '../../src/kernel/clock.ts';
 import type { Json } from '../../src/kernel/json.ts';
+import type { Clock } from '../../src/kernel/time.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
 import type { Runtime, Session, StartOptions } from '../../src/session/runtime-types.ts';
 import { hear, scripted } from '../../src/testing/scripted.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/events/event.ts';
-import { frameOf } from '../../src/kernel/call-frames.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { frameOf } from '../../src/kernel/calls.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Model } from '../../src/models/model.ts';
 import { call, FINAL, isSaid, isType, lived, of, seen } from './taken-up-stage.ts';
 

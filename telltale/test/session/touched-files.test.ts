@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ActionState } from '../../src/events/action.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { touchedFiles } from '../../src/session/memory/touched-files.ts';
+import { touchedFiles } from '../../src/session/memory/session-memory.ts';
 
 const STARTED_AT = Date.UTC(2026, 0, 2);
 let root: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ParserEvent } from '../../src/protocol/intents.ts';
-import { createGate, dropQueue, holdAt, queueAt, whenOpen } from '../../src/session/turn/gate.ts';
+import { createGate, dropQueue, holdAt, queueAt, whenOpen } from '../../src/session/turn/active-turn.ts';
 
 const MIB = 1024 * 1024;
 const text = (length: number): ParserEvent => ({ type: 'text', text: 'x'.repeat(length) });

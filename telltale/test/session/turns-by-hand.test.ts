@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sleep } from '../../src/kernel/clock.ts';
-import { toRuntimeError } from '../../src/kernel/runtime-error.ts';
+import { toRuntimeError } from '../../src/kernel/errors.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import type { GateLimit } from '../../src/session/outside/gate-row.ts';
+import { sleep } from '../../src/kernel/time.ts';
+import type { GateLimit } from '../../src/session/outside/gate.ts';
 import { createTurns, type Turns } from '../../src/session/outside/turns.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { StreamInfo } from '../../src/store/store.ts';

@@ -1,7 +1,7 @@
 import type { EventOf } from '../../src/events/event.ts';
-import { toRuntimeError } from '../../src/kernel/runtime-error.ts';
+import { toRuntimeError } from '../../src/kernel/errors.ts';
 import type { Model, ModelRequest } from '../../src/models/model.ts';
-import { requestHash } from '../../src/prompt/prompt-hash.ts';
+import { requestHash } from '../../src/prompt/opening.ts';
 import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
 import type { Runtime } from '../../src/session/runtime-types.ts';
 

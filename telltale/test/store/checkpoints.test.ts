@@ -1,9 +1,12 @@
 import { existsSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
-import { createCheckpoints } from '../../src/store/sqlite/thread/checkpoints.ts';
-import { identityOf } from '../../src/store/sqlite/thread/is-in-place.ts';
-import { type Checkpointer, startCheckpointer } from '../../src/store/sqlite/thread/start-checkpointer.ts';
+import {
+  type Checkpointer,
+  createCheckpoints,
+  startCheckpointer,
+} from '../../src/store/sqlite/thread/checkpoints.ts';
+import { identityOf } from '../../src/store/sqlite/thread/examine-file.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
 import { append } from './appending.ts';
 import { eventually } from './eventually.ts';

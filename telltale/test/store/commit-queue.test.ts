@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
+import type { Pace } from '../../src/store/grouped/commit-queue.ts';
 import { type CommitQueue, createCommitQueue } from '../../src/store/grouped/commit-queue.ts';
 import { createGroupedWriter } from '../../src/store/grouped/grouped-writer.ts';
 import type { ToBackend } from '../../src/store/grouped/messages.ts';
-import type { Pace } from '../../src/store/grouped/pace.ts';
 import { createWriterState, newWriterState, type WriterState } from '../../src/store/grouped/writer-state.ts';
 import { createListeners } from '../../src/store/listeners.ts';
 import { addToBatch, createStreamBatches } from '../../src/store/stream-batches.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { createDoorbell, type Doorbell } from '../../src/store/sqlite/thread/doorbell.ts';
+import { createDoorbell, type Doorbell } from '../../src/store/sqlite/thread/ownership.ts';
 import { eventually } from './eventually.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

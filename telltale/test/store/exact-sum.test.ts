@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isExactSum } from '../../src/store/exact-sum.ts';
+import { isExactSum } from '../../src/store/store-errors.ts';
 
 /** Whole numbers of every size, and those beside which another one is lost. */
 const whole = fc

@@ -1,6 +1,6 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { describeFailure, isOfOneStatement } from '../../src/store/sqlite/thread/describe-failure.ts';
+import { describeFailure, isOfOneStatement } from '../../src/store/sqlite/sqlite-errors.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const system = (code: string) => Object.assign(new Error(code), { code });

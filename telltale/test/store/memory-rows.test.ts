@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addRow, createMemoryRows, readRows } from '../../src/store/memory/memory-rows.ts';
+import { addRow, createMemoryRows, readRows } from '../../src/store/memory/memory-tables.ts';
 
 test('rows give the events that were put into them, from anywhere, as many as are asked for', () => {
   const line = fc.string({ maxLength: 3 }).filter((text) => !text.includes('\n'));

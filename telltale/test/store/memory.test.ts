@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { createMemoryHome } from '../../src/store/memory/memory-home.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import { createMemoryHome } from '../../src/store/memory/memory-tables.ts';
 import { append } from './appending.ts';
 import { SESSION } from './contract/contract.ts';
 import { storeContract } from './store-contract.ts';

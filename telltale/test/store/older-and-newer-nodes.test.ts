@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { prepareWrite } from '../../src/store/sqlite/graph/thread/prepare-write.ts';
+import { prepareWrite } from '../../src/store/sqlite/graph/thread/file-rows.ts';
 
 const thread = new URL('../../src/store/sqlite/graph/thread/', import.meta.url);
 const sqlite = new URL('../../src/store/sqlite/', import.meta.url);

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS } from '../../src/store/sqlite/thread/migrations.ts';
-import { openDatabase } from '../../src/store/sqlite/thread/open-database.ts';
+import { openDatabase } from '../../src/store/sqlite/thread/serve-store.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
 let folder: TemporaryFolder;

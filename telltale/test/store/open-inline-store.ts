@@ -1,6 +1,6 @@
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import type { BackendListener, StoreBackend } from '../../src/store/grouped/backend.ts';
-import { fromJson } from '../../src/store/grouped/from-json.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
+import { fromJson } from '../../src/store/grouped/batch.ts';
+import type { BackendListener, StoreBackend } from '../../src/store/grouped/grouped-store.ts';
 import { createGroupedStore } from '../../src/store/grouped/grouped-store.ts';
 import type { FromBackend, ToBackend } from '../../src/store/grouped/messages.ts';
 import { serveGraphHere } from '../../src/store/sqlite/graph/serve-graph-here.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPace } from '../../src/store/grouped/pace.ts';
+import { createPace } from '../../src/store/grouped/commit-queue.ts';
 
 /** A machine on which a commit takes `fixedMs` and `perWriteMs` for each write, and a caller `callerMs`. */
 function measured(

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AppendOp, WriteRequest } from '../../src/store/grouped/messages.ts';
-import { packGroup, unpackGroup } from '../../src/store/sqlite/pack-group.ts';
+import { packGroup, unpackGroup } from '../../src/store/sqlite/open-sqlite-store.ts';
 
 const whole = fc.integer({ min: -200, max: Number.MAX_SAFE_INTEGER });
 const append = fc.tuple(

@@ -1,9 +1,9 @@
 import type { Client } from 'pg';
 import { describe, expect, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { describePostgresFailure, isBroken } from '../../src/store/postgres/describe-postgres-failure.ts';
-import { parsePostgresAddress } from '../../src/store/postgres/postgres-address.ts';
+import { parsePostgresAddress } from '../../src/store/postgres/postgres-clients.ts';
+import { describePostgresFailure, isBroken } from '../../src/store/postgres/postgres-errors.ts';
 import { migrate } from '../../src/store/postgres/schema/migrate.ts';
 import { MIGRATIONS, type Migration } from '../../src/store/postgres/schema/migrations.ts';
 import { freePort } from '../servers/free-port.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
+import type { PostgresStoreOptions } from '../../src/store/postgres/open-postgres-store.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
-import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store-options.ts';
 import type { SharedStore } from '../../src/store/shared-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type TestDatabase, testDatabase } from '../servers/shared-postgres.ts';

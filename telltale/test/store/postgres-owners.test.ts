@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store-options.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
+import type { PostgresStoreOptions } from '../../src/store/postgres/open-postgres-store.ts';
 import { append, outcome } from './appending.ts';
 import { type CutProxy, openCutProxy } from './cut-proxy.ts';
 import { eventually, PATIENT } from './eventually.ts';

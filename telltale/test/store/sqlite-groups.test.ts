@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { PAGE_BYTES } from '../../src/store/sqlite/thread/page-bytes.ts';
+import { PAGE_BYTES } from '../../src/store/sqlite/thread/checkpoints.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
 import { append, outcome } from './appending.ts';
 import { openInlineStore } from './open-inline-store.ts';

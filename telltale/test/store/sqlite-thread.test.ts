@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createGroupedStore } from '../../src/store/grouped/grouped-store.ts';
 import type { ToBackend } from '../../src/store/grouped/messages.ts';
+import { startStoreThread } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { createProcessView } from '../../src/store/sqlite/process-view.ts';
-import { startStoreThread } from '../../src/store/sqlite/store-thread.ts';
 import { outcome } from './appending.ts';
 import { PATIENT } from './eventually.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';

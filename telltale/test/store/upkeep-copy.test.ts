@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { SimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { createMemoryHome } from '../../src/store/memory/memory-home.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import { createMemoryHome } from '../../src/store/memory/memory-tables.ts';
 import type { Store } from '../../src/store/store.ts';
 import { checkStore } from '../../src/store/upkeep/check-store.ts';
 import { copyStore } from '../../src/store/upkeep/copy-store.ts';

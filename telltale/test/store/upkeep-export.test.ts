@@ -5,7 +5,7 @@ import type { SimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Store } from '../../src/store/store.ts';
 import { checkStore } from '../../src/store/upkeep/check-store.ts';
 import { importStore } from '../../src/store/upkeep/import-store.ts';
-import { readLines } from '../../src/store/upkeep/read-lines.ts';
+import { readLines } from '../../src/store/upkeep/read-record.ts';
 import { RESTORING } from '../../src/store/upkeep/upkeep.ts';
 import { arbitraryLog } from '../events/arbitrary-log.ts';
 import { append } from './appending.ts';

@@ -6,7 +6,7 @@ import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { exportStore } from '../../src/store/upkeep/export-store.ts';
 import { importStore } from '../../src/store/upkeep/import-store.ts';
-import { readLines } from '../../src/store/upkeep/read-lines.ts';
+import { readLines } from '../../src/store/upkeep/read-record.ts';
 import { openInlineStore } from './open-inline-store.ts';
 import { COMPLETED, keepRun, keepSession, thought } from './stored-logs.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';

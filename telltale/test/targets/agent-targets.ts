@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import type { AgentManifest } from '../../src/manifest/schema/kinds.ts';
 import {

@@ -1,14 +1,14 @@
 import { afterAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { Json } from '../../src/kernel/json.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import type { Tables } from '../../src/store/store.ts';
+import { unwrapAnswer } from '../../src/targets/artifacts/artifact-module.ts';
 import type { ArtifactAnswer, DecisionContext } from '../../src/targets/artifacts/artifacts.ts';
 import { createCallArtifact } from '../../src/targets/artifacts/call-artifact.ts';
-import { createDraftCheck } from '../../src/targets/artifacts/check-draft.ts';
 import { createArtifacts } from '../../src/targets/artifacts/create-artifacts.ts';
+import type { Invocation, Wanted } from '../../src/targets/artifacts/create-invoke.ts';
 import { createInvoke, type InvokeDeps } from '../../src/targets/artifacts/create-invoke.ts';
-import type { Invocation, Wanted } from '../../src/targets/artifacts/invoker.ts';
-import { unwrapAnswer } from '../../src/targets/artifacts/unwrap-answer.ts';
+import { createDraftCheck } from '../../src/targets/artifacts/open-artifacts.ts';
 import { createSandbox } from '../../src/targets/sandbox/create-sandbox.ts';
 import { memoryTables } from './memory-tables.ts';
 

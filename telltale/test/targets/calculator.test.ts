@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { evaluateArithmetic } from '../../src/targets/builtin/calculator/evaluate-arithmetic.ts';
+import { evaluateArithmetic } from '../../src/targets/builtin/calculator/calculator.ts';
 import { agentTargets } from './agent-targets.ts';
 
 test.each([

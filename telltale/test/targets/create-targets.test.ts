@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import { compileUserSchema } from '../../src/manifest/schema/user-schemas/check-user-schema.ts';
-import { unknownTarget } from '../../src/targets/unknown-target.ts';
+import { unknownTarget } from '../../src/targets/target-edges.ts';
 import { agentTargets, type Given, moduleTool } from './agent-targets.ts';
 
 const ALL_BUILTINS =

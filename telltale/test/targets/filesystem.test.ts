@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { agentTargets, type Given } from './agent-targets.ts';
 

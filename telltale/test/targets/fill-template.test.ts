@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readFilling } from '../../src/targets/tools/fill-template.ts';
+import { readFilling } from '../../src/targets/tools/http-tool.ts';
 
 const names = new Set(['a', 'b']);
 

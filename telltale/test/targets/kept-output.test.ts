@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createKeptOutput } from '../../src/targets/output/kept-output.ts';
+import { createKeptOutput } from '../../src/targets/output/output.ts';
 
 const kept = (text: string, cuts: readonly number[], maxBytes: number) => {
   const output = createKeptOutput(maxBytes);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Model, ModelRequest } from '../../src/models/model.ts';
 import { modelFailed } from '../../src/models/model-errors.ts';
 import { agentTargets } from './agent-targets.ts';

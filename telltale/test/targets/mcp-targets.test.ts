@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import { mcpTargetName } from '../../src/targets/mcp/mcp-names.ts';
-import { mcpResult } from '../../src/targets/mcp/mcp-result.ts';
-import { usableSchema } from '../../src/targets/mcp/mcp-schema.ts';
 import type { McpAnswer, McpServer, McpTool, OpenMcpServer } from '../../src/targets/mcp/mcp-server.ts';
+import { mcpResult, mcpTargetName, usableSchema } from '../../src/targets/mcp/mcp-server.ts';
 import { agentTargets, type Given } from './agent-targets.ts';
 
 const toolNamed = (name: string, more: Partial<McpTool> = {}): McpTool => ({

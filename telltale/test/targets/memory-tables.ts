@@ -1,4 +1,4 @@
-import { createSystemClock } from '../../src/kernel/clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Tables } from '../../src/store/store.ts';
 

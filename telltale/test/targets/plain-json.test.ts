@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainJson } from '../../src/targets/output/plain-json.ts';
+import { plainJson } from '../../src/targets/output/output.ts';
 
 test('JSON comes out as it went in, as a copy', () => {
   fc.assert(

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import { createRelicUrl } from '../../src/targets/relics/http/relic-url.ts';
+import { createRelicUrl } from '../../src/targets/relics/http/http-relic.ts';
 import { freePort } from '../servers/free-port.ts';
 import { type AgentTargets, agentTargets } from './agent-targets.ts';
 import { httpServer, type SeenRequest } from './http-server.ts';

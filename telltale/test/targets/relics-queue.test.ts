@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Tables } from '../../src/store/store.ts';
-import { createQueue } from '../../src/targets/relics/queue/create-queue.ts';
+import { createQueue } from '../../src/targets/relics/queue/queue-relic.ts';
 import { PATIENT } from '../store/eventually.ts';
 import { startStoreProcess } from '../store/start-store-process.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { hasRedis, needsRedis } from '../servers/needs-redis.ts';
 import { type RedisServer, startRedis } from '../servers/start-redis.ts';
 import { eventually, PATIENT } from '../store/eventually.ts';

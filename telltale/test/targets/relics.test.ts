@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { agentTargets } from './agent-targets.ts';
 import { memoryTables } from './memory-tables.ts';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import type { ProcessRequest } from '../../src/targets/process/process-request.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
+import type { ProcessRequest } from '../../src/targets/process/command-request.ts';
 import { runProcess } from '../../src/targets/process/run-process.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { until } from './agent-targets.ts';

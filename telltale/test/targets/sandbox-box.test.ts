@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createKnownTexts, MAX_TEXTS } from '../../src/targets/sandbox/known-texts.ts';
-import type { RunRequest } from '../../src/targets/sandbox/messages.ts';
+import type { RunRequest } from '../../src/targets/sandbox/sandbox.ts';
+import { createKnownTexts, MAX_TEXTS } from '../../src/targets/sandbox/sandbox-thread.ts';
 import { BOX_BYTES, openBox } from '../../src/targets/sandbox/shared-box.ts';
 
 const anyRequest = fc.record<RunRequest>({

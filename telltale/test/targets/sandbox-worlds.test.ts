@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Outcome, RunRequest } from '../../src/targets/sandbox/messages.ts';
+import type { Outcome, RunRequest } from '../../src/targets/sandbox/sandbox.ts';
+import type { EngineModule } from '../../src/targets/sandbox/thread/machine.ts';
 import { loadEngine, type Machine, openMachine } from '../../src/targets/sandbox/thread/machine.ts';
 import {
   emptyScriptCache,
   runScript,
   type ScriptCache,
 } from '../../src/targets/sandbox/thread/run-script.ts';
-import type { EngineModule } from '../../src/targets/sandbox/thread/web-assembly.ts';
 
 let engine: EngineModule;
 let isOver = false;

@@ -1,8 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import { createSandbox } from '../../src/targets/sandbox/create-sandbox.ts';
-import { createPatience } from '../../src/targets/sandbox/patience.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
+import { createPatience, createSandbox } from '../../src/targets/sandbox/create-sandbox.ts';
 import type { SandboxJob } from '../../src/targets/sandbox/sandbox.ts';
 
 const clock = createSystemClock();

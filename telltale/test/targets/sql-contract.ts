@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { AgentTargets } from './agent-targets.ts';
 
 export interface SqlHome {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { createRecaller } from '../../src/telemetry/recaller.ts';
+import { createRecaller } from '../../src/telemetry/create-telemetry.ts';
 import { madeUp } from './made-up.ts';
 import { parsePrometheus } from './parse-prometheus.ts';
 import { telemetryOf } from './story.ts';

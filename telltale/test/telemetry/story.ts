@@ -1,12 +1,12 @@
 import type { SessionEvent } from '../../src/events/event.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
-import { createSystemClock } from '../../src/kernel/clock.ts';
-import type { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import type { RuntimeError } from '../../src/kernel/errors.ts';
+import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
 import type { Runtime } from '../../src/session/runtime-types.ts';
+import type { Telemetry } from '../../src/telemetry/create-telemetry.ts';
 import { createTelemetry, type TelemetryOptions } from '../../src/telemetry/create-telemetry.ts';
-import type { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { agentFolder, tool } from '../session/run-agent.ts';
 

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
-import type { DefinedTool } from '../../src/session/define/define-tool.ts';
-import { defineTool } from '../../src/session/define/define-tool.ts';
-import { crashAt, crashEverywhere, crashPoints } from '../../src/testing/crash.ts';
+import type { DefinedTool } from '../../src/session/define/definitions.ts';
+import { defineTool } from '../../src/session/define/definitions.ts';
+import { crashAt, crashEverywhere, crashPoints, resumeEverywhere } from '../../src/testing/crash.ts';
 import { expectEvents } from '../../src/testing/expect-events.ts';
-import { resumeEverywhere } from '../../src/testing/resume-everywhere.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 
 const TURNS = [

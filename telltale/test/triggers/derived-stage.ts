@@ -3,9 +3,9 @@ import { reduce } from '../../src/events/reduce.ts';
 import { emptyState } from '../../src/events/state.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { bindBuiltIn } from '../../src/triggers/derived/built-in-types.ts';
+import type { BoundTrigger } from '../../src/triggers/derived/compile-derived.ts';
 import { compileDerived, type DerivedProgram } from '../../src/triggers/derived/compile-derived.ts';
 import { decideDerived } from '../../src/triggers/derived/decide-derived.ts';
-import type { BoundTrigger } from '../../src/triggers/derived/trigger-type.ts';
 import { agentWith } from '../prompt/agent.ts';
 
 export const programOf = (derived: readonly JsonObject[], more: JsonObject = {}): DerivedProgram => {

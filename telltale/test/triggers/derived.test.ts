@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { EventBody, EventOf, SessionEvent } from '../../src/events/event.ts';
 import { fold, reduce } from '../../src/events/reduce.ts';
 import { emptyState } from '../../src/events/state.ts';
-import type { InvokeRecord } from '../../src/kernel/invoke-record.ts';
+import type { InvokeRecord } from '../../src/kernel/calls.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { checkManifest } from '../../src/manifest/check-manifest.ts';
+import { isPlace } from '../../src/triggers/derived/compile-derived.ts';
 import { decideDerived } from '../../src/triggers/derived/decide-derived.ts';
-import { isPlace } from '../../src/triggers/derived/own-place.ts';
 import {
   completed,
   custom,

@@ -1,12 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deepEqual } from '../../src/conditions/deep-equal.ts';
 import { parseConditions } from '../../src/conditions/maps/parse-conditions.ts';
-import { compileTest } from '../../src/triggers/compile-test.ts';
-import { lookAgain, matchTriggers, restoreTriggerStand } from '../../src/triggers/match-triggers.ts';
+import { deepEqual } from '../../src/conditions/values.ts';
+import { compileTest } from '../../src/triggers/compile-triggers.ts';
+import {
+  createTriggerStand,
+  holdsNow,
+  lookAgain,
+  matchTriggers,
+  restoreTriggerStand,
+} from '../../src/triggers/match-triggers.ts';
 import type { Fire, Firing, StateTrigger } from '../../src/triggers/state-trigger.ts';
 import { createTriggerIndex } from '../../src/triggers/trigger-index.ts';
-import { createTriggerStand, holdsNow } from '../../src/triggers/trigger-stand.ts';
 import { conditionMap, fields, history } from './arbitrary-conditions.ts';
 import { naiveFirings, type Values } from './naive-triggers.ts';
 

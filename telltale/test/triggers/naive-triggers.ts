@@ -1,7 +1,5 @@
-import { deepEqual } from '../../src/conditions/deep-equal.ts';
-import { fieldsOf } from '../../src/conditions/maps/fields-of.ts';
-import { matches } from '../../src/conditions/maps/matches.ts';
-import { readPath } from '../../src/conditions/own-property.ts';
+import { fieldsOf, matches } from '../../src/conditions/maps/conditions.ts';
+import { deepEqual, readPath } from '../../src/conditions/values.ts';
 import type { Firing, StateTrigger } from '../../src/triggers/state-trigger.ts';
 
 export type Values = Readonly<Record<string, unknown>>;

@@ -1,15 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { matches } from '../../src/conditions/maps/matches.ts';
+import { matches } from '../../src/conditions/maps/conditions.ts';
 import { parseConditions } from '../../src/conditions/maps/parse-conditions.ts';
-import type { Timer } from '../../src/events/reaction-state.ts';
+import type { Timer } from '../../src/events/state.ts';
 import { emptyState, type SessionState } from '../../src/events/state.ts';
 import { workflow } from '../../src/manifest/schema/workflow.ts';
-import { compileTriggers } from '../../src/triggers/compile-triggers.ts';
+import { compileTriggers, withoutChange } from '../../src/triggers/compile-triggers.ts';
 import { outsideTriggers } from '../../src/triggers/outside-triggers.ts';
-import { type Attempt, MAX_CHAIN, MAX_WAITING, type Pacing, pace } from '../../src/triggers/pacing.ts';
-import { type Stage, timerId, waitingData } from '../../src/triggers/waiting.ts';
-import { withoutChange } from '../../src/triggers/without-change.ts';
+import {
+  type Attempt,
+  MAX_CHAIN,
+  MAX_WAITING,
+  type Pacing,
+  pace,
+  type Stage,
+  timerId,
+  waitingData,
+} from '../../src/triggers/pacing.ts';
 import { conditionMap, fields } from './arbitrary-conditions.ts';
 
 const STILL: Pacing = { isOnce: false, dropsOnExit: false, debounceMs: 0, cooldownMs: 0, delayMs: 0 };

@@ -8,7 +8,7 @@ import type { EventOf, EventType, SessionEvent } from '../../src/events/event.ts
 import { createRuntime } from '../../src/index.ts';
 import type { ModelObject } from '../../src/models/model-object.ts';
 import { createProviderModel } from '../../src/models/providers/create-provider-model.ts';
-import type { AgentDefinition } from '../../src/session/define/agent-definition.ts';
+import type { AgentDefinition } from '../../src/session/define/define-agent.ts';
 import { defineAgent } from '../../src/session/define/define-agent.ts';
 import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
 import type { Runtime, SessionResult } from '../../src/session/runtime-types.ts';

@@ -1,16 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { RunJournal } from '../../src/engine/run-journal.ts';
+import type { RunJournal } from '../../src/engine/run-log.ts';
 import { reduceRun } from '../../src/events/reduce-run.ts';
 import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
 import { emptyRun } from '../../src/events/run-state.ts';
-import type { InvokeRecord } from '../../src/kernel/invoke-record.ts';
+import type { InvokeRecord } from '../../src/kernel/calls.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import type { Question } from '../../src/targets/artifacts/invoker.ts';
+import type { Question } from '../../src/targets/artifacts/create-invoke.ts';
+import type { Component } from '../../src/workflows/decisions/create-decisions.ts';
 import { createDecisions } from '../../src/workflows/decisions/create-decisions.ts';
-import type { Component } from '../../src/workflows/decisions/decision-edges.ts';
-import { runContext } from '../../src/workflows/decisions/run-context.ts';
-import { ownExpressions } from '../../src/workflows/own-expressions.ts';
 import type { Scope } from '../../src/workflows/scope.ts';
+import { ownExpressions, runContext } from '../../src/workflows/scope.ts';
 
 /** A journal that folds and remembers, as a run's does. */
 function journalOf(events: RunEvent[]): Pick<RunJournal, 'state' | 'append'> {

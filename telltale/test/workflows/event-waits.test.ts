@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { createScope } from '../../src/workflows/create-scope.ts';
 import { runMachine } from '../../src/workflows/machine/run-machine.ts';
+import { createScope } from '../../src/workflows/scope.ts';
 import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
-import type { LeafDeps } from '../../src/workflows/steps/leaf-edges.ts';
+import type { LeafDeps } from '../../src/workflows/steps/step-deps.ts';
 import { begin, fakeJournal, workflowOf } from './fake-run.ts';
 
 /** A walk over steps that only wait; what it takes of the world is a log and a clock. */

@@ -1,17 +1,17 @@
-import type { RunJournal } from '../../src/engine/run-journal.ts';
+import type { RunJournal } from '../../src/engine/run-log.ts';
 import { reduceRun, stepName } from '../../src/events/reduce-run.ts';
 import type { RunEvent, RunEventBody, RunOrigin } from '../../src/events/run-event.ts';
 import { emptyRun, type RunState } from '../../src/events/run-state.ts';
-import type { Clock } from '../../src/kernel/clock.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Clock } from '../../src/kernel/time.ts';
 import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
 import type { SimpleStep } from '../../src/manifest/schema/steps/step.ts';
 import { workflow } from '../../src/manifest/schema/workflow.ts';
-import { allSteps } from '../../src/workflows/all-steps.ts';
-import type { LeafCall, Leaves } from '../../src/workflows/leaf.ts';
+import { allSteps } from '../../src/workflows/machine/composite.ts';
 import type { Locals } from '../../src/workflows/scope.ts';
+import type { LeafCall, Leaves } from '../../src/workflows/step-executor.ts';
 
 /** A checked workflow. */
 export const workflowOf = (document: object): WorkflowManifest =>

@@ -1,5 +1,5 @@
-import type { RunJournal } from '../../src/engine/run-journal.ts';
-import type { LeafDeps } from '../../src/workflows/steps/leaf-edges.ts';
+import type { RunJournal } from '../../src/engine/run-log.ts';
+import type { LeafDeps } from '../../src/workflows/steps/step-deps.ts';
 
 /** Reviews that stand on the run's log and nowhere else. */
 export const reviewsOn = (journal: RunJournal): LeafDeps['reviews'] => ({

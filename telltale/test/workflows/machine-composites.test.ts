@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEventBody } from '../../src/events/run-event.ts';
 import type { Json } from '../../src/kernel/json.ts';
-import { MAX_STEP_DEPTH } from '../../src/manifest/schema/checks/workflow-steps.ts';
+import { MAX_STEP_DEPTH } from '../../src/manifest/schema/checks/check-states.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
-import type { Leaves } from '../../src/workflows/leaf.ts';
+import type { Leaves } from '../../src/workflows/step-executor.ts';
 import { boom, createStage, step, untilAborted } from './machine-stage.ts';
 
 const undoable = { compensate: { type: 'tool', target: 'undo', parameters: {} } };

@@ -4,10 +4,9 @@ import type { RunEvent } from '../../src/events/run-event.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import { closeChangedSteps } from '../../src/workflows/changes/follow-change.ts';
-import { pinSteps } from '../../src/workflows/changes/pinned-steps.ts';
-import { planChanges } from '../../src/workflows/changes/plan-changes.ts';
-import type { LeafCall } from '../../src/workflows/leaf.ts';
+import { pinSteps, planChanges } from '../../src/workflows/changes/plan-changes.ts';
 import type { MachineEnd } from '../../src/workflows/machine/run-machine.ts';
+import type { LeafCall } from '../../src/workflows/step-executor.ts';
 import { boom, createStage, DEAD, type Stage, step } from './machine-stage.ts';
 import { type RandomWorkflow, randomWorkflow } from './random-workflow.ts';
 

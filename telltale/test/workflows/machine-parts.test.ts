@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import { createBranch } from '../../src/workflows/machine/branch.ts';
 import * as failures from '../../src/workflows/machine/failures.ts';
-import { itemsOf } from '../../src/workflows/machine/items-of.ts';
-import { MAX_FOREACH_ITEMS } from '../../src/workflows/machine/limits.ts';
-import { createOccupancy, type Waits } from '../../src/workflows/machine/occupancy.ts';
-import { pauseAfter } from '../../src/workflows/machine/pause.ts';
+import { MAX_FOREACH_ITEMS } from '../../src/workflows/machine/failures.ts';
+import { pauseAfter } from '../../src/workflows/machine/run-leaf.ts';
 import type { Walk } from '../../src/workflows/machine/walk.ts';
+import { createBranch, createOccupancy, itemsOf, type Waits } from '../../src/workflows/machine/walk.ts';
 import { step } from './machine-stage.ts';
 
 describe('a branch', () => {
@@ -69,7 +67,9 @@ describe('the pause before a try', () => {
 });
 
 describe('what ends a run or a step', () => {
-  const makers: Readonly<Record<string, (...given: never[]) => unknown>> = failures;
+  const makers = Object.fromEntries(
+    Object.entries(failures).filter(([, exported]) => typeof exported === 'function'),
+  ) as Readonly<Record<string, (...given: never[]) => unknown>>;
 
   it.each(Object.keys(makers).filter((name) => name !== 'cancelledBecause'))('%s says what to do', (name) => {
     const args = { noTransition: ['a', []], stateUnknown: ['a', 'x', ['b']], needsCycle: [['a', 'b']] };

@@ -1,17 +1,16 @@
-import type { RunJournal } from '../../src/engine/run-journal.ts';
+import type { RunJournal } from '../../src/engine/run-log.ts';
 import { foldRun, reduceRun } from '../../src/events/reduce-run.ts';
 import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
 import { emptyRun } from '../../src/events/run-state.ts';
-import { sleep } from '../../src/kernel/clock.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { sleep } from '../../src/kernel/time.ts';
 import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
-import type { Decisions, Test } from '../../src/workflows/decisions.ts';
-import type { LeafCall, Leaves, ReadyLeaf } from '../../src/workflows/leaf.ts';
 import { type MachineEnd, type MachineOptions, runMachine } from '../../src/workflows/machine/run-machine.ts';
 import type { Scope } from '../../src/workflows/scope.ts';
+import type { Decisions, LeafCall, Leaves, ReadyLeaf, Test } from '../../src/workflows/step-executor.ts';
 
 /** Thrown by a journal that was told to die. */
 export const DEAD = new RuntimeError('dead', 'The process died.');

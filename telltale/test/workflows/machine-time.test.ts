@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { sleep } from '../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import type { Leaves } from '../../src/workflows/leaf.ts';
-import { GRACE_MS } from '../../src/workflows/machine/limits.ts';
+import { sleep } from '../../src/kernel/time.ts';
+import { GRACE_MS } from '../../src/workflows/machine/failures.ts';
+import type { Leaves } from '../../src/workflows/step-executor.ts';
 import { boom, createStage, step, untilAborted } from './machine-stage.ts';
 
 describe('a time-out', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { FreeSlot } from '../../src/engine/slots.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import type { LeafCall, Leaves, ReadyLeaf } from '../../src/workflows/leaf.ts';
+import type { LeafCall, Leaves, ReadyLeaf } from '../../src/workflows/step-executor.ts';
 import { boom, createStage, DEAD, step, untilAborted } from './machine-stage.ts';
 
 const retry = { retry: { max: 2, backoff: { ms: 900 } } };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createLocalSlots } from '../../src/engine/local-slots.ts';
 import type { Slots } from '../../src/engine/slots.ts';
-import { sleep } from '../../src/kernel/clock.ts';
+import { createLocalSlots } from '../../src/engine/slots.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
+import { sleep } from '../../src/kernel/time.ts';
 import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import { boom, createStage, DEAD, parking, step, untilAborted } from './machine-stage.ts';

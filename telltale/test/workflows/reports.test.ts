@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ApprovalState, GuidedState } from '../../src/events/run-state.ts';
-import { decideReport, lastReported, type Reported } from '../../src/workflows/guided/decide-report.ts';
-import type { Verifier } from '../../src/workflows/guided/verify/verdict.ts';
+import { decideReport, lastReported, type Reported } from '../../src/workflows/guided/judge-report.ts';
+import type { Verifier } from '../../src/workflows/guided/verify/verify-work.ts';
 
 type Verdict = GuidedState['verdicts'][number];
 

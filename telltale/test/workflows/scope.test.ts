@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { evaluate } from '../../src/conditions/cel/evaluate.ts';
 import { parseExpression } from '../../src/conditions/cel/parse-expression.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { createScope } from '../../src/workflows/create-scope.ts';
+import { createTemplateReader } from '../../src/workflows/read-templates.ts';
 import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
 import type { Locals } from '../../src/workflows/scope.ts';
-import { createTemplateReader } from '../../src/workflows/template-reader.ts';
+import { createScope } from '../../src/workflows/scope.ts';
 import { type Begun, begin, completed, failure, fakeJournal, workflowOf } from './fake-run.ts';
 
 const AGENT = { session_id: 's1', metadata: { status: 'CODING' }, variables: { phase: 'build', tries: 2 } };

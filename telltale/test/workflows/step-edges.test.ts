@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import { createScope } from '../../src/workflows/create-scope.ts';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
-import { childKey } from '../../src/workflows/steps/child-key.ts';
-import { chosenAnswer } from '../../src/workflows/steps/chosen-answer.ts';
+import { createScope } from '../../src/workflows/scope.ts';
+import { childKey } from '../../src/workflows/steps/call-below.ts';
+import { chosenAnswer } from '../../src/workflows/steps/create-leaves.ts';
 import { begin, completed, failure, fakeJournal, workflowOf } from './fake-run.ts';
 import { stepStage } from './step-stage.ts';
 

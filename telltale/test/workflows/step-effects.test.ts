@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
 import type { Target } from '../../src/targets/target.ts';
 import { failure } from './fake-run.ts';
 import { settled, stepStage } from './step-stage.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { RuntimeError } from '../../src/kernel/runtime-error.ts';
-import { chosenAnswer } from '../../src/workflows/steps/chosen-answer.ts';
+import { chosenAnswer } from '../../src/workflows/steps/create-leaves.ts';
 import { moduleTool } from '../targets/agent-targets.ts';
 import { completed, failure } from './fake-run.ts';
 

@@ -1,20 +1,19 @@
 import { foldRun } from '../../src/events/reduce-run.ts';
 import type { RunEvent, RunEventBody, RunOrigin } from '../../src/events/run-event.ts';
 import { emptyRun } from '../../src/events/run-state.ts';
-import type { InvokeRecord } from '../../src/kernel/invoke-record.ts';
+import type { InvokeRecord } from '../../src/kernel/calls.ts';
 import type { Json, JsonObject } from '../../src/kernel/json.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import type { Model } from '../../src/models/model.ts';
-import type { Question } from '../../src/targets/artifacts/invoker.ts';
-import type { TextQuestion } from '../../src/targets/llm/ask-text.ts';
+import type { Question } from '../../src/targets/artifacts/create-invoke.ts';
+import type { TextQuestion } from '../../src/targets/llm/llm-targets.ts';
 import type { TargetCall } from '../../src/targets/target.ts';
-import { createScope } from '../../src/workflows/create-scope.ts';
 import { createDecisions } from '../../src/workflows/decisions/create-decisions.ts';
-import { runContext } from '../../src/workflows/decisions/run-context.ts';
 import type { Claim, Task, TaskReport, TaskWord, WorkerCall } from '../../src/workflows/guided/task.ts';
 import { type MachineEnd, runMachine } from '../../src/workflows/machine/run-machine.ts';
+import { createScope, runContext } from '../../src/workflows/scope.ts';
 import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
-import type { LeafDeps } from '../../src/workflows/steps/leaf-edges.ts';
+import type { LeafDeps } from '../../src/workflows/steps/step-deps.ts';
 import { begin, fakeJournal, workflowOf } from './fake-run.ts';
 
 /** Thrown by a journal that was told to die. */

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEventBody } from '../../src/events/run-event.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { confirm } from '../../src/workflows/guided/confirm.ts';
-import { escalate } from '../../src/workflows/guided/escalate.ts';
+import { confirm, escalate } from '../../src/workflows/guided/judge-report.ts';
 import { readVerdict } from '../../src/workflows/guided/verify/read-verdict.ts';
-import type { LeafCall } from '../../src/workflows/leaf.ts';
-import type { LeafContext } from '../../src/workflows/steps/leaf-edges.ts';
+import type { LeafCall } from '../../src/workflows/step-executor.ts';
+import type { LeafContext } from '../../src/workflows/steps/step-deps.ts';
 import { begin, failure, fakeJournal } from './fake-run.ts';
 import { reviewsOn } from './leaf-stand-ins.ts';
 

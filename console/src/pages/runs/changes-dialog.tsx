@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
-import type { StepChange } from '../../../../telltale/src/events/run-changes.ts';
 import type { StepDecision } from '../../../../telltale/src/events/run-event.ts';
+import type { StepChange } from '../../../../telltale/src/events/run-state.ts';
 import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';
 import { Button } from '../../ui/button.tsx';

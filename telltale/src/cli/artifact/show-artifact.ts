@@ -1,19 +1,21 @@
-import { identityText } from '../../kernel/identity.ts';
-import { hunks, lineDiff } from '../../kernel/line-diff.ts';
-import type { ArtifactVersion } from '../../targets/artifacts/artifacts.ts';
-import { paletteFor } from '../colour.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { identityText } from '../../kernel/ids.ts';
+import { suggest } from '../../kernel/nearest.ts';
+import { hunks, lineDiff } from '../../kernel/text.ts';
+import type { Clock } from '../../kernel/time.ts';
+import type { Store } from '../../store/store.ts';
+import type { Artifacts, ArtifactVersion } from '../../targets/artifacts/artifacts.ts';
+import { createArtifacts } from '../../targets/artifacts/create-artifacts.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
+import { paletteFor } from '../io.ts';
+import { usage, wholeNumber } from '../options.ts';
+import { signerFor } from '../program.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
-import { signerFor } from '../signer.ts';
-import { usage } from '../usage.ts';
-import { brief } from '../view/brief.ts';
 import { agoText, countText, timeText } from '../view/figures.ts';
 import { harmlessLine, harmlessLines } from '../view/harmless.ts';
-import { jsonText } from '../view/json-line.ts';
-import { type Column, tableLines } from '../view/table.ts';
-import { wholeNumber } from '../whole-number.ts';
-import { findVersion, storedArtifacts } from './stored-artifacts.ts';
+import { jsonText } from '../view/json-text.ts';
+import { brief, type Column, tableLines } from '../view/text-width.ts';
 
 export interface ShowOptions {
   readonly store?: string;
@@ -188,3 +190,26 @@ async function printDiff(
   const isSame = lines.every(({ kind }) => kind === 'same');
   await stdout.write(`${[head, ...(isSame ? ['No line of the source differs.'] : shown)].join('\n')}\n`);
 }
+
+/** The artifacts of a store for who only looks or puts old versions back: those were checked when they were written. */
+export const storedArtifacts = (store: Pick<Store, 'tables'>, clock: Pick<Clock, 'now'>): Artifacts =>
+  createArtifacts({ tables: store.tables, clock, check: async () => undefined });
+
+/** A version of an artifact, the newest by default. */
+async function findVersion(artifacts: Artifacts, name: string, version?: number): Promise<ArtifactVersion> {
+  const found = await artifacts.read(name, version);
+  if (found !== undefined) return found;
+  const newest = version === undefined ? undefined : await artifacts.read(name);
+  if (newest !== undefined) throw versionUnknown(name, version ?? 0, newest.version);
+  throw artifactUnknown(name, await artifacts.names());
+}
+
+const artifactUnknown = (name: string, known: readonly string[]) =>
+  new RuntimeError('artifact_unknown', `There is no artifact '${name}' in this store.`, {
+    hint: `${suggest(name, known, 'Artifacts')} An artifact of a manifest is added when its agent first runs.`,
+  });
+
+const versionUnknown = (name: string, version: number, newest: number) =>
+  new RuntimeError('version_unknown', `The artifact "${name}" has no version '${version}'.`, {
+    hint: `Its newest is ${newest}: telltale artifact show ${name}`,
+  });

@@ -1,14 +1,13 @@
 import { dirname, relative, resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { LoadedManifest } from '../../manifest/project/project.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { Store } from '../../store/store.ts';
 import type { ArtifactDraft } from '../../targets/artifacts/artifacts.ts';
-import type { UnusedEdit } from '../../targets/artifacts/find-unused-edit.ts';
-import { paletteFor } from '../colour.ts';
+import type { UnusedEdit } from '../../targets/artifacts/create-artifacts.ts';
 import type { Io } from '../io.ts';
-import { asTyped } from '../session/naming-store.ts';
-import { storeFlag } from '../session/store-location.ts';
+import { paletteFor } from '../io.ts';
+import { asTyped, storeFlag } from '../session/store-options.ts';
 import { harmlessLine } from '../view/harmless.ts';
 
 export interface TellOptions {
@@ -31,9 +30,9 @@ export async function tellUnusedEdits(
 ): Promise<void> {
   if (options.quiet === true || !agents.some(hasArtifacts)) return;
   const [{ artifactsOf, readDraft }, { findUnusedEdit }, { storedArtifacts }] = await Promise.all([
-    import('../../targets/artifacts/read-drafts.ts'),
-    import('../../targets/artifacts/find-unused-edit.ts'),
-    import('./stored-artifacts.ts'),
+    import('../../targets/artifacts/open-artifacts.ts'),
+    import('../../targets/artifacts/create-artifacts.ts'),
+    import('./show-artifact.ts'),
   ]);
   const stored = storedArtifacts(store, io.clock);
   const { told = new Set() } = options;

@@ -1,6 +1,10 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import type { Typing } from '../io.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { suggest } from '../../kernel/nearest.ts';
+import type { Io, Typing } from '../io.ts';
+import { paletteFor } from '../io.ts';
+import { readText } from '../parse/read-text.ts';
 
 export interface ReadTyping {
   readonly input: NodeJS.ReadStream;
@@ -60,3 +64,118 @@ export function readTyping(options: ReadTyping, typing: Typing): Promise<void> {
     signal.addEventListener('abort', stop, { once: true });
   });
 }
+
+/** Whoever the agent talks to: a person on a terminal, or what is piped in. */
+export interface Person {
+  /** The next message, of which `draft` was typed before; undefined where there is none, or when `signal` is aborted. One call at a time. */
+  next(signal: AbortSignal, draft?: string): Promise<string | undefined>;
+}
+
+export function createPerson(io: Io, status: () => string): Person {
+  return io.stdin.isTerminal ? onTerminal(io, status) : inPipe(io);
+}
+
+function onTerminal({ stdin, stderr }: Io, status: () => string): Person {
+  const { bold, cyan, dim } = paletteFor(stderr);
+  return {
+    async next(signal, draft = '') {
+      for (let begun = draft; ; begun = '') {
+        const line = await stdin.readMessage(bold(cyan('› ')), signal, begun);
+        if (line === undefined) return undefined;
+        if (line.trim() === '') continue;
+        const typed = readTyped(line, status);
+        if (typed.kind === 'message') return typed.text;
+        if (typed.kind === 'quit') return undefined;
+        await stderr.write(`${dim(typed.text)}\n`);
+      }
+    },
+  };
+}
+
+function inPipe(io: Io): Person {
+  const messages = pipedMessages(io);
+  /** A line that was asked for, and not given out because somebody else had spoken meanwhile. */
+  let asked: Promise<IteratorResult<string>> | undefined;
+  return {
+    next(signal) {
+      asked ??= messages.next();
+      const coming = asked;
+      return new Promise((resolve, reject) => {
+        const giveUp = () => resolve(undefined);
+        if (signal.aborted) return giveUp();
+        signal.addEventListener('abort', giveUp, { once: true });
+        coming.then(
+          ({ done, value }) => {
+            if (signal.aborted) return;
+            signal.removeEventListener('abort', giveUp);
+            asked = undefined;
+            resolve(done === true ? undefined : value);
+          },
+          (thrown) => (signal.aborted ? undefined : reject(thrown)),
+        );
+      });
+    },
+  };
+}
+
+/** What fits into no model's context anyway. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+
+/** What is piped in, a line a message; empty lines say nothing. */
+async function* pipedMessages(io: Io): AsyncGenerator<string> {
+  let rest = '';
+  for await (const piece of readText('-', io)) {
+    const lines = (rest + piece).split(/\r?\n/);
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line.trim() !== '') yield line;
+    if (rest.length > MAX_CHARACTERS) throw lineTooLong();
+  }
+  if (rest.trim() !== '') yield rest;
+}
+
+const lineTooLong = () =>
+  new RuntimeError(
+    'file_too_large',
+    `A line of standard input is longer than ${MAX_CHARACTERS.toLocaleString('en')} characters.`,
+    { hint: 'A line is a message. Put long texts into a file that the agent can read with a tool.' },
+  );
+
+/** What a person may type in place of a message. */
+const COMMANDS = {
+  '/help': 'this list',
+  '/status': 'the session, its turns, tokens and cost',
+  '/quit': 'end the conversation, as Ctrl-D does',
+} as const;
+type Known = keyof typeof COMMANDS;
+
+export type Typed =
+  | { readonly kind: 'message'; readonly text: string }
+  | { readonly kind: 'quit' }
+  /** Answered here, and then asked again. */
+  | { readonly kind: 'answer'; readonly text: string };
+
+/** A single word behind a slash is a command; a path with another slash in it is not. */
+const WORD = /^\/[a-z]+$/i;
+
+export function readTyped(line: string, status: () => string): Typed {
+  const word = line.trim();
+  if (!WORD.test(word)) return { kind: 'message', text: line };
+  if (!Object.hasOwn(COMMANDS, word))
+    return {
+      kind: 'answer',
+      text: `There is no ${word}. ${suggest(word, Object.keys(COMMANDS), 'Commands')}`,
+    };
+  switch (word as Known) {
+    case '/quit':
+      return { kind: 'quit' };
+    case '/status':
+      return { kind: 'answer', text: status() };
+    case '/help':
+      return { kind: 'answer', text: HELP };
+  }
+}
+
+const HELP = [
+  ...Object.entries(COMMANDS).map(([name, does]) => `${name.padEnd(9)} ${does}`),
+  'Ctrl-C    stop the turn; twice: leave, so that you can resume',
+].join('\n');

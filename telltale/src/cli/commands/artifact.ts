@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { RollbackOptions, ShowOptions } from '../artifact/show-artifact.ts';
 import type { TestOptions } from '../artifact/test-artifact.ts';
 import type { RegisterCommand } from '../command.ts';
-import { addStoreOption } from '../session/store-option.ts';
-import { noSubcommand, type WithOptions } from '../subcommand.ts';
+import { noSubcommand, type WithOptions } from '../options.ts';
+import { addStoreOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
 Artifacts are sandboxed, versioned code that makes decisions. An artifact from a manifest is

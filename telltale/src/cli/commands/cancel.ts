@@ -1,24 +1,19 @@
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import { type CancelSession, cancelSession } from '../../session/ending/cancel-session.ts';
-import { cancelUnownedRun } from '../../session/ending/cancel-unowned.ts';
+import { cancelUnownedRun, runsOf, wayToEnd } from '../../session/ending/cancel-unowned.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
-import { runsOf } from '../../session/ending/runs-of.ts';
-import { wayToEnd } from '../../session/ending/way-to-end.ts';
-import { leadRun } from '../../session/guide/lead-run.ts';
+import { leadRun } from '../../session/guided/guidance.ts';
 import { RUN_CANCEL } from '../../session/runs/run-messages.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
+import { signer } from '../program.ts';
 import { startProgress } from '../progress.ts';
-import { findStream } from '../session/find-session.ts';
-import { STREAM_HELP } from '../session/session-help.ts';
-import { storeFlag } from '../session/store-location.ts';
-import { addStoreOption } from '../session/store-option.ts';
-import { streamToResume } from '../session/stream-to-resume.ts';
+import { findStream, STREAM_HELP, streamToResume } from '../session/find-session.ts';
+import { addStoreOption, storeFlag } from '../session/store-options.ts';
 import { withRuntime, withStoredSessions } from '../session/with-runtime.ts';
-import { signer } from '../signer.ts';
-import { jsonText } from '../view/json-line.ts';
+import { jsonText } from '../view/json-text.ts';
 
 export interface CancelOptions {
   readonly store?: string;

@@ -1,21 +1,18 @@
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
 import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
-import { chatAgain } from '../chat/chat-again.ts';
-import { chatModel } from '../chat/chat-model.ts';
-import { createChat } from '../chat/create-chat.ts';
-import { createPerson } from '../chat/create-person.ts';
-import { paletteFor } from '../colour.ts';
-import type { CommandContext, RegisterCommand } from '../command.ts';
-import type { ExitCode } from '../exit-code.ts';
+import { chatAgain, chatModel, createChat } from '../chat/chat.ts';
+import { createPerson } from '../chat/read-typing.ts';
+import type { CommandContext, ExitCode, RegisterCommand } from '../command.ts';
 import type { Io } from '../io.ts';
-import { addBeginOptions, type BeginOptions, readBegin } from '../run/begin-options.ts';
-import { isLost } from '../run/is-lost.ts';
+import { paletteFor } from '../io.ts';
+import { usage } from '../options.ts';
+import { isLost } from '../run/conclude.ts';
+import { withAgent } from '../run/resume-session.ts';
 import { runMode } from '../run/run-mode.ts';
-import { withAgent } from '../run/with-agent.ts';
+import { addBeginOptions, type BeginOptions, readBegin } from '../run/run-options.ts';
 import { type WorkOptions, workSession } from '../run/work-session.ts';
-import { isInMemory, storeLocation } from '../session/store-location.ts';
-import { usage } from '../usage.ts';
+import { isInMemory, storeLocation } from '../session/store-options.ts';
 import { harmlessLine } from '../view/harmless.ts';
 
 const EXAMPLES = `

@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import type { KnownCommand, KnownOption } from '../completion/place.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
+import type { KnownCommand, KnownOption } from '../completion/complete.ts';
 import { harmlessLine } from '../view/harmless.ts';
 
 /** What the scripts of `telltale completion` call: not for people, so not in the help. */

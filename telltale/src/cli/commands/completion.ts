@@ -1,8 +1,8 @@
 import { suggest } from '../../kernel/nearest.ts';
 import type { RegisterCommand } from '../command.ts';
-import { COMPLETION_SCRIPTS, SHELLS } from '../completion/scripts.ts';
-import { EXIT } from '../exit-code.ts';
-import { usage } from '../usage.ts';
+import { EXIT } from '../command.ts';
+import { COMPLETION_SCRIPTS, SHELLS } from '../completion/complete.ts';
+import { usage } from '../options.ts';
 
 const EXAMPLES = `
 Completes commands, options, manifests, sessions and kinds.

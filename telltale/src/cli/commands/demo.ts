@@ -1,7 +1,6 @@
-import type { CommandContext, RegisterCommand } from '../command.ts';
-import type { ExitCode } from '../exit-code.ts';
+import type { CommandContext, ExitCode, RegisterCommand } from '../command.ts';
+import { usage } from '../options.ts';
 import { addModeOptions, type ModeOptions, runMode } from '../run/run-mode.ts';
-import { usage } from '../usage.ts';
 
 interface Options extends ModeOptions {
   readonly dir?: string;

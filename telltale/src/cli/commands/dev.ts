@@ -1,6 +1,6 @@
 import type { RegisterCommand } from '../command.ts';
-import type { ServeOptions } from '../serve/serve-options.ts';
-import { addStoreOption } from '../session/store-option.ts';
+import type { ServeOptions } from '../serve/serve.ts';
+import { addStoreOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
 Serves the agents of a folder on this machine, with the console. Manifests are reloaded

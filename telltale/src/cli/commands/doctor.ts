@@ -1,12 +1,12 @@
-import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import type { Finding } from '../doctor/check.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
+import type { Finding } from '../doctor/examine.ts';
 import type { Io } from '../io.ts';
+import { paletteFor } from '../io.ts';
+import { packageVersion } from '../program.ts';
 import { startProgress } from '../progress.ts';
-import { packageVersion } from '../version.ts';
 import { harmlessLine } from '../view/harmless.ts';
-import { jsonText } from '../view/json-line.ts';
+import { jsonText } from '../view/json-text.ts';
 
 interface Options {
   readonly online?: true;
@@ -41,7 +41,7 @@ async function doctor(options: Options, context: CommandContext): Promise<ExitCo
   try {
     const [{ examine }, { processMachine }] = await Promise.all([
       import('../doctor/examine.ts'),
-      import('../doctor/process-machine.ts'),
+      import('../doctor/examine.ts'),
     ]);
     findings = await examine({ io, runtimes, machine: processMachine(io), online: options.online === true });
   } finally {

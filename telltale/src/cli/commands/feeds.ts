@@ -1,6 +1,6 @@
 import type { RegisterCommand } from '../command.ts';
 import type { FeedsOptions } from '../feeds/try-feed.ts';
-import { addStoreOption } from '../session/store-option.ts';
+import { addStoreOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
 Loads the feed as a session would before its first turn: metadata has its defaults, and

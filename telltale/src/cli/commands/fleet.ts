@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { RegisterCommand } from '../command.ts';
 import type { FleetOptions } from '../fleet/show-fleet.ts';
-import { addStoreOption } from '../session/store-option.ts';
-import { noSubcommand, type WithOptions } from '../subcommand.ts';
+import { noSubcommand, type WithOptions } from '../options.ts';
+import { addStoreOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
 Lists the processes that share a PostgreSQL database: what each one works on and when it
@@ -38,7 +38,7 @@ export const registerFleet: RegisterCommand = (program, context) => {
     .option('--json', 'print {"stream", "offered"}')
     .action(
       context.run(async (stream: string, _own: unknown, command: WithOptions) =>
-        (await import('../fleet/retry-stream.ts')).retryStream(
+        (await import('../fleet/show-fleet.ts')).retryStream(
           stream,
           command.optsWithGlobals<FleetOptions>(),
           context,

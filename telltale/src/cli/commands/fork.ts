@@ -1,15 +1,13 @@
 import { Option } from 'commander';
-import { eventUnknown } from '../../session/log/event-unknown.ts';
+import { eventUnknown } from '../../session/log/read-log.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { readVars } from '../run/read-vars.ts';
-import { findSession } from '../session/find-session.ts';
-import { SEQ_HELP } from '../session/session-help.ts';
-import { storeFlag } from '../session/store-location.ts';
-import { addStoreOption } from '../session/store-option.ts';
+import { EXIT, type ExitCode } from '../command.ts';
+import { wholeNumber } from '../options.ts';
+import { readVars } from '../run/run-options.ts';
+import { findSession, SEQ_HELP } from '../session/find-session.ts';
+import { addStoreOption, storeFlag } from '../session/store-options.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
-import { jsonText } from '../view/json-line.ts';
-import { wholeNumber } from '../whole-number.ts';
+import { jsonText } from '../view/json-text.ts';
 
 interface Options {
   readonly store?: string;

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { WorkflowGraph } from '../../workflows/graph/workflow-graph.ts';
 import type { RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
-import { jsonText } from '../view/json-line.ts';
+import { jsonText } from '../view/json-text.ts';
 
 type Format = 'mermaid' | 'svg';
 

@@ -2,14 +2,14 @@ import { relative, resolve } from 'node:path';
 import { Argument, Option } from 'commander';
 import { FORMATS } from '../../importers/formats.ts';
 import type { Format, ImportedFile, MadeFile } from '../../importers/importer.ts';
-import { paletteFor } from '../colour.ts';
 import type { RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
+import { paletteFor } from '../io.ts';
+import { usage } from '../options.ts';
 import { startProgress } from '../progress.ts';
-import { usage } from '../usage.ts';
 import { countText } from '../view/figures.ts';
-import { jsonText } from '../view/json-line.ts';
+import { jsonText } from '../view/json-text.ts';
 
 interface Options {
   readonly out: string;
@@ -72,7 +72,7 @@ async function importPaths(
   const format = FORMATS[name] as Format;
   const [{ importSources }, { createNodeFiles }, { isModelRef }, importer] = await Promise.all([
     import('../../importers/made.ts'),
-    import('../../manifest/files/node-files.ts'),
+    import('../../manifest/files/files.ts'),
     import('../../manifest/schema/model-ref.ts'),
     format.load(),
   ]);

@@ -1,11 +1,11 @@
 import process from 'node:process';
-import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { ChosenModel } from '../init/choose-model.ts';
-import { shellWord, usage } from '../usage.ts';
-import { packageFolder, packageVersion } from '../version.ts';
-import { jsonText } from '../view/json-line.ts';
+import { paletteFor } from '../io.ts';
+import { shellWord, usage } from '../options.ts';
+import { packageFolder, packageVersion } from '../program.ts';
+import { jsonText } from '../view/json-text.ts';
 
 interface Options {
   readonly name?: string;
@@ -50,9 +50,9 @@ export const registerInit: RegisterCommand = (program, context) => {
 
 async function init(dir: string, options: Options, { io }: CommandContext): Promise<ExitCode> {
   const { askModel, foundModel, givenModel } = await import('../init/choose-model.ts');
-  const { ownDependency } = await import('../init/own-dependency.ts');
+  const { ownDependency } = await import('../init/write-project.ts');
   const { PROJECT_KINDS, projectFiles } = await import('../init/project-files.ts');
-  const { isProjectName, nameOfFolder } = await import('../init/project-name.ts');
+  const { isProjectName, nameOfFolder } = await import('../init/write-project.ts');
   const { emptyFolder, writeProject } = await import('../init/write-project.ts');
   const { manifestJsonSchema } = await import('../../manifest/check-manifest.ts');
   if (options.name !== undefined && !isProjectName(options.name))

@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/errors.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { paletteFor } from '../colour.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import type { KnownThings, Thing, ThingKind } from '../inspect/known-things.ts';
+import { EXIT, type ExitCode } from '../command.ts';
+import type { KnownThings, Thing, ThingKind } from '../inspect/facts.ts';
 import type { Io } from '../io.ts';
+import { paletteFor } from '../io.ts';
+import { shellWord, usage } from '../options.ts';
 import { startProgress } from '../progress.ts';
-import { shellWord, usage } from '../usage.ts';
 import { countText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
-import { jsonText } from '../view/json-line.ts';
-import { type Column, tableLines } from '../view/table.ts';
+import { jsonText } from '../view/json-text.ts';
+import { type Column, tableLines } from '../view/text-width.ts';
 
 interface Options {
   readonly in: string;
@@ -69,7 +69,7 @@ async function inspect(
   const stopProgress = startProgress(io, () => 'Reading manifests…');
   let known: KnownThings;
   try {
-    const { knownThings } = await import('../inspect/known-things.ts');
+    const { knownThings } = await import('../inspect/facts.ts');
     known = await knownThings(options.in, io);
   } finally {
     await stopProgress();

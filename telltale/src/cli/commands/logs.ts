@@ -1,8 +1,7 @@
 import type { RegisterCommand } from '../command.ts';
-import { findStream } from '../session/find-session.ts';
+import { findStream, STREAM_HELP } from '../session/find-session.ts';
 import { type LogOptions, printLog } from '../session/print-log.ts';
-import { STREAM_HELP } from '../session/session-help.ts';
-import { addStoreOption } from '../session/store-option.ts';
+import { addStoreOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
 ${STREAM_HELP}

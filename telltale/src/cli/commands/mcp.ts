@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { RegisterCommand } from '../command.ts';
 import type { McpOptions } from '../mcp/serve-mcp.ts';
-import { durabilityOption } from '../session/durability-option.ts';
-import { addStoreOption } from '../session/store-option.ts';
+import { addStoreOption, durabilityOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
 Serves the workflows and agents of the manifests (default: agent.yml) to one client over

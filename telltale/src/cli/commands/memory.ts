@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { RegisterCommand } from '../command.ts';
 import type { MemoryOptions } from '../memory/open-for-command.ts';
 import type { QueryOptions } from '../memory/query-memory.ts';
-import { addStoreOption } from '../session/store-option.ts';
-import { noSubcommand, type WithOptions } from '../subcommand.ts';
+import { noSubcommand, type WithOptions } from '../options.ts';
+import { addStoreOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
 The graph is kept in the store: what the files define, import and call (TypeScript,
@@ -41,7 +41,7 @@ export const registerMemory: RegisterCommand = (program, context) => {
       context.run(async (options: MemoryOptions, command: Command) => {
         const [asked] = command.args;
         if (asked !== undefined) throw noSubcommand(asked, command);
-        return (await import('../memory/memory-stats.ts')).memoryStats(undefined, options, context);
+        return (await import('../memory/index-memory.ts')).memoryStats(undefined, options, context);
       }),
     );
   addStoreOption(memory.command('index'))
@@ -88,7 +88,7 @@ export const registerMemory: RegisterCommand = (program, context) => {
     .option('--json', 'print it as JSON')
     .action(
       context.run(async (folder: string, _own: unknown, command: WithOptions) =>
-        (await import('../memory/memory-stats.ts')).memoryStats(
+        (await import('../memory/index-memory.ts')).memoryStats(
           folder,
           command.optsWithGlobals<MemoryOptions>(),
           context,

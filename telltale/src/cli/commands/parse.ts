@@ -1,11 +1,11 @@
 import type { ParserEvent } from '../../protocol/index.ts';
 import type { RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
+import { usage } from '../options.ts';
 import { readParserOptions } from '../parse/parser-options.ts';
 import { cutText, readText } from '../parse/read-text.ts';
-import { usage } from '../usage.ts';
-import { jsonText } from '../view/json-line.ts';
+import { jsonText } from '../view/json-text.ts';
 
 interface Options {
   readonly chunk?: string;

@@ -1,8 +1,8 @@
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { PromptOptions } from '../prompt/print-prompt.ts';
-import { SESSION_HELP } from '../session/session-help.ts';
-import { addStoreOption } from '../session/store-option.ts';
+import { SESSION_HELP } from '../session/find-session.ts';
+import { addStoreOption } from '../session/store-options.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 
 const EXAMPLES = `

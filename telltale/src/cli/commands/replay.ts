@@ -1,16 +1,13 @@
-import { eventUnknown } from '../../session/log/event-unknown.ts';
-import { readLog } from '../../session/log/read-log.ts';
+import { eventUnknown, readLog } from '../../session/log/read-log.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
+import { usage, wholeNumber } from '../options.ts';
 import { eachEvent, type Pace, playLog } from '../run/play-log.ts';
-import { findSession } from '../session/find-session.ts';
-import { SESSION_HELP } from '../session/session-help.ts';
-import { addStoreOption } from '../session/store-option.ts';
+import { findSession, SESSION_HELP } from '../session/find-session.ts';
+import { addStoreOption } from '../session/store-options.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
-import { usage } from '../usage.ts';
-import { eventJson } from '../view/json-line.ts';
-import { wholeNumber } from '../whole-number.ts';
+import { eventJson } from '../view/json-text.ts';
 
 interface Options {
   readonly store?: string;

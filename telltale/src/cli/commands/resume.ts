@@ -1,8 +1,8 @@
 import type { RegisterCommand } from '../command.ts';
 import { type ResumeSessionOptions, resumeSession } from '../run/resume-session.ts';
 import { runMode } from '../run/run-mode.ts';
-import { addWorkOptions } from '../run/work-options.ts';
-import { SESSION_HELP } from '../session/session-help.ts';
+import { addWorkOptions } from '../run/run-options.ts';
+import { SESSION_HELP } from '../session/find-session.ts';
 
 const EXAMPLES = `
 ${SESSION_HELP}

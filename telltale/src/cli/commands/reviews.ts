@@ -1,12 +1,10 @@
 import { type Command, Option } from 'commander';
-import { REVIEW_KINDS } from '../../events/review-kind.ts';
-import type { CommandContext, RegisterCommand } from '../command.ts';
-import type { ExitCode } from '../exit-code.ts';
+import { REVIEW_KINDS } from '../../events/reviews.ts';
+import type { CommandContext, ExitCode, RegisterCommand } from '../command.ts';
+import { noSubcommand, type WithOptions } from '../options.ts';
 import type { AnswerOptions, Word } from '../review/answer-review.ts';
-import type { ListOptions } from '../review/list-reviews.ts';
-import type { ShowOptions } from '../review/show-review.ts';
-import { addStoreOption } from '../session/store-option.ts';
-import { noSubcommand, type WithOptions } from '../subcommand.ts';
+import type { ListOptions, ShowOptions } from '../review/list-reviews.ts';
+import { addStoreOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
 REVIEW is an id, its first or last characters, or "last": the newest open review
@@ -55,7 +53,7 @@ export const registerReviews: RegisterCommand = (program, context) => {
     .option('--json', 'print it as JSON')
     .action(
       context.run(async (review: string, _own: ShowOptions, command: WithOptions) =>
-        (await import('../review/show-review.ts')).showReview(
+        (await import('../review/list-reviews.ts')).showReview(
           review,
           command.optsWithGlobals<AnswerOptions>(),
           context,

@@ -1,12 +1,10 @@
 import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
-import type { CommandContext, RegisterCommand } from '../command.ts';
-import type { ExitCode } from '../exit-code.ts';
-import { addBeginOptions, type BeginOptions, readBegin } from '../run/begin-options.ts';
-import { readInput } from '../run/read-input.ts';
+import type { CommandContext, ExitCode, RegisterCommand } from '../command.ts';
+import { shellWord } from '../options.ts';
+import { withAgent } from '../run/resume-session.ts';
 import { runMode } from '../run/run-mode.ts';
-import { withAgent } from '../run/with-agent.ts';
+import { addBeginOptions, type BeginOptions, readBegin, readInput } from '../run/run-options.ts';
 import { workSession } from '../run/work-session.ts';
-import { shellWord } from '../usage.ts';
 
 const EXAMPLES = `
 Ctrl-C stops the session; you can resume it later. A second Ctrl-C exits at once.

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { nearest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { makeFolder } from '../../manifest/files/make-folder.ts';
+import { makeFolder } from '../../manifest/files/files.ts';
 import type { RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
-import { usage } from '../usage.ts';
+import { usage } from '../options.ts';
 
 interface Options {
   readonly json?: true;

@@ -1,8 +1,7 @@
 import { Option } from 'commander';
 import type { RegisterCommand } from '../command.ts';
-import type { ServeOptions } from '../serve/serve-options.ts';
-import { durabilityOption } from '../session/durability-option.ts';
-import { addStoreOption } from '../session/store-option.ts';
+import type { ServeOptions } from '../serve/serve.ts';
+import { addStoreOption, durabilityOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
 Serves agents (default: those in this folder) over HTTP, with the console. It resumes

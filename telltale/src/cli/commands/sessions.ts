@@ -1,18 +1,26 @@
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
-import { asTyped } from '../session/naming-store.ts';
-import { readStatuses } from '../session/read-statuses.ts';
-import { type ListedSession, sessionTrees } from '../session/session-trees.ts';
-import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
-import { addStoreOption } from '../session/store-option.ts';
-import { streamJson } from '../session/stream-json.ts';
-import { printStreams } from '../session/stream-table.ts';
+import { wholeNumber } from '../options.ts';
+import {
+  addStoreOption,
+  asTyped,
+  shownLocation,
+  storeExists,
+  storeFlag,
+  storeLocation,
+} from '../session/store-options.ts';
+import {
+  type ListedSession,
+  printStreams,
+  readStatuses,
+  sessionTrees,
+  streamJson,
+} from '../session/stream-table.ts';
 import { withSessions } from '../session/with-runtime.ts';
-import { jsonText } from '../view/json-line.ts';
+import { jsonText } from '../view/json-text.ts';
 import { STATUSES, shownStatus } from '../view/status.ts';
-import { wholeNumber } from '../whole-number.ts';
 
 interface Options {
   readonly store?: string;

@@ -1,15 +1,12 @@
-import { forkingBy, hearsNoMore, nobodyReads } from '../../session/steer-session.ts';
+import { forkingBy, hearsNoMore, nobodyReads } from '../../session/messages.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { readInput } from '../run/read-input.ts';
-import { findSession } from '../session/find-session.ts';
-import { SESSION_HELP } from '../session/session-help.ts';
-import { storeFlag } from '../session/store-location.ts';
-import { addStoreOption } from '../session/store-option.ts';
-import { streamToResume } from '../session/stream-to-resume.ts';
+import { EXIT, type ExitCode } from '../command.ts';
+import { signer } from '../program.ts';
+import { readInput } from '../run/run-options.ts';
+import { findSession, SESSION_HELP, streamToResume } from '../session/find-session.ts';
+import { addStoreOption, storeFlag } from '../session/store-options.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
-import { signer } from '../signer.ts';
-import { jsonText } from '../view/json-line.ts';
+import { jsonText } from '../view/json-text.ts';
 
 interface Options {
   readonly store?: string;

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import type { RegisterCommand } from '../command.ts';
-import { addStoreOption } from '../session/store-option.ts';
+import { noSubcommand, type WithOptions } from '../options.ts';
+import { addStoreOption } from '../session/store-options.ts';
 import type { CopyOptions } from '../store/copy-command.ts';
-import type { ExportCommandOptions } from '../store/export-command.ts';
-import type { ImportCommandOptions } from '../store/import-command.ts';
+import type { ExportCommandOptions, ImportCommandOptions } from '../store/export-command.ts';
 import type { UpkeepOptions } from '../store/open-for-upkeep.ts';
 import type { PruneCommandOptions } from '../store/prune-command.ts';
-import { noSubcommand, type WithOptions } from '../subcommand.ts';
 
 const EXAMPLES = `
 A store is a SQLite file (sqlite:PATH, or just a path) or a PostgreSQL database (postgres://…).
@@ -53,7 +52,7 @@ export const registerStore: RegisterCommand = (program, context) => {
       context.run(async (options: UpkeepOptions, command: Command) => {
         const [asked] = command.args;
         if (asked !== undefined) throw noSubcommand(asked, command);
-        return (await import('../store/info-command.ts')).infoCommand(options, context);
+        return (await import('../store/check-command.ts')).infoCommand(options, context);
       }),
     );
   addStoreOption(store.command('info'))
@@ -62,7 +61,7 @@ export const registerStore: RegisterCommand = (program, context) => {
     .option('--json', 'print JSON')
     .action(
       context.run(async (_own: unknown, command: WithOptions) =>
-        (await import('../store/info-command.ts')).infoCommand(command.optsWithGlobals(), context),
+        (await import('../store/check-command.ts')).infoCommand(command.optsWithGlobals(), context),
       ),
     );
   addStoreOption(store.command('check'))
@@ -147,7 +146,7 @@ export const registerStore: RegisterCommand = (program, context) => {
     .option('--json', 'print the report as JSON')
     .action(
       context.run(async (file: string, _own: unknown, command: WithOptions) =>
-        (await import('../store/import-command.ts')).importCommand(
+        (await import('../store/export-command.ts')).importCommand(
           file,
           command.optsWithGlobals<ImportCommandOptions>(),
           context,

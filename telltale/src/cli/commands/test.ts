@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import process from 'node:process';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
-import { usage } from '../usage.ts';
+import { usage } from '../options.ts';
 
 const TESTS = 'test/**/*.test.{ts,js,mjs}';
 

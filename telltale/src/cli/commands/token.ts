@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { RegisterCommand } from '../command.ts';
-import { addStoreOption } from '../session/store-option.ts';
-import { noSubcommand, type WithOptions } from '../subcommand.ts';
-import type { TokenOptions } from '../token/create-token.ts';
+import { noSubcommand, type WithOptions } from '../options.ts';
+import { addStoreOption } from '../session/store-options.ts';
+import type { TokenOptions } from '../token/tokens.ts';
 
 const EXAMPLES = `
 Every request to "telltale serve" needs a token. Roles: "read" can look, "run" can also
@@ -29,7 +29,7 @@ export const registerToken: RegisterCommand = (program, context) => {
       context.run(async (options: TokenOptions, command: Command) => {
         const [asked] = command.args;
         if (asked !== undefined) throw noSubcommand(asked, command);
-        return (await import('../token/list-tokens.ts')).listTokens(options, context);
+        return (await import('../token/tokens.ts')).listTokens(options, context);
       }),
     );
   addStoreOption(token.command('create'))
@@ -42,7 +42,7 @@ export const registerToken: RegisterCommand = (program, context) => {
     .option('--json', 'print {"name", "role", "token", "created"}')
     .action(
       context.run(async (name: string, _own: unknown, command: WithOptions) =>
-        (await import('../token/create-token.ts')).createToken(
+        (await import('../token/tokens.ts')).createToken(
           name,
           command.optsWithGlobals<TokenOptions>(),
           context,
@@ -56,7 +56,7 @@ export const registerToken: RegisterCommand = (program, context) => {
     .option('--json', 'print them as JSON')
     .action(
       context.run(async (_own: unknown, command: WithOptions) =>
-        (await import('../token/link-token.ts')).printLinks(command.optsWithGlobals<TokenOptions>(), context),
+        (await import('../token/tokens.ts')).printLinks(command.optsWithGlobals<TokenOptions>(), context),
       ),
     );
   addStoreOption(token.command('list'))
@@ -65,10 +65,7 @@ export const registerToken: RegisterCommand = (program, context) => {
     .option('--json', 'print them as JSON')
     .action(
       context.run(async (_own: unknown, command: WithOptions) =>
-        (await import('../token/list-tokens.ts')).listTokens(
-          command.optsWithGlobals<TokenOptions>(),
-          context,
-        ),
+        (await import('../token/tokens.ts')).listTokens(command.optsWithGlobals<TokenOptions>(), context),
       ),
     );
   addStoreOption(token.command('revoke'))
@@ -78,7 +75,7 @@ export const registerToken: RegisterCommand = (program, context) => {
     .option('--json', 'print {"name", "revoked"}')
     .action(
       context.run(async (name: string, _own: unknown, command: WithOptions) =>
-        (await import('../token/revoke-token.ts')).revokeToken(
+        (await import('../token/tokens.ts')).revokeToken(
           name,
           command.optsWithGlobals<TokenOptions>(),
           context,

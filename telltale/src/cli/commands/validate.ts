@@ -1,14 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { MANIFEST_LIMITS } from '../../manifest/limits.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { MANIFEST_LIMITS } from '../../manifest/diagnostic.ts';
 import type { ManifestText } from '../../manifest/load-manifests.ts';
 import type { ValidateResult } from '../../manifest/validate-manifests.ts';
 import type { RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
+import { usage } from '../options.ts';
 import { startProgress } from '../progress.ts';
-import { usage } from '../usage.ts';
 import { printJson, printText } from '../validate/print-result.ts';
 import { countText } from '../view/figures.ts';
 

@@ -1,16 +1,13 @@
-import { causeChain } from '../../session/log/cause-chain.ts';
-import { paletteFor } from '../colour.ts';
+import { causeChain } from '../../session/log/read-log.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { findStream } from '../session/find-session.ts';
-import { eventAsTyped } from '../session/naming-store.ts';
-import { SEQ_HELP } from '../session/session-help.ts';
-import { storeFlag } from '../session/store-location.ts';
-import { addStoreOption } from '../session/store-option.ts';
+import { EXIT, type ExitCode } from '../command.ts';
+import { paletteFor } from '../io.ts';
+import { wholeNumber } from '../options.ts';
+import { findStream, SEQ_HELP } from '../session/find-session.ts';
+import { addStoreOption, eventAsTyped, storeFlag } from '../session/store-options.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
-import { causeLines } from '../view/cause-lines.ts';
-import { eventJson, jsonText } from '../view/json-line.ts';
-import { wholeNumber } from '../whole-number.ts';
+import { causeLines } from '../view/closing-lines.ts';
+import { eventJson, jsonText } from '../view/json-text.ts';
 
 interface Options {
   readonly store?: string;

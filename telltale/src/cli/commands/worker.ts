@@ -1,7 +1,6 @@
 import type { RegisterCommand } from '../command.ts';
 import type { WorkOptions } from '../serve/work.ts';
-import { durabilityOption } from '../session/durability-option.ts';
-import { addStoreOption } from '../session/store-option.ts';
+import { addStoreOption, durabilityOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
 Workers share one PostgreSQL database. Each takes sessions and workflow runs that no other

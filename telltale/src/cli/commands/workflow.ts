@@ -1,17 +1,13 @@
 import { type Command, Option } from 'commander';
 import type { RegisterCommand } from '../command.ts';
+import { noSubcommand, type WithOptions, wholeNumber } from '../options.ts';
 import { addModeOptions } from '../run/run-mode.ts';
-import { durabilityOption } from '../session/durability-option.ts';
-import { findRun } from '../session/find-session.ts';
+import { findRun, RUN_HELP } from '../session/find-session.ts';
 import type { LogOptions } from '../session/print-log.ts';
-import { RUN_HELP } from '../session/session-help.ts';
-import { addStoreOption } from '../session/store-option.ts';
-import { noSubcommand, type WithOptions } from '../subcommand.ts';
-import { wholeNumber } from '../whole-number.ts';
+import { addStoreOption, durabilityOption } from '../session/store-options.ts';
 import type { ListOptions } from '../workflow/list-runs.ts';
 import type { ResumeOptions } from '../workflow/resume-run.ts';
-import type { RunWorkflowOptions } from '../workflow/run-workflow.ts';
-import type { SignalOptions } from '../workflow/signal-run.ts';
+import type { RunWorkflowOptions, SignalOptions } from '../workflow/run-workflow.ts';
 import type { CancelOptions } from './cancel.ts';
 
 const EXAMPLES = `
@@ -168,7 +164,7 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
     .action(
       context.run(
         async (run: string, event: string, data: string | undefined, _own: unknown, command: WithOptions) =>
-          (await import('../workflow/signal-run.ts')).signalRun(
+          (await import('../workflow/run-workflow.ts')).signalRun(
             run,
             event,
             data,
@@ -182,7 +178,7 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
     const [{ withStoredSessions }, { showRun }, { EXIT }] = await Promise.all([
       import('../session/with-runtime.ts'),
       import('../session/show-run.ts'),
-      import('../exit-code.ts'),
+      import('../command.ts'),
     ]);
     const seq = options.seq === undefined ? undefined : wholeNumber('--seq', options.seq);
     return withStoredSessions(context, options, async ({ store }) => {

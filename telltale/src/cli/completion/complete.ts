@@ -4,11 +4,9 @@ import { FORMATS } from '../../importers/formats.ts';
 import type { Sessions } from '../../session/open-sessions.ts';
 import type { CommandContext } from '../command.ts';
 import { EVENT_TYPES, RUN_EVENT_TYPES } from '../session/event-types.ts';
-import { storeExists, storeLocation } from '../session/store-location.ts';
-import { brief } from '../view/brief.ts';
+import { storeExists, storeLocation } from '../session/store-options.ts';
 import { STATUSES } from '../view/status.ts';
-import { type KnownCommand, type KnownOption, placeOf } from './place.ts';
-import { SHELLS } from './scripts.ts';
+import { brief } from '../view/text-width.ts';
 
 export interface Candidate {
   readonly text: string;
@@ -197,3 +195,110 @@ const plain = (text: string): Candidate => ({ text });
 
 const beginning = (candidates: readonly Candidate[], current: string): readonly Candidate[] =>
   candidates.filter(({ text }) => text.startsWith(current));
+
+/** A command as far as completing needs it. */
+export interface KnownCommand {
+  readonly name: string;
+  readonly summary: string;
+  readonly options: readonly KnownOption[];
+  /** Names of its arguments, in order; the last one is repeated where it is variadic. */
+  readonly arguments: readonly { readonly name: string; readonly isVariadic: boolean }[];
+  /** Commands of its own: `workflow run`. */
+  readonly commands?: readonly KnownCommand[];
+}
+
+export interface KnownOption {
+  readonly flags: readonly string[];
+  readonly description: string;
+  readonly takesValue: boolean;
+  readonly choices: readonly string[];
+}
+
+/** What stands at the place where Tab was pressed. */
+export type Place =
+  | { readonly kind: 'command' }
+  | { readonly kind: 'subcommand'; readonly command: KnownCommand }
+  | { readonly kind: 'option'; readonly command: KnownCommand }
+  | { readonly kind: 'value'; readonly command: KnownCommand; readonly option: KnownOption }
+  | { readonly kind: 'argument'; readonly command: KnownCommand; readonly name: string }
+  | { readonly kind: 'nothing' };
+
+/** Pure. `before` are the words behind the program's name and before the one that is being typed. */
+export function placeOf(
+  before: readonly string[],
+  current: string,
+  commands: readonly KnownCommand[],
+): Place {
+  const [name, ...words] = before;
+  if (name === undefined || (name === 'help' && words.length === 0)) return { kind: 'command' };
+  const command = commands.find((each) => each.name === name);
+  if (command === undefined) return { kind: 'nothing' };
+  const own = command.commands ?? [];
+  // Options of the group may stand before the name of the command in it.
+  const names = new Set(own.map((each) => each.name));
+  const called = words.findIndex((word) => names.has(word));
+  if (called !== -1) return placeOf(words.slice(called), current, own);
+  const optionOf = (word: string) => command.options.find(({ flags }) => flags.includes(word));
+  let position = 0;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    const option = optionOf(word);
+    if (option === undefined) {
+      if (!word.startsWith('-') || word === '-') position++;
+      continue;
+    }
+    if (!option.takesValue) continue;
+    // bash makes a word of its own of the sign in --store=x.
+    if (words[at + 1] === '=') at++;
+    if (at + 1 >= words.length) return { kind: 'value', command, option };
+    at++;
+  }
+  if (current.startsWith('-')) return { kind: 'option', command };
+  if (own.length > 0 && position === 0) return { kind: 'subcommand', command };
+  const argument = command.arguments[position] ?? command.arguments.find(({ isVariadic }) => isVariadic);
+  return argument === undefined ? { kind: 'nothing' } : { kind: 'argument', command, name: argument.name };
+}
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** All of them ask `telltale __complete INDEX WORDS…` and get lines of `candidate TAB description`. */
+export const COMPLETION_SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `# Completion of telltale for bash: eval "$(telltale completion bash)"
+_telltale() {
+  local line candidate
+  COMPREPLY=()
+  while IFS= read -r line; do
+    printf -v candidate '%q' "\${line%%$'\\t'*}"
+    COMPREPLY+=("$candidate")
+  done < <("$1" __complete "$COMP_CWORD" -- "\${COMP_WORDS[@]}" 2>/dev/null)
+  if [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == */ ]]; then compopt -o nospace 2>/dev/null; fi
+}
+complete -F _telltale telltale
+`,
+  zsh: `#compdef telltale
+# Completion of telltale for zsh: eval "$(telltale completion zsh)"
+_telltale() {
+  local line
+  local -a candidates shown
+  for line in "\${(@f)$("\${words[1]}" __complete $((CURRENT - 1)) -- "\${words[@]}" 2>/dev/null)}"; do
+    [[ -n $line ]] || continue
+    candidates+=("\${line%%$'\\t'*}")
+    shown+=("\${line/$'\\t'/  -- }")
+  done
+  if [[ \${#candidates} -eq 1 && \${candidates[1]} == */ ]]; then
+    compadd -S '' -a candidates
+  else
+    compadd -l -d shown -a candidates
+  fi
+}
+compdef _telltale telltale
+`,
+  fish: `# Completion of telltale for fish: telltale completion fish | source
+function __telltale_complete
+  set -l words (commandline -opc) (commandline -ct)
+  $words[1] __complete (math (count $words) - 1) -- $words 2>/dev/null
+end
+complete -c telltale -f -a '(__telltale_complete)'
+`,
+};

@@ -1,30 +1,37 @@
-import { join } from 'node:path';
-import type { Session } from '../../session/runtime-types.ts';
-import { paletteFor } from '../colour.ts';
-import type { CommandContext } from '../command.ts';
-import type { ExitCode } from '../exit-code.ts';
-import { EXIT } from '../exit-code.ts';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { readRunEvents } from '../../engine/read-run.ts';
+import { timeSavedText } from '../../events/time-saved.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { Clock } from '../../kernel/time.ts';
+import { makeFolder } from '../../manifest/files/files.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
+import type { Model } from '../../models/model.ts';
+import { loadScript } from '../../models/scripted/load-script.ts';
+import { createScriptedModel } from '../../models/scripted/scripted-model.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import type { Runtime, Session } from '../../session/runtime-types.ts';
+import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
+import { paletteFor } from '../io.ts';
+import { usage } from '../options.ts';
 import { awaitRuns, watchTriggered } from '../run/await-runs.ts';
-import { conclude } from '../run/conclude.ts';
+import { conclude, isLost, outputLost, type Unshown } from '../run/conclude.ts';
 import { createRunView } from '../run/create-run-view.ts';
 import { type Followed, followSession } from '../run/follow-session.ts';
-import { isLost } from '../run/is-lost.ts';
-import { loadForRun } from '../run/load-for-run.ts';
-import { outputLost, type Unshown } from '../run/output-lost.ts';
+import { loadForRun } from '../run/resume-session.ts';
 import type { RunMode } from '../run/run-mode.ts';
 import type { RunView } from '../run/run-view.ts';
 import { createTerminalView } from '../run/terminal-view.ts';
-import { storeFlag } from '../session/store-location.ts';
+import { storeFlag } from '../session/store-options.ts';
 import { withRuntime } from '../session/with-runtime.ts';
-import { changedByWorkflows } from './changed-by-workflows.ts';
-import { changedFiles } from './changed-files.ts';
-import { closingLines, nextLines, openingLines, resumeLines } from './demo-lines.ts';
-import { makeRepository } from './make-repository.ts';
-import { makeWorkspace } from './make-workspace.ts';
-import { nodeOnPath } from './node-on-path.ts';
-import { pacedModel } from './paced-model.ts';
-import { readTemplate } from './template.ts';
+import { countText, spanText } from '../view/figures.ts';
+import { wrap } from '../view/text-width.ts';
 
 export interface DemoOptions {
   readonly mode: RunMode;
@@ -122,3 +129,286 @@ async function demoView(mode: RunMode, io: Io): Promise<RunView> {
   const view = await createRunView(mode, io);
   return mode === 'plain' ? { ...view, end: async () => {} } : view;
 }
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** The environment with this very Node before all others: commands of the demo say `node`. */
+export function nodeOnPath(env: Env, execPath: string): Env {
+  // Windows does not tell names apart by case.
+  const name = Object.keys(env).find((each) => each.toUpperCase() === 'PATH') ?? 'PATH';
+  return { ...env, [name]: [dirname(execPath), env[name]].filter((part) => part).join(delimiter) };
+}
+
+const GIT_MS = 10_000;
+
+/** Makes a git repository of a folder, its files staged. false where git is not there, or does not want to. */
+export async function makeRepository(
+  folder: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<boolean> {
+  // In a hook of git, its variables name the repository that the hook belongs to.
+  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_')));
+  const git = (...args: readonly string[]) =>
+    promisify(execFile)('git', [...args], { cwd: folder, env: own, timeout: GIT_MS });
+  try {
+    await git('init', '--quiet', '--template=');
+    await git('add', '--all');
+    return true;
+  } catch {
+    return false; // the demo shows one action less
+  }
+}
+
+const SCRIPTED = 'scripted:';
+
+/** The scripted model of an agent at another pace; without one everything comes at once. */
+export async function pacedModel(
+  { manifest, folder }: Pick<LoadedAgent, 'manifest' | 'folder'>,
+  tokensPerSecond: number | undefined,
+  clock: Clock,
+): Promise<Model> {
+  const id = manifest.model ?? SCRIPTED;
+  const { turns, tokensPerSecond: _, ...script } = await loadScript(id.slice(SCRIPTED.length), folder);
+  return createScriptedModel({
+    ...script,
+    turns: turns.map(({ tokensPerSecond: _, ...turn }) => turn),
+    ...(tokensPerSecond === undefined ? {} : { tokensPerSecond }),
+    id,
+    clock,
+  });
+}
+
+const MAX_RUNS = 100;
+
+/** Which workflow of a session changed a file, by its path: what the tool "filesystem" said to their steps. */
+async function changedByWorkflows(
+  { store }: Pick<Runtime, 'store'>,
+  session: string,
+): Promise<ReadonlyMap<string, string>> {
+  const changed = new Map<string, string>();
+  for (const { stream, name, parent } of await store.list({ kind: 'run', limit: MAX_RUNS })) {
+    if (parent !== session) continue;
+    for (const event of await readRunEvents(store, stream)) {
+      const path = event.type === 'step.completed' ? pathIn(event.output) : undefined;
+      if (path !== undefined) changed.set(path, name);
+    }
+  }
+  return changed;
+}
+
+function pathIn(output: Json): string | undefined {
+  if (typeof output !== 'object' || output === null || Array.isArray(output)) return undefined;
+  const { path } = output as { readonly path?: Json };
+  return typeof path === 'string' ? path : undefined;
+}
+
+export interface DemoLines {
+  readonly columns: number;
+  readonly paint: Palette;
+}
+
+function openingLines({ folder }: Workspace, input: string, { columns, paint }: DemoLines) {
+  return [
+    paint.bold(`An agent at work: "${input}"`),
+    ...wrap(
+      'The files, the commands and the tests are real; the model is scripted, so no key is needed. An action (▶) starts the moment its tag closes, while the model is still talking. A status that the agent declares (●) can trigger a workflow (⚡), which runs in the background.',
+      columns,
+    ).map(paint.dim),
+    paint.dim(folder),
+    '',
+  ];
+}
+
+/** How it ended, what that took, and the time saved. */
+function closingLines(
+  { result, times }: Pick<Followed, 'result' | 'times'>,
+  changed: readonly ChangedFile[],
+  /** Which workflow changed a file, by its path. */
+  byWorkflow: ReadonlyMap<string, string>,
+  isPaced: boolean,
+  { columns, paint }: DemoLines,
+): readonly string[] {
+  const saved = timeSavedText(times.saved);
+  const took = `✓ ${countText(result.turns, 'turn')}, ${spanText(times.workedMs)}.`;
+  const [first = '', ...rest] = wrap(saved === undefined ? took : `${took} ${saved}`, columns - 2);
+  const widest = Math.max(0, ...changed.map(({ path }) => path.length));
+  return [
+    '',
+    paint.green(first),
+    ...rest.map((line) => paint.green(`  ${line}`)),
+    ...(isPaced
+      ? []
+      : wrap(
+          'In a pipe the model speaks all at once. On a terminal, or with --rate 85, you see actions start while it speaks.',
+          columns - 2,
+        ).map((line) => paint.dim(`  ${line}`))),
+    '',
+    'Changed on disk:',
+    ...changed.map(({ path, added, removed }) => {
+      const workflow = byWorkflow.get(path);
+      const by = workflow === undefined ? '' : paint.dim(`  by the workflow ${workflow}`);
+      return `  ${path.padEnd(widest)}  ${paint.green(`+${added}`)} ${paint.red(`-${removed}`)}${by}`;
+    }),
+  ];
+}
+
+/** What to type next. */
+export function nextLines({ folder, store }: Workspace, { program }: Pick<Io, 'program'>): readonly string[] {
+  const again = shellWord(join(dirname(folder), 'again'));
+  return [
+    '',
+    'Next:',
+    `  export TELLTALE_STORE=${shellWord(store)}`,
+    `  ${program} logs last      # every event of this run, with its time`,
+    `  ${program} show last      # the state of the session`,
+    `  ${program} workflow       # the workflow runs that it triggered`,
+    `  ${program} replay last    # watch the run again, event by event`,
+    `  ${program} --help         # all other commands`,
+    '',
+    'You can stop it at any time, even with kill -9, and resume it:',
+    `  ${program} demo --dir ${again}`,
+    `  ${program} resume last --store ${again}/demo.db`,
+    '',
+    `The workspace of this run stays until you delete it: rm -r ${shellWord(folder)}`,
+  ];
+}
+
+/** How to go on with a demo that was stopped. */
+export const resumeLines = ({ store }: Workspace, { program }: Pick<Io, 'program'>): readonly string[] => [
+  'Stopped. Everything up to here is on the log. To continue:',
+  `  ${program} resume last --store ${shellWord(store)}`,
+];
+
+const shellWord = (path: string): string =>
+  /^[\w./:@-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+
+export interface ChangedFile {
+  readonly path: string;
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** Which files of the template are not what they were, and by how many lines. Looks at the disk, not at the log. */
+async function changedFiles(files: readonly TemplateFile[], folder: string): Promise<readonly ChangedFile[]> {
+  const changed: ChangedFile[] = [];
+  for (const { path, text } of files) {
+    const now = await readFile(join(folder, path), 'utf8').catch(() => ''); // gone: all of its lines are
+    if (now !== text) changed.push({ path, ...countLines(text, now) });
+  }
+  return changed;
+}
+
+/** By the longest common subsequence of lines: quadratic, for files of a demo. */
+export function countLines(before: string, after: string): Pick<ChangedFile, 'added' | 'removed'> {
+  const old = linesOf(before);
+  const fresh = linesOf(after);
+  let row = new Array<number>(fresh.length + 1).fill(0);
+  for (const line of old) {
+    const next = [0];
+    for (const [at, other] of fresh.entries())
+      next.push(line === other ? (row[at] ?? 0) + 1 : Math.max(row[at + 1] ?? 0, next[at] ?? 0));
+    row = next;
+  }
+  const kept = row.at(-1) ?? 0;
+  return { added: fresh.length - kept, removed: old.length - kept };
+}
+
+const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
+
+export interface Workspace {
+  readonly folder: string;
+  readonly manifest: string;
+  /** The file of its log. */
+  readonly store: string;
+}
+
+/**
+ * Lays the template out in `dir`, or in a temporary folder. The files are written, not copied: where a package is
+ * installed read-only, its modes would come along and the agent could not edit them.
+ */
+export async function makeWorkspace(
+  files: readonly TemplateFile[],
+  dir: string | undefined,
+  { cwd }: Pick<Io, 'cwd'>,
+): Promise<Workspace> {
+  const asked = dir === undefined ? join(tmpdir(), 'telltale-demo-') : resolve(cwd, dir);
+  try {
+    const folder = await realpath(dir === undefined ? await mkdtemp(asked) : await emptyFolder(asked, dir));
+    for (const { path, text } of files) {
+      const file = join(folder, path);
+      await makeFolder(dirname(file));
+      await writeFile(file, text);
+    }
+    return {
+      folder,
+      manifest: join(folder, 'agent.yml'),
+      store: join(folder, 'demo.db'),
+    };
+  } catch (thrown) {
+    if (thrown instanceof Error && 'syscall' in thrown)
+      throw cannotLayOut(dir === undefined ? tmpdir() : asked, thrown as NodeJS.ErrnoException);
+    throw thrown;
+  }
+}
+
+async function emptyFolder(folder: string, asked: string): Promise<string> {
+  const found = await readdir(folder).catch((thrown: NodeJS.ErrnoException) => thrown);
+  if (Array.isArray(found) && found.length > 0) throw notEmpty(asked);
+  if (found instanceof Error && found.code === 'ENOTDIR') throw notAFolder(asked);
+  // Not with its parents: what is mistyped should not be made, and in /proc Node would try for ever.
+  if (!Array.isArray(found)) await mkdir(folder);
+  return folder;
+}
+
+/** Where the package keeps the agent of the demo, its script, its tools and the project that it works on. */
+const TEMPLATE = fileURLToPath(new URL('../../../transcripts/coding', import.meta.url));
+
+export interface TemplateFile {
+  /** Relative to the template, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The files of the template, by path. */
+export async function readTemplate(folder: string = TEMPLATE): Promise<readonly TemplateFile[]> {
+  try {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const paths = entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+    return await Promise.all(
+      paths.sort().map(async (path) => ({
+        path: relative(folder, path).split(sep).join('/'),
+        text: await readFile(path, 'utf8'),
+      })),
+    );
+  } catch (thrown) {
+    throw filesMissing(folder, thrown as NodeJS.ErrnoException);
+  }
+}
+
+const filesMissing = (template: string, cause: NodeJS.ErrnoException) =>
+  new RuntimeError(
+    'demo_missing',
+    `The files of the demo cannot be read at ${template} (${reason(cause)}).`,
+    {
+      hint: 'Reinstall the package; in a clone: git checkout -- telltale/transcripts',
+      cause,
+    },
+  );
+
+const cannotLayOut = (folder: string, cause: NodeJS.ErrnoException) =>
+  new RuntimeError('cannot_write', `Cannot create the demo in ${folder} (${reason(cause)}).`, {
+    hint:
+      cause.code === 'ENOSPC'
+        ? 'The disk is full: free some space, or name a folder on another one with --dir.'
+        : 'Name a folder that you may write to: --dir DIR.',
+    cause,
+  });
+
+const notEmpty = (dir: string) =>
+  usage(`--dir '${dir}' is not empty.`, 'Name a new or empty folder: the demo overwrites nothing.');
+
+const notAFolder = (dir: string) => usage(`--dir '${dir}' is not a folder.`, 'Name a new or empty folder.');
+
+const reason = ({ code, message }: NodeJS.ErrnoException) => code ?? message;

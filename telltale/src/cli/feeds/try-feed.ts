@@ -1,20 +1,20 @@
-import type { FeedReading, FeedView } from '../../feeds/keeper.ts';
-import { sleep } from '../../kernel/clock.ts';
-import { feedText } from '../../kernel/feed-text.ts';
-import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { FeedReading, FeedView } from '../../feeds/feed.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
+import { feedText } from '../../kernel/text.ts';
+import { sleep } from '../../kernel/time.ts';
 import type { FeedTrial } from '../../session/runtime-types.ts';
-import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
+import { paletteFor } from '../io.ts';
+import { shellWord, usage } from '../options.ts';
 import { startProgress } from '../progress.ts';
-import { loadForRun } from '../run/load-for-run.ts';
-import { readVars } from '../run/read-vars.ts';
+import { loadForRun } from '../run/resume-session.ts';
+import { readVars } from '../run/run-options.ts';
 import { withRuntime } from '../session/with-runtime.ts';
-import { shellWord, usage } from '../usage.ts';
 import { countText, spanText } from '../view/figures.ts';
 import { harmlessLine, harmlessLines } from '../view/harmless.ts';
-import { jsonText } from '../view/json-line.ts';
-import { type Column, tableLines } from '../view/table.ts';
+import { jsonText } from '../view/json-text.ts';
+import { type Column, tableLines } from '../view/text-width.ts';
 
 export interface FeedsOptions {
   readonly store?: string;

@@ -1,15 +1,35 @@
+import { toRuntimeError } from '../../kernel/errors.ts';
 import { codeIn, type FleetStatus } from '../../session/fleet/fleet.ts';
+import type { FleetDesk } from '../../session/fleet/fleet-service.ts';
+import { hasEnded, QUARANTINED, readQuarantine } from '../../store/quarantine.ts';
 import type { WorkerRow } from '../../store/shared-store.ts';
-import { paletteFor } from '../colour.ts';
-import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Store, StreamInfo } from '../../store/store.ts';
+import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
-import { asTyped } from '../session/naming-store.ts';
-import { storeFlag } from '../session/store-location.ts';
+import { paletteFor } from '../io.ts';
+import type { StoreOption } from '../session/store-options.ts';
+import { asTyped, storeFlag } from '../session/store-options.ts';
+import { withStoredSessions } from '../session/with-runtime.ts';
 import { agoText, spanText, timeText } from '../view/figures.ts';
-import { jsonText } from '../view/json-line.ts';
-import { type Column, tableLines } from '../view/table.ts';
-import { withFleet } from './with-fleet.ts';
+import { jsonText } from '../view/json-text.ts';
+import type { ShownQuarantine } from '../view/status.ts';
+import { type Column, tableLines } from '../view/text-width.ts';
+
+/** `telltale fleet retry`. */
+export async function retryStream(
+  stream: string,
+  options: FleetOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { io } = context;
+  await withFleet(context, options, (fleet) => fleet.retry(stream));
+  await io.stdout.write(
+    options.json === true
+      ? jsonText({ stream, offered: true })
+      : `${stream} can be worked on again. ${asTyped('To watch it: telltale fleet', io, storeFlag(options.store))}\n`,
+  );
+  return EXIT.ok;
+}
 
 export interface FleetOptions {
   readonly store?: string;
@@ -118,3 +138,44 @@ const fleetJson = ({ fleet, workers, queue, laidAside }: FleetStatus) => ({
     at: timeText(at),
   })),
 });
+
+/** Why a session or run is quarantined, and the command that releases it; undefined where it is not. */
+export async function findQuarantine(
+  store: Store,
+  info: StreamInfo,
+  onError: (thrown: unknown) => void,
+): Promise<ShownQuarantine | undefined> {
+  const { stream, kind } = info;
+  if (info.status === QUARANTINED) {
+    const noted = await readQuarantine(store, stream);
+    const release = kind === 'run' ? `telltale workflow resume ${stream}` : `telltale resume ${stream}`;
+    return { why: noted?.why ?? 'The store does not say why.', at: noted?.at ?? info.updatedAt, release };
+  }
+  if (store.shared === undefined || info.owner !== undefined || hasEnded(info)) return undefined;
+  const { openFleetDesk } = await import('../../session/fleet/fleet-service.ts');
+  const desk = await openFleetDesk(store, onError);
+  try {
+    const aside = (await desk.status()).laidAside.find((each) => each.stream === stream);
+    return aside && { why: aside.why, at: aside.at, release: `telltale fleet retry ${stream}` };
+  } finally {
+    await desk.close();
+  }
+}
+
+/** Opens the store to look at its fleet, and closes it. */
+function withFleet<T>(
+  context: CommandContext,
+  options: StoreOption,
+  work: (fleet: FleetDesk) => Promise<T>,
+): Promise<T> {
+  return withStoredSessions(context, options, async ({ store }) => {
+    const { openFleetDesk } = await import('../../session/fleet/fleet-service.ts');
+    const onError = (thrown: unknown) => void context.io.stderr.write(`${toRuntimeError(thrown).message}\n`);
+    const desk = await openFleetDesk(store, onError);
+    try {
+      return await work(desk);
+    } finally {
+      await desk.close();
+    }
+  });
+}

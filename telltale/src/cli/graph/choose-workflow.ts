@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { type EnvValue, envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import type { LoadedManifest } from '../../manifest/project/project.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Io } from '../io.ts';
-import { usage } from '../usage.ts';
+import { usage } from '../options.ts';
 import { checkedManifests } from '../validate/checked-manifests.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { ImportedFile } from '../../importers/importer.ts';
 import { countsOf, type Entry } from '../../importers/report.ts';
+import { printable } from '../../manifest/diagnostic.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { formatDiagnostic } from '../../manifest/format-diagnostic.ts';
-import type { Palette } from '../../manifest/palette.ts';
-import { printable } from '../../manifest/printable.ts';
 import { countText } from '../view/figures.ts';
 
 /** What became of a file, for people: its diagnostics, then part by part what was kept, changed and left. */

@@ -2,7 +2,7 @@ import { nearest } from '../../kernel/nearest.ts';
 import { fullModelRef, isModelRef } from '../../manifest/schema/model-ref.ts';
 import { KNOWN_PROVIDERS } from '../../models/providers/known-providers.ts';
 import type { Io } from '../io.ts';
-import { usage } from '../usage.ts';
+import { usage } from '../options.ts';
 
 /** The script that stands in for the model of a project without one. */
 export const SCRIPT = 'scripted:./transcripts/chat.yml';

@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { open, readdir, readFile, rmdir, unlink, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { makeFolder } from '../../manifest/files/make-folder.ts';
+import { basename, dirname, join, resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import { makeFolder } from '../../manifest/files/files.ts';
 import type { Io } from '../io.ts';
-import { usage } from '../usage.ts';
-import { filledPackage } from './filled-package.ts';
+import { usage } from '../options.ts';
 import type { ProjectFile } from './project-files.ts';
 
 const MAX_NAMED = 8;
@@ -135,3 +134,102 @@ const cannotWrite = (folder: string, cause: NodeJS.ErrnoException) =>
       cause,
     },
   );
+
+/** What `npm init` puts in place of a test. */
+const NO_TEST = /no test specified/;
+
+/**
+ * A package.json that existed, with what the project needs: the scripts and dependencies that it lacks, and
+ * `"type": "module"`, since the folder holds no code yet.
+ */
+function filledPackage(found: JsonObject, ours: JsonObject): string {
+  const { test, ...kept } = mapOf(found.scripts);
+  const scripts =
+    test === undefined || (typeof test === 'string' && NO_TEST.test(test)) ? kept : { ...kept, test };
+  const { dependencies: _, devDependencies: __, ...plain } = ours;
+  const filled = {
+    ...plain,
+    ...found,
+    type: 'module',
+    scripts: { ...mapOf(ours.scripts), ...scripts },
+    ...merged('dependencies', ours, found),
+    ...merged('devDependencies', ours, found),
+  };
+  return `${JSON.stringify(filled, null, 2)}\n`;
+}
+
+/** A package that is found in the other list of dependencies is found, too. */
+function merged(list: string, ours: JsonObject, found: JsonObject): JsonObject {
+  const known = { ...mapOf(found.dependencies), ...mapOf(found.devDependencies) };
+  const missing = Object.entries(mapOf(ours[list])).filter(([name]) => !Object.hasOwn(known, name));
+  const all = { ...Object.fromEntries(missing), ...mapOf(found[list]) };
+  return Object.keys(all).length === 0 ? {} : { [list]: all };
+}
+
+const mapOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
+
+/**
+ * What a project writes into package.json to get the Telltale that created it. `home` is the folder of that package:
+ *
+ * - a checkout: that folder (`file:`);
+ * - installed from a tarball or a git repository: the same one, as npm's lock file in node_modules names it;
+ * - installed from a registry, or unknown: `^version`.
+ */
+export function ownDependency(home: string, version: string): string {
+  const installedIn =
+    /^(.+?)[\\/]node_modules[\\/]\.pnpm[\\/]/.exec(home)?.[1] ??
+    /^(.+)[\\/]node_modules[\\/]telltale$/.exec(home)?.[1];
+  if (installedIn === undefined) return fileSpec(home);
+  const source = lockedSource(installedIn) ?? declaredSource(installedIn);
+  if (source === undefined) return `^${version}`;
+  if (source.startsWith('file:')) {
+    const path = resolve(installedIn, source.slice('file:'.length));
+    return existsSync(path) ? fileSpec(path) : `^${version}`;
+  }
+  const isFromRegistry = source.endsWith(`/-/telltale-${version}.tgz`);
+  return /^(?:git|https?:)/.test(source) && !isFromRegistry ? source : `^${version}`;
+}
+
+const fileSpec = (path: string) => `file:${path.replaceAll('\\', '/')}`;
+
+/** Where npm got the package from. */
+function lockedSource(root: string): string | undefined {
+  const packages = readJson(join(root, 'node_modules', '.package-lock.json'), 'packages');
+  return textAt(packages, 'node_modules/telltale', 'resolved');
+}
+
+/** What the project says where to get it from: other package managers keep no such file. */
+function declaredSource(root: string): string | undefined {
+  const file = join(root, 'package.json');
+  for (const list of ['dependencies', 'devDependencies']) {
+    const source = textAt(readJson(file, list), 'telltale');
+    if (source !== undefined) return source;
+  }
+  return undefined;
+}
+
+function readJson(file: string, key: string): Json | undefined {
+  if (!existsSync(file)) return undefined;
+  const value: Json = JSON.parse(readFileSync(file, 'utf8'));
+  return isJsonObject(value) ? value[key] : undefined;
+}
+
+function textAt(value: Json | undefined, ...path: readonly string[]): string | undefined {
+  for (const key of path) value = isJsonObject(value) ? value[key] : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+/** Windows has devices of these names in every folder, and npm takes none of the last two. */
+const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d|node_modules|telltale)$/i;
+
+export const isProjectName = (name: string): boolean => NAME.test(name) && !RESERVED.test(name);
+
+/** A name made of the folder's: `My Agent (2)` is `my_agent_2`. */
+export function nameOfFolder(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^[^a-z]+|_+$/g, '');
+  return isProjectName(name) ? name : 'my_agent';
+}

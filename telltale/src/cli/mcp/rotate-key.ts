@@ -1,10 +1,10 @@
-import { rotateKeys } from '../../mcp/server/token-keys.ts';
+import { rotateKeys } from '../../mcp/server/continue-token.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { isInMemory, storeLocation } from '../session/store-location.ts';
+import { EXIT, type ExitCode } from '../command.ts';
+import { usage } from '../options.ts';
+import { isInMemory, storeLocation } from '../session/store-options.ts';
 import { withSessions } from '../session/with-runtime.ts';
-import { usage } from '../usage.ts';
-import { jsonText } from '../view/json-line.ts';
+import { jsonText } from '../view/json-text.ts';
 
 export interface RotateOptions {
   readonly store?: string;

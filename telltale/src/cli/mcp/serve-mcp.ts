@@ -1,20 +1,22 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { parseDuration } from '../../kernel/duration.ts';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { isLoopback } from '../../kernel/host-name.ts';
+import { parseDuration } from '../../kernel/quantity.ts';
 import type { McpServer } from '../../mcp/server/create-mcp-server.ts';
 import type { HttpOptions } from '../../mcp/server/serve-http.ts';
-import { createTokens, newToken } from '../../server/auth/create-tokens.ts';
 import type { Tokens } from '../../server/auth/tokens.ts';
+import { createTokens, newToken } from '../../server/auth/tokens.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import { keepDaemonFile } from '../daemon-files.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { portOption } from '../port-option.ts';
-import { shownLocation, storeLocation } from '../session/store-location.ts';
+import { portOption, usage } from '../options.ts';
+import { signer } from '../program.ts';
+import { loadForRun } from '../run/resume-session.ts';
+import { shownLocation, storeLocation } from '../session/store-options.ts';
 import { withRuntime } from '../session/with-runtime.ts';
-import { signer } from '../signer.ts';
-import { usage } from '../usage.ts';
-import { loadAgents } from './load-agents.ts';
 
 export interface McpOptions {
   readonly store?: string;
@@ -159,3 +161,34 @@ function duration(option: string, text: string): number {
 }
 
 const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+
+const DEFAULT = 'agent.yml';
+
+/**
+ * Every agent of the manifests: those in the files first, then those that they import. None where one is wrong and all of
+ * its mistakes have been printed.
+ */
+async function loadAgents(
+  manifests: readonly string[],
+  context: Pick<CommandContext, 'io' | 'runtimes'>,
+): Promise<readonly LoadedAgent[]> {
+  const { cwd, env } = context.io;
+  const paths = manifests.length > 0 ? manifests : [DEFAULT];
+  if (manifests.length === 0 && !existsSync(resolve(cwd, DEFAULT)))
+    throw usage(
+      `There is no ${DEFAULT} here.`,
+      'Name the manifests of the agents to serve: telltale mcp FILE…',
+    );
+  const loaded = new Map<string, LoadedAgent>();
+  for (const path of paths) {
+    const first = await loadForRun(path, context, {});
+    if (first === undefined) return [];
+    loaded.set(`${first.path} ${first.manifest.name}`, first);
+    for (const { kind, name, file } of first.project.manifests) {
+      const key = `${resolve(file)} ${name}`;
+      if (kind !== 'Agent' || loaded.has(key)) continue;
+      loaded.set(key, await context.runtimes.loadAgent(resolve(file), { cwd, env, name }));
+    }
+  }
+  return [...loaded.values()];
+}

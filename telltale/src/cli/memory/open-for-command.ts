@@ -1,18 +1,18 @@
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { GraphStats, GraphStore } from '../../store/graph.ts';
 import type { CommandContext } from '../command.ts';
+import { shellWord } from '../options.ts';
+import type { StoreOption } from '../session/store-options.ts';
 import {
   isInMemory,
   shownLocation,
   storeExists,
   storeFlag,
   storeLocation,
-} from '../session/store-location.ts';
-import type { StoreOption } from '../session/store-option.ts';
+} from '../session/store-options.ts';
 import { requireStore } from '../session/with-runtime.ts';
-import { shellWord } from '../usage.ts';
 
 export interface MemoryOptions extends StoreOption {
   readonly json?: true;
@@ -28,7 +28,7 @@ export async function withMemory<T>(
   const [{ openMemory }, { createTokenizer }, { realFolder }] = await Promise.all([
     import('../../memory/open-memory.ts'),
     import('../../session/tokenizer.ts'),
-    import('../../memory/index/real-folder.ts'),
+    import('../../memory/index/git-folder.ts'),
   ]);
   // A mistake in its name is to make no store.
   realFolder(resolve(cwd, folder));

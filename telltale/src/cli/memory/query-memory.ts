@@ -1,15 +1,14 @@
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { nearest } from '../../kernel/nearest.ts';
 import type { Memory, MemoryAnswer, MemoryNode, MemoryQuery } from '../../memory/memory.ts';
 import type { GraphStore } from '../../store/graph.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
+import { usage, wholeNumber } from '../options.ts';
 import { startProgress } from '../progress.ts';
-import { usage } from '../usage.ts';
 import { harmlessLines } from '../view/harmless.ts';
-import { jsonText } from '../view/json-line.ts';
-import { wholeNumber } from '../whole-number.ts';
-import { nearPaths, nearSymbol } from './near-names.ts';
+import { jsonText } from '../view/json-text.ts';
 import { type MemoryOptions, withIndexed } from './open-for-command.ts';
 
 export interface QueryOptions extends MemoryOptions {
@@ -111,3 +110,35 @@ const pathUnknown = (asked: string, folder: string, like: readonly string[]) =>
         ? 'The graph contains only sources that .gitignore does not exclude. The path is relative to its folder.'
         : `Did you mean ${like.map((path) => `"${path}"`).join(' or ')}?`,
   });
+
+/** Files whose symbols are looked at for one that is near: a mistyped name may take a second or two, and no more. */
+const MAX_FILES = 5_000;
+const SYMBOLS_A_FILE = 500;
+const AT_ONCE = 100;
+
+/** The symbol's name, of all that the graph has, that was most likely meant. */
+async function nearSymbol(graphs: GraphStore, graph: string, asked: string): Promise<string | undefined> {
+  const files = (await graphs.files(graph)).slice(0, MAX_FILES);
+  const names = new Set<string>();
+  const isQualified = /[.#:]/.test(asked);
+  for (let at = 0; at < files.length; at += AT_ONCE) {
+    const some = files.slice(at, at + AT_ONCE);
+    const symbols = await Promise.all(some.map(({ path }) => graphs.symbolsOf(graph, path, SYMBOLS_A_FILE)));
+    for (const { name, within, kind } of symbols.flat()) {
+      if (kind === 'heading') continue;
+      names.add(isQualified && within !== undefined ? `${within}.${name}` : name);
+    }
+  }
+  return nearest(asked, names);
+}
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+const MAX_PATHS = 5;
+
+/** Files that have the name of the path, or the nearest to it. */
+async function nearPaths(graphs: GraphStore, graph: string, asked: string): Promise<readonly string[]> {
+  const paths = (await graphs.files(graph)).map(({ path }) => path);
+  const name = nameOf(asked);
+  const near = paths.some((path) => nameOf(path) === name) ? name : nearest(name, paths.map(nameOf));
+  return near === undefined ? [] : paths.filter((path) => nameOf(path) === near).slice(0, MAX_PATHS);
+}

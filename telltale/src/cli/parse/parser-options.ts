@@ -1,7 +1,7 @@
-import { parseByteSize } from '../../kernel/byte-size.ts';
 import { suggest } from '../../kernel/nearest.ts';
+import { parseByteSize } from '../../kernel/quantity.ts';
 import type { Place, TagParserOptions } from '../../protocol/index.ts';
-import { usage } from '../usage.ts';
+import { usage } from '../options.ts';
 
 const KEYS = ['max_body', 'actions_in', 'key', 'ids'] as const;
 const PLACES: readonly string[] = ['outside', 'thought', 'response'];

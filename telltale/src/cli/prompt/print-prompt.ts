@@ -1,18 +1,25 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type {
+  CountedMessage,
+  CountedPart,
+  PromptContent,
+  SessionPrompt,
+} from '../../events/session-prompt.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
-import type { CountedOpening } from '../../prompt/prompt-parts.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
+import type { CountedOpening } from '../../prompt/opening.ts';
 import type { Store } from '../../store/store.ts';
-import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { loadForRun } from '../run/load-for-run.ts';
+import { EXIT, type ExitCode } from '../command.ts';
+import { paletteFor } from '../io.ts';
+import { shellWord, usage, wholeNumber } from '../options.ts';
+import { loadForRun } from '../run/resume-session.ts';
 import { findSession } from '../session/find-session.ts';
-import { shellWord, usage } from '../usage.ts';
-import { jsonText } from '../view/json-line.ts';
-import { wholeNumber } from '../whole-number.ts';
-import { previewLines, promptLines } from './prompt-lines.ts';
+import { harmlessLine, harmlessLines } from '../view/harmless.ts';
+import { jsonText } from '../view/json-text.ts';
+import { type Column, tableLines } from '../view/text-width.ts';
 
 export interface PromptOptions {
   readonly store?: string;
@@ -104,3 +111,153 @@ async function found(store: Store, asked: string, cwd: string) {
     });
   }
 }
+
+const COLUMNS: readonly Column[] = [
+  { title: 'PART' },
+  { title: '' },
+  { title: 'TOKENS', align: 'right' },
+  { title: '' },
+];
+
+type Row = readonly [part: string, name: string, tokens: number, mark?: string];
+
+/** What `telltale prompt SESSION` prints. */
+function promptLines(prompt: SessionPrompt, paint: Palette): readonly string[] {
+  const { session, turn, last, at, agent, model, dialect, note, hash, match, tokens } = prompt;
+  const when = new Date(at).toISOString().replace('T', ' ').slice(0, 19);
+  const sent = match === 'same' ? [`sent:     as shown here (hash ${hash.sent})`] : [];
+  return [
+    paint.bold(`${session}, turn ${turn} of ${last}`),
+    `agent:    ${harmlessLine(agent)}`,
+    `model:    ${harmlessLine(model)}`,
+    `dialect:  ${dialect}`,
+    ...optionLines(prompt),
+    `asked:    ${when} UTC (event ${prompt.seq})`,
+    ...sent,
+    ...(note === undefined
+      ? []
+      : [paint.yellow(`${match === 'differs' ? 'differs' : 'unknown'}:  ${harmlessLine(note)}`)]),
+    `cache:    ${cacheText(prompt)}`,
+    '',
+    ...partsTable(
+      [...frameRows(prompt.system, prompt.tools), ...messageRows(prompt.messages)],
+      tokens.total,
+      paint,
+    ),
+    '',
+    ...prompt.system.flatMap((part) => systemLines(part, paint)),
+    ...prompt.messages.flatMap((message) => messageLines(message, paint)),
+    ...toolLines(prompt.tools, paint),
+  ];
+}
+
+/** What `telltale prompt AGENT` prints. */
+function previewLines(
+  { agent, model, dialect }: { readonly agent: string; readonly model?: string; readonly dialect: string },
+  opening: CountedOpening,
+  paint: Palette,
+): readonly string[] {
+  const { system, tools, tokens } = opening;
+  return [
+    paint.bold(`${harmlessLine(agent)}, before any run`),
+    `model:    ${harmlessLine(model ?? 'none')}`,
+    `dialect:  ${dialect}`,
+    ...optionLines(opening),
+    '',
+    ...partsTable(frameRows(system, tools), tokens, paint),
+    '',
+    ...system.flatMap((part) => systemLines(part, paint)),
+    ...toolLines(tools, paint),
+  ];
+}
+
+/** What the runtime sets, and what the body of the request then has beside conversation and tools. */
+const optionLines = ({
+  options,
+  request,
+}: Pick<CountedOpening, 'options' | 'request'>): readonly string[] => [
+  `options:  ${Object.keys(options).length === 0 ? 'none' : harmlessLine(JSON.stringify(options))}`,
+  `request:  ${request === undefined ? 'not known (the provider builds it)' : harmlessLine(JSON.stringify(request))}`,
+];
+
+/** What the provider's cache served of the request. */
+function cacheText({ usage }: SessionPrompt): string {
+  if (usage === undefined) return 'the request has not ended';
+  const { input, cached = 0, estimated } = usage;
+  if (estimated === true)
+    return `not known: the provider gave no figures (about ${figure(input)} input tokens)`;
+  const part = input === 0 ? 0 : Math.round((cached / input) * 100);
+  return `${figure(cached)} of ${figure(input)} input tokens came from the provider's cache (${part} %)`;
+}
+
+const frameRows = (system: readonly CountedPart[], tools: readonly CountedPart[]): readonly Row[] => [
+  ...system.map(({ name, tokens }): Row => ['system', name, tokens]),
+  ...tools.map(({ name, tokens }): Row => ['tools', name, tokens]),
+];
+
+/** One row for what each turn added. */
+function messageRows(messages: readonly CountedMessage[]): readonly Row[] {
+  const turns = [...new Set(messages.map((message) => message.turn))];
+  return turns.map((each) => {
+    const own = messages.filter((message) => message.turn === each);
+    const tokens = own.reduce((sum, message) => sum + message.tokens, 0);
+    return ['messages', `turn ${each}`, tokens, own.some((message) => message.new) ? 'new' : ''];
+  });
+}
+
+function partsTable(rows: readonly Row[], total: number, paint: Palette): readonly string[] {
+  const cells = rows.map(([part, name, tokens, mark = ''], at) => [
+    rows[at - 1]?.[0] === part ? '' : part,
+    harmlessLine(name),
+    figure(tokens),
+    mark,
+  ]);
+  return tableLines(COLUMNS, [...cells, ['total', '', figure(total), '']], {
+    paint: (text, row, column) => (row === -1 ? paint.dim(text) : column === 3 ? paint.green(text) : text),
+  });
+}
+
+const systemLines = ({ name, text, tokens }: CountedPart, paint: Palette): readonly string[] =>
+  block(`system: ${name}`, tokens, text, paint.dim);
+
+function messageLines(message: CountedMessage, paint: Palette): readonly string[] {
+  const mark = message.new ? ', new' : '';
+  const text = message.content.map(contentText).join('\n');
+  return block(
+    `${message.role}, turn ${message.turn}${mark}`,
+    message.tokens,
+    text,
+    message.new ? paint.green : paint.dim,
+  );
+}
+
+const toolLines = (tools: readonly CountedPart[], paint: Palette): readonly string[] =>
+  tools.flatMap(({ name, text, tokens }) =>
+    block(`tool: ${name}`, tokens, JSON.stringify(JSON.parse(text), null, 2), paint.dim),
+  );
+
+function contentText(part: PromptContent): string {
+  switch (part.type) {
+    case 'text':
+      return part.text;
+    case 'reasoning':
+      return `[reasoning] ${part.text}`;
+    case 'call':
+      return `[call ${part.id}] ${part.name} ${part.input}`;
+    case 'result':
+      return `[${part.failed === true ? 'failed' : 'result'} of call ${part.call}] ${part.name}\n${part.text}`;
+  }
+}
+
+const block = (
+  title: string,
+  tokens: number,
+  text: string,
+  paint: (text: string) => string,
+): readonly string[] => [
+  paint(`--- ${harmlessLine(title)} (${figure(tokens)} tokens) ---`),
+  ...harmlessLines(text.replace(/\n+$/, '')),
+  '',
+];
+
+const figure = (value: number): string => value.toLocaleString('en');

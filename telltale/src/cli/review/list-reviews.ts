@@ -1,18 +1,17 @@
-import type { OpenReview } from '../../events/open-review.ts';
-import type { ReviewKind } from '../../events/review-kind.ts';
-import { visibleText } from '../../kernel/visible-text.ts';
-import { paletteFor } from '../colour.ts';
-import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import type { Io } from '../io.ts';
+import type { OpenReview, ReviewKind } from '../../events/reviews.ts';
+import { visibleText } from '../../kernel/text.ts';
+import type { ReviewDetails } from '../../session/reviews/read-review.ts';
+import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
+import { type Io, paletteFor } from '../io.ts';
 import { findStream } from '../session/find-session.ts';
-import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
-import { withSessions } from '../session/with-runtime.ts';
-import { brief } from '../view/brief.ts';
-import { agoText } from '../view/figures.ts';
-import { jsonText } from '../view/json-line.ts';
-import { type Column, tableLines } from '../view/table.ts';
-import { openReviewJson } from './review-json.ts';
+import type { StoreOption } from '../session/store-options.ts';
+import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-options.ts';
+import { withSessions, withStoredSessions } from '../session/with-runtime.ts';
+import { agoText, timeText } from '../view/figures.ts';
+import { jsonText } from '../view/json-text.ts';
+import { brief, type Column, tableLines } from '../view/text-width.ts';
+import { findReview } from './answer-review.ts';
+import { reviewLines } from './review-lines.ts';
 
 export interface ListOptions {
   readonly store?: string;
@@ -89,4 +88,39 @@ async function print(
   });
   const how = paint.dim(`See one in full and how to answer it: ${program} reviews show REVIEW${flag}`);
   await stdout.write(`${[...lines, how].join('\n')}\n`);
+}
+
+export interface ShowOptions extends StoreOption {
+  readonly json?: true;
+}
+
+/** `telltale reviews show`: everything that would be done, or was decided, spelt out. */
+export async function showReview(
+  asked: string,
+  options: ShowOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { stdout, clock, program } = context.io;
+  return withStoredSessions(context, options, async (sessions) => {
+    const review = await sessions.review(await findReview(sessions, asked));
+    const lines = () => reviewLines(review, { now: clock.now(), flag: storeFlag(options.store), program });
+    await stdout.write(options.json === true ? jsonText(reviewJson(review), 2) : `${lines().join('\n')}\n`);
+    return EXIT.ok;
+  });
+}
+
+/** For a script: times as ISO 8601. */
+const openReviewJson = ({ review, at, due, ...others }: OpenReview) => ({
+  review,
+  ...others,
+  asked: timeText(at),
+  ...(due === undefined ? {} : { due: timeText(due) }),
+});
+
+function reviewJson({ decision, voided, parameters: _, ...review }: ReviewDetails) {
+  return {
+    ...openReviewJson(review),
+    ...(decision === undefined ? {} : { decision: { ...decision, at: timeText(decision.at) } }),
+    ...(voided === undefined ? {} : { voided: { ...voided, at: timeText(voided.at) } }),
+  };
 }

@@ -1,11 +1,12 @@
+import type { OpenReview } from '../../events/reviews.ts';
 import { type Covered, uncoveredText } from '../../kernel/approved-files.ts';
-import { identityText } from '../../kernel/identity.ts';
-import { invisibleWarning, textsIn } from '../../kernel/visible-text.ts';
-import { YES_OR_NO } from '../../session/reviews/read-reply.ts';
+import { identityText } from '../../kernel/ids.ts';
+import { invisibleWarning, textsIn } from '../../kernel/text.ts';
 import type { ReviewDetails } from '../../session/reviews/read-review.ts';
+import { YES_OR_NO } from '../../session/reviews/read-review.ts';
+import { shellWord } from '../options.ts';
 import { agoText, timeText } from '../view/figures.ts';
-import { spelledOut } from '../view/harmless.ts';
-import { answerCommands } from './answer-commands.ts';
+import { harmlessLine, spelledOut } from '../view/harmless.ts';
 
 /** All of a review for a person who has to decide, or wants to know what was decided. Every character is spelt out. */
 export function reviewLines(
@@ -143,3 +144,31 @@ const indented = (text: string): readonly string[] =>
 const items = (texts: readonly string[]): readonly string[] => texts.map((text) => `  - ${spelledOut(text)}`);
 
 const jsonLines = (value: unknown): readonly string[] => indented(JSON.stringify(value, null, 2));
+
+/** Options that are named in commands: a step may have any number. */
+const MAX_NAMED = 10;
+
+/** The commands that answer a review, indented, each with what it says. */
+function answerCommands(
+  { review, kind, options = YES_OR_NO, always }: Pick<OpenReview, 'review' | 'kind' | 'options' | 'always'>,
+  { flag, program }: { readonly flag: string; readonly program: string },
+): readonly string[] {
+  const command = (what: string) => `  ${program} reviews ${what}${flag}`;
+  if (kind === 'escalation' && options.includes('retry'))
+    return [
+      command(`answer ${review} 'what the agent is to do'`),
+      ...options
+        .filter((option) => option !== 'retry')
+        .slice(0, MAX_NAMED)
+        .map((option) => command(`answer ${review} --choice ${wordOf(option)}`)),
+    ];
+  if (YES_OR_NO.every((option) => options.includes(option)) && options.length === YES_OR_NO.length)
+    return [
+      command(`approve ${review}`),
+      ...(always === undefined ? [] : [command(`approve ${review} --always`)]),
+      command(`reject ${review} --note 'why'`),
+    ];
+  return options.slice(0, MAX_NAMED).map((option) => command(`answer ${review} --choice ${wordOf(option)}`));
+}
+
+const wordOf = (option: string): string => shellWord(harmlessLine(option));

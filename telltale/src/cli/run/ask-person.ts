@@ -1,16 +1,108 @@
-import { invisibleWarning, textsIn } from '../../kernel/visible-text.ts';
+import { identityText } from '../../kernel/ids.ts';
+import { invisibleWarning, textsIn } from '../../kernel/text.ts';
+import { type ReviewReply, readReply, YES_OR_NO } from '../../session/reviews/read-review.ts';
+import type { AskRun, RunQuestion } from '../../session/runs/run-questions.ts';
 import type { Answer, Approve } from '../../targets/target.ts';
-import { paletteFor } from '../colour.ts';
-import type { Io } from '../io.ts';
+import { type Io, paletteFor } from '../io.ts';
+import { signer } from '../program.ts';
 import { coverageLines } from '../review/review-lines.ts';
-import { signer } from '../signer.ts';
+import { timeText } from '../view/figures.ts';
 import { spelledOut } from '../view/harmless.ts';
 import type { RunView } from './run-view.ts';
 
+/**
+ * Asks on the terminal what workflow runs ask, one question at a time. Undefined where there is no terminal to ask on. A
+ * question that is left for later stays in the inbox, and the run waits for it.
+ */
+export function askRuns(io: Io, view: Pick<RunView, 'aside'>): AskRun | undefined {
+  if (!io.stdin.isTerminal || !io.stderr.isTerminal) return undefined;
+  return (question) => view.aside(() => ask(question, io));
+}
+
+async function ask(question: RunQuestion, { stdin, stderr }: Io): Promise<ReviewReply | undefined> {
+  const { signal } = question;
+  if (signal.aborted) return undefined;
+  const { dim, red } = paletteFor(stderr);
+  const lines = questionLines(question, stderr);
+  if (lines.join('\n').length > MAX_SHOWN) {
+    const how = `telltale reviews show ${question.review}`;
+    await stderr.write(`${spelledOut(question.action)} is too long to show here. See: ${how}\n`);
+    return undefined;
+  }
+  await stderr.write(`${lines.join('\n')}\n`);
+  for (;;) {
+    await stderr.write(`  ${answersOf(question)} ${dim('(Enter: later)')} `);
+    const line = await stdin.readLine(signal, TYPED_AHEAD_MS);
+    if (line === undefined) await stderr.write('\n');
+    if (line === undefined || line.trim() === '') return undefined;
+    try {
+      const reply = { ...replyOf(line.trim(), question), by: signer() };
+      readReply(question, reply);
+      return reply;
+    } catch (thrown) {
+      await stderr.write(`  ${red(thrown instanceof Error ? thrown.message : String(thrown))}\n`);
+    }
+  }
+}
+
+function questionLines(question: RunQuestion, stderr: Io['stderr']): readonly string[] {
+  const { workflow = '', action, target, what, kind, input, changed = [], assignee, due } = question;
+  const { bold, dim, yellow } = paletteFor(stderr);
+  const covered = coverageLines(question);
+  const options = question.options ?? YES_OR_NO;
+  const warning = invisibleWarning(what, target, action, ...textsIn(input), ...options, ...covered);
+  const isCall = input !== undefined && kind !== 'plan';
+  const about = [
+    ...(assignee === undefined ? [] : [`for ${spelledOut(identityText(assignee))}`]),
+    ...(due === undefined ? [] : [`until ${timeText(due)}`]),
+  ].join(', ');
+  const who = `workflow ${bold(spelledOut(workflow))}, step ${bold(spelledOut(action))}`;
+  return [
+    `${yellow('?')} ${who} asks${isCall ? ` to call ${spelledOut(target)}` : ''}${about === '' ? '' : ` (${about})`}:`,
+    ...indented(spelledOut(what)),
+    ...(changed.length === 0
+      ? []
+      : [
+          yellow('    This was asked before, and has changed:'),
+          ...changed.flatMap((each) => indented(`- ${spelledOut(each)}`)),
+        ]),
+    ...(isCall ? indented(spelledOut(JSON.stringify(input, null, 2))).map(dim) : []),
+    ...(warning === undefined ? [] : [yellow(`    warning: ${warning}`)]),
+    ...covered.flatMap(indented),
+  ];
+}
+
+const isYesOrNo = ({ options = YES_OR_NO }: RunQuestion): boolean =>
+  options.length === YES_OR_NO.length && YES_OR_NO.every((option) => options.includes(option));
+
+/** What can be typed. */
+function answersOf(question: RunQuestion): string {
+  const { kind, options = YES_OR_NO } = question;
+  if (isYesOrNo(question)) return 'Approve it? [y/n, then an optional note]';
+  const choices = options.map((option, index) => `${index + 1} ${spelledOut(option)}`).join(', ');
+  return kind === 'escalation' && options.includes('retry')
+    ? `Choose ${choices}, or write what the agent should do:`
+    : `Choose ${choices}:`;
+}
+
+/** `y`, `n too early`, `2`, `ship`, or the instruction for another try. */
+function replyOf(line: string, question: RunQuestion): ReviewReply {
+  const { options = YES_OR_NO } = question;
+  if (isYesOrNo(question)) {
+    const [, word = '', note = ''] = /^(\S+?)[,:]?(?:\s+(.*))?$/s.exec(line) ?? [];
+    const said = note === '' ? {} : { note };
+    if (/^(y(es)?|approve)$/i.test(word)) return { approved: true, ...said };
+    if (/^(no?|reject)$/i.test(word)) return { approved: false, ...said };
+    return { choice: word };
+  }
+  const numbered = /^\d+$/.test(line) ? options[Number(line) - 1] : undefined;
+  return numbered === undefined ? { text: line } : { choice: numbered };
+}
+
 /** What is longer cannot be judged by reading it. */
-export const MAX_SHOWN = 16 * 1024;
+const MAX_SHOWN = 16 * 1024;
 /** Nobody reads and answers a question within this time: the line was typed before, for something else. */
-export const TYPED_AHEAD_MS = 150;
+const TYPED_AHEAD_MS = 150;
 
 /**
  * Asks on the terminal, one question at a time, with everything that would be done spelt out. Undefined where there is
@@ -20,13 +112,13 @@ export function askPerson(io: Io, view: Pick<RunView, 'aside'>): Approve | undef
   if (!io.stdin.isTerminal || !io.stderr.isTerminal) return undefined;
   let last: Promise<unknown> = Promise.resolve();
   return (question) => {
-    const answer = last.then(() => view.aside(() => ask(question, io)));
+    const answer = last.then(() => view.aside(() => askOnTerminal(question, io)));
     last = answer.catch(() => undefined);
     return answer;
   };
 }
 
-async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Promise<Answer> {
+async function askOnTerminal(question: Parameters<Approve>[0], { stdin, stderr }: Io): Promise<Answer> {
   const { what, target, input, changed = [], always, signal } = question;
   const by = signer();
   const no = { approved: false, by };
@@ -69,4 +161,29 @@ async function ask(question: Parameters<Approve>[0], { stdin, stderr }: Io): Pro
   return { approved: /^\s*y(es)?\s*$/i.test(answer), by };
 }
 
-export const indented = (text: string): readonly string[] => text.split('\n').map((line) => `    ${line}`);
+const indented = (text: string): readonly string[] => text.split('\n').map((line) => `    ${line}`);
+
+/** Whoever asks a person something has the terminal to itself, and the others wait for it. */
+export interface Asides extends Pick<RunView, 'aside'> {
+  /** Whether somebody asks. */
+  isAsking(): boolean;
+  /** Resolves when nobody asks. */
+  idle(): Promise<void>;
+}
+
+export function oneAtATime(aside: RunView['aside']): Asides {
+  let last: Promise<unknown> = Promise.resolve();
+  let asking = 0;
+  return {
+    aside(ask, kind) {
+      asking++;
+      const done = last.then(() => aside(ask, kind)).finally(() => asking--);
+      last = done.catch(() => undefined);
+      return done;
+    },
+    isAsking: () => asking > 0,
+    async idle() {
+      while (asking > 0) await last;
+    },
+  };
+}

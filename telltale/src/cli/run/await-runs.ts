@@ -1,18 +1,18 @@
 import { readRun } from '../../engine/read-run.ts';
 import type { RunState } from '../../events/run-state.ts';
-import { displayWidth } from '../../manifest/display-width.ts';
-import type { Palette } from '../../manifest/palette.ts';
-import { leadRun } from '../../session/guide/lead-run.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
+import { displayWidth } from '../../manifest/format-diagnostic.ts';
+import { leadRun } from '../../session/guided/guidance.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import type { Store } from '../../store/store.ts';
-import { paletteFor } from '../colour.ts';
 import type { Io } from '../io.ts';
+import { paletteFor } from '../io.ts';
 import { startProgress } from '../progress.ts';
-import { brief } from '../view/brief.ts';
 import { errorText } from '../view/describe-event.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { countText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
+import { brief } from '../view/text-width.ts';
 import type { SetOff } from './follow-session.ts';
 import type { RunMode } from './run-mode.ts';
 

@@ -2,21 +2,20 @@ import type { ObservedEvent } from '../../events/event.ts';
 import { speakerOf } from '../../events/fold-handoffs.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
-import { paletteFor } from '../colour.ts';
-import type { Io } from '../io.ts';
-import { eventAsTyped } from '../session/naming-store.ts';
+import { type Io, paletteFor } from '../io.ts';
+import { startProgress } from '../progress.ts';
+import { eventAsTyped } from '../session/store-options.ts';
 import { closingLines } from '../view/closing-lines.ts';
 import type { Debug } from '../view/debug.ts';
-import { eventJson, jsonText } from '../view/json-line.ts';
+import { eventJson, jsonText } from '../view/json-text.ts';
+import { resultText } from '../view/note-line.ts';
 import { createPlainLines } from '../view/plain-lines.ts';
-import { plainRunLine } from '../view/plain-run-lines.ts';
-import { resultText } from '../view/result-text.ts';
 import { type RootCause, withRootCause } from '../view/root-cause.ts';
+import { plainRunLine } from '../view/run-note.ts';
 import { createModelPhase } from '../view/run-progress.ts';
 import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
-import { startSilentProgress } from './silent-progress.ts';
-import { BREAKING_OFF, isOverWith } from './tell-slow-stop.ts';
+import { BREAKING_OFF, isOverWith, STOPPING } from './tell-slow-stop.ts';
 
 /** The view that a mode stands for. */
 export async function createRunView(
@@ -137,6 +136,29 @@ function silentView(
     async end(result, _times, rootCause) {
       await progress.leave();
       await io.stdout.write(print(result, rootCause));
+    },
+  };
+}
+
+/** What a terminal sees of something that prints nothing until it has ended. */
+export interface SilentProgress {
+  leave(): Promise<void>;
+  /** Leaves the terminal to `ask` while it lasts. */
+  aside<T>(ask: (draft: string) => Promise<T>): Promise<T>;
+}
+
+export function startSilentProgress(io: Io, doing: () => string): SilentProgress {
+  const start = () => startProgress(io, () => (io.signal.aborted ? STOPPING : doing()));
+  let leave = start();
+  return {
+    leave: () => leave(),
+    async aside(ask) {
+      await leave();
+      try {
+        return await ask('');
+      } finally {
+        leave = start();
+      }
     },
   };
 }

@@ -1,12 +1,12 @@
 import type { SessionEvent } from '../../events/event.ts';
 import { reduce } from '../../events/reduce.ts';
 import { emptyState } from '../../events/state.ts';
-import { sleep } from '../../kernel/clock.ts';
-import { paletteFor } from '../colour.ts';
+import { sleep } from '../../kernel/time.ts';
 import type { Io } from '../io.ts';
-import { eventAsTyped } from '../session/naming-store.ts';
+import { paletteFor } from '../io.ts';
+import { eventAsTyped } from '../session/store-options.ts';
+import { positionLine } from '../view/closing-lines.ts';
 import { createPlainLines } from '../view/plain-lines.ts';
-import { positionLine } from '../view/position-line.ts';
 import { createTerminalView, type TerminalView } from './terminal-view.ts';
 
 /** A session that waited for days is not replayed for days. */

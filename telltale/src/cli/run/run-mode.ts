@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
-import { usage } from '../usage.ts';
+import { usage } from '../options.ts';
 
 /** How a run is shown. */
 export type RunMode = 'live' | 'plain' | 'quiet' | 'events' | 'json';

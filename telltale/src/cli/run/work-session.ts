@@ -1,31 +1,27 @@
 import { readRun } from '../../engine/read-run.ts';
-import type { RunEvent } from '../../events/run-event.ts';
+import { decodeRunEvent } from '../../events/run-codec.ts';
+import type { RunEvent, RunEventType } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
-import { leadRun } from '../../session/guide/lead-run.ts';
+import { leadRun } from '../../session/guided/guidance.ts';
+import { isRunEvent } from '../../session/log/read-log.ts';
 import type { Runtime, RuntimeOptions, Session, SessionResult } from '../../session/runtime-types.ts';
 import type { Store } from '../../store/store.ts';
-import type { Chat } from '../chat/create-chat.ts';
+import type { Chat } from '../chat/chat.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
-import type { EarlyStore } from '../session/open-early.ts';
-import { isDatabase, isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
+import { followLog } from '../session/print-log.ts';
+import { isDatabase, isInMemory, storeFlag, storeLocation } from '../session/store-options.ts';
+import type { EarlyStore } from '../session/with-runtime.ts';
 import { withRuntime } from '../session/with-runtime.ts';
-import { askPerson } from './ask-person.ts';
-import { askRuns } from './ask-run.ts';
+import { askPerson, askRuns, oneAtATime } from './ask-person.ts';
 import { awaitRuns, watchTriggered } from './await-runs.ts';
-import { conclude } from './conclude.ts';
+import { conclude, isLost, outputLost, type Unshown } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
-import { type Followed, followSession } from './follow-session.ts';
-import { isLost } from './is-lost.ts';
-import { oneAtATime } from './one-at-a-time.ts';
-import { outputLost, type Unshown } from './output-lost.ts';
+import { type Followed, followSession, type Steering, steerByTyping } from './follow-session.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
-import { type Steering, steerByTyping } from './steer-by-typing.ts';
 import { tellSlowStop } from './tell-slow-stop.ts';
-import { watchLead } from './watch-lead.ts';
-import { watchRuns } from './watch-runs.ts';
 
 export interface WorkOptions extends ModeOptions {
   readonly store?: string;
@@ -184,3 +180,135 @@ async function waitingLead(store: Store, session: string): Promise<RunState | un
 const noteInvoke = async (event: RunEvent, view: RunView): Promise<void> => {
   if (event.type === 'invoke') await view.note(event);
 };
+
+/** How soon a new run is noticed: only somebody who looks for mistakes waits for it. */
+const LOOK_MS = 100;
+const MAX_LISTED = 200;
+
+/**
+ * Gives every event of the runs that a session sets off or calls, and of those that they call, as they come. The
+ * returned function ends it, once all that is committed has been given.
+ */
+function watchRuns(
+  store: Store,
+  session: string,
+  take: (event: RunEvent) => Promise<void>,
+  { clock }: Pick<Io, 'clock'>,
+): () => Promise<void> {
+  const over = new AbortController();
+  const known = new Map<string, Promise<void>>();
+  const given = new Map<string, number>();
+  const give = async (event: RunEvent) => {
+    if (event.seq <= (given.get(event.run) ?? 0)) return;
+    given.set(event.run, event.seq);
+    await take(event);
+  };
+  const follow = (run: string, signal: AbortSignal) =>
+    followLog(
+      store,
+      { stream: run, kind: 'run' },
+      async (event) => {
+        if (isRunEvent(event)) await give(event);
+        return true;
+      },
+      { signal, clock },
+    );
+  const look = async () => {
+    for (const { stream, parent } of await store.list({ kind: 'run', limit: MAX_LISTED }))
+      if (parent !== undefined && (parent === session || known.has(parent)) && !known.has(stream))
+        known.set(stream, follow(stream, over.signal));
+  };
+  let cancel = () => {};
+  let looking = Promise.resolve();
+  const again = () => {
+    looking = look().then(() => {
+      if (!over.signal.aborted) cancel = clock.after(LOOK_MS, again);
+    });
+    looking.catch(() => undefined); // told to whoever ends it
+  };
+  again();
+  return async () => {
+    cancel();
+    over.abort();
+    await looking;
+    await look();
+    await Promise.all(known.values());
+    for (const run of known.keys())
+      for (const line of await store.read(run, { from: (given.get(run) ?? 0) + 1 }))
+        await give(decodeRunEvent(line, run));
+  };
+}
+
+/** Events that are read at a time. */
+const PAGE = 200;
+
+/** What says how the run's own steps go. What the agent does for it is on the log of the session. */
+const TOLD: ReadonlySet<RunEventType> = new Set([
+  'state.entered',
+  'step.started',
+  'step.completed',
+  'step.retrying',
+  'step.failed',
+  'step.interrupted',
+  'step.compensated',
+]);
+
+export interface WatchedLead {
+  /** The view, which is given what the run does before it is given what the session makes of it. */
+  readonly view: RunView;
+  /** Ends it, once all that is committed has been given. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Gives a view what the run that leads a session does by itself, from the first event on that the view is shown of the
+ * session. It costs a session that nobody leads nothing: its log is read when it has moved.
+ */
+function watchLead(store: Store, session: string, view: RunView, isResumed: boolean): WatchedLead {
+  const run = leadRun(session);
+  const inside = new Set<string>();
+  let since: number | undefined;
+  let next = 1;
+  let moved = isResumed;
+  let tail: Promise<void> = Promise.resolve();
+
+  const tell = async (event: RunEvent) => {
+    if (event.type === 'step.started' && event.input === undefined) inside.add(event.step);
+    if (!TOLD.has(event.type) || since === undefined || event.at < since) return;
+    // Steps that stand around others say what those have said.
+    if ('step' in event && event.step !== undefined && inside.has(event.step)) return;
+    await view.lead(event);
+  };
+  const read = async () => {
+    while (moved && since !== undefined) {
+      moved = false;
+      const lines = await store.read(run, { from: next, limit: PAGE });
+      next += lines.length;
+      for (const line of lines) await tell(decodeRunEvent(line, run));
+      if (lines.length === PAGE) moved = true;
+    }
+  };
+  const drain = () => {
+    // What cannot be read is not shown: that a store is lost, the session itself says.
+    tail = tail.then(read).catch(() => undefined);
+    return tail;
+  };
+  const forget = store.watch(run, () => {
+    moved = true;
+    void drain();
+  });
+  return {
+    view: {
+      ...view,
+      async show(event) {
+        if ('at' in event) since ??= event.at;
+        if (moved) await drain();
+        await view.show(event);
+      },
+    },
+    async stop() {
+      forget();
+      await drain();
+    },
+  };
+}

@@ -1,8 +1,10 @@
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { usage } from '../usage.ts';
-import { agentFilesIn, namedAgentFiles } from './agent-files.ts';
-import { layOutTour } from './lay-out-tour.ts';
+import { access, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { makeFolder } from '../../manifest/files/files.ts';
+import { looksLikeAgent, MANIFEST_FILE } from '../../manifest/files/walk-folder.ts';
+import { readTemplate } from '../demo/run-demo.ts';
+import { usage } from '../options.ts';
 import type { Workspace } from './workspaces.ts';
 
 /** Where agents come from, and how that is told. */
@@ -95,3 +97,75 @@ const noSuchFolder = (dir: string) =>
     `There is no '${dir}'.`,
     'Name a folder with agents or a manifest. Without one, telltale dev serves a sample agent.',
   );
+
+/** Where the package keeps the agent that newcomers meet in the console, and what it works on. */
+const TOUR = fileURLToPath(new URL('../../../transcripts/tour', import.meta.url));
+
+/** Not below `.telltale`: no agent touches what is there. */
+const FOLDER = 'telltale-tour';
+
+/**
+ * Lays the tour out in a folder of its own, and gives its agent's file. What is there stays as it is: sessions of it can be
+ * resumed, and somebody may have changed it to see what happens.
+ */
+async function layOutTour(cwd: string): Promise<string> {
+  const folder = join(cwd, FOLDER);
+  for (const { path, text } of await readTemplate(TOUR)) {
+    const file = join(folder, path);
+    if (await isThere(file)) continue;
+    await makeFolder(dirname(file));
+    await writeFile(file, text);
+  }
+  return join(await realpath(folder), 'agent.yml');
+}
+
+const isThere = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
+
+/** Folders that are looked into where nobody names a file: this one, and its `agents`. Not what lies below. */
+const SHALLOW = ['.', 'agents'];
+/** Larger files are no manifests. */
+const MAX_BYTES = 1024 * 1024;
+
+/** The files that hold agents: all that are named, and in folders that are named all that are found below. */
+export async function namedAgentFiles(paths: readonly string[], cwd: string): Promise<readonly string[]> {
+  // What knows manifests is most of what a start takes: those who name no folder load it beside the store.
+  const { findManifests } = await import('../../manifest/validate-manifests.ts');
+  const named = new Set<string>();
+  for (const path of paths) {
+    const absolute = resolve(cwd, path);
+    const isFolder = await stat(absolute).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    // A file that is named is tried whatever it is: its error says what is wrong with it.
+    if (!isFolder) named.add(absolute);
+    else
+      for (const file of (await findManifests([path], { cwd })).files)
+        if (await holdsAgent(file)) named.add(file);
+  }
+  return [...named];
+}
+
+/** The agents of a folder that nobody said more of. */
+export async function agentFilesIn(folder: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const below of SHALLOW) {
+    const names = await readdir(join(folder, below)).catch(() => [] as string[]);
+    for (const name of names.filter((each) => MANIFEST_FILE.test(each)).sort())
+      if (await holdsAgent(join(folder, below, name))) found.push(join(folder, below, name));
+  }
+  return found;
+}
+
+async function holdsAgent(file: string): Promise<boolean> {
+  try {
+    const { size } = await stat(file);
+    return size <= MAX_BYTES && looksLikeAgent(await readFile(file, 'utf8'));
+  } catch {
+    return false; // it is gone, or not for us to read: it was not asked for by name
+  }
+}

@@ -1,22 +1,19 @@
 import { hostname } from 'node:os';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { relative } from 'node:path';
+import { toRuntimeError } from '../../kernel/errors.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
 import type { AgentCatalog, CatalogEntry } from '../../server/catalog/agent-catalog.ts';
+import { codeIn } from '../../session/fleet/fleet.ts';
 import { readAnyEvent } from '../../session/log/read-log.ts';
 import { openAmong } from '../../session/reviews/review-table.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
-import { paletteFor } from '../colour.ts';
-import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import type { Io } from '../io.ts';
-import { asTyped } from '../session/naming-store.ts';
-import { openEarly } from '../session/open-early.ts';
-import { isOfOneMachine, storeFlag, storeLocation } from '../session/store-location.ts';
-import { withRuntime } from '../session/with-runtime.ts';
-import { usage } from '../usage.ts';
-import { packageVersion } from '../version.ts';
-import { wholeNumber } from '../whole-number.ts';
+import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
+import { type Io, paletteFor } from '../io.ts';
+import { usage, wholeNumber } from '../options.ts';
+import { packageVersion } from '../program.ts';
+import { asTyped, isOfOneMachine, storeFlag, storeLocation } from '../session/store-options.ts';
+import { openEarly, withRuntime } from '../session/with-runtime.ts';
 import type { AgentSource } from './agent-source.ts';
-import { fleetMetrics } from './fleet-metrics.ts';
 
 /** What a process that stays has at hand. */
 export interface Going {
@@ -95,7 +92,7 @@ async function readCatalog(
 ): Promise<AgentCatalog> {
   const { cwd, env, clock } = io;
   const [{ createCatalog }] = await Promise.all([
-    import('../../server/catalog/create-catalog.ts'),
+    import('../../server/catalog/agent-catalog.ts'),
     loadRest(),
     import('../../telemetry/create-telemetry.ts'),
   ]);
@@ -159,3 +156,144 @@ function noneUsable(entries: readonly CatalogEntry[]) {
   const where = first === undefined ? '' : ` ${first.file}:${first.line}:${first.column}: ${first.message}`;
   return usage(`No agent can be started.${where}`, first?.hint ?? 'To see all errors: telltale validate');
 }
+
+/** What `/metrics` says of the places of a process, and of the queue and the quarantine of its fleet. */
+async function fleetMetrics({ places, fleet }: Pick<Runtime, 'places' | 'fleet'>): Promise<string> {
+  let text = '';
+  if (places !== undefined)
+    text +=
+      metric('telltale_capacity', 'gauge', 'Sessions and runs that this process works on at most.', [
+        ['', places.capacity],
+      ]) +
+      metric('telltale_working', 'gauge', 'Sessions and runs that this process has accepted.', [
+        ['', places.taken],
+      ]);
+  if (fleet === undefined) return text;
+  const { queue, laidAside } = await fleet.status();
+  const byReason = new Map<string, number>();
+  for (const { why } of laidAside) {
+    const reason = codeIn(why) ?? 'other';
+    byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
+  }
+  const others = queue.laidAside - laidAside.length;
+  if (others > 0) byReason.set('other', (byReason.get('other') ?? 0) + others);
+  const reasons = [...byReason].map(([reason, count]): Sample => [`{reason="${reason}"}`, count]);
+  return (
+    text +
+    metric('telltale_waiting', 'gauge', 'Sessions and runs of the fleet that wait for a worker.', [
+      ['', queue.waiting],
+    ]) +
+    metric('telltale_waiting_seconds', 'gauge', 'For how long the oldest of them has waited.', [
+      ['', queue.lagMs / 1_000],
+    ]) +
+    metric('telltale_quarantined', 'gauge', 'Sessions and runs that no worker can go on with.', reasons) +
+    metric('telltale_work_retries_total', 'counter', 'Failures here after which work was offered again.', [
+      ['', fleet.figures().retries],
+    ])
+  );
+}
+
+/** Its labels and its value. */
+type Sample = readonly [labels: string, value: number];
+
+function metric(name: string, kind: string, help: string, samples: readonly Sample[]): string {
+  const lines = samples.map(([labels, value]) => `${name}${labels} ${value}\n`);
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join('')}`;
+}
+
+export interface Look {
+  readonly paint: Palette;
+  readonly cwd: string;
+}
+
+export interface Opened {
+  /** The address of the console, with a token. */
+  readonly link: string;
+  readonly version: string;
+  readonly isDev: boolean;
+  /** Whether the agent is the one that newcomers meet. */
+  readonly isTour: boolean;
+  readonly store: string;
+}
+
+/** What is said once the server listens. */
+export function openingText(opened: Opened, agents: readonly CatalogEntry[], look: Look): string {
+  const { paint } = look;
+  const { link, version, isDev, isTour, store } = opened;
+  const names = agents.filter(({ agent }) => agent !== undefined).map(({ name }) => name);
+  const what = isTour
+    ? `${names.join(', ')}, a sample in telltale-tour, since this folder has no agent`
+    : names.join(', ');
+  return [
+    `${paint.bold(`Telltale ${version}`)}${isDev ? paint.dim(' · reloads manifests when they change') : ''}`,
+    `  console  ${paint.cyan(link)}`,
+    `  agents   ${what === '' ? 'none can be started' : what}`,
+    `  store    ${store}`,
+    ...agents.flatMap((entry) => problemLines(entry, look)),
+    paint.dim(
+      isDev
+        ? 'Open the link and start an agent. Anyone with the link can use this server, so keep it private. Ctrl-C stops it.'
+        : 'Anyone with the link can use this server, so keep it private. Ctrl-C stops it.',
+    ),
+    '',
+  ].join('\n');
+}
+
+/** What is said once a worker works. */
+export function workingText(
+  { fleet, store, version }: { readonly fleet: string; readonly store: string; readonly version: string },
+  agents: readonly CatalogEntry[],
+  look: Look,
+): string {
+  const { paint } = look;
+  const names = agents.filter(({ agent }) => agent !== undefined).map(({ name }) => name);
+  return [
+    paint.bold(`Telltale ${version}, a worker`),
+    `  fleet    ${fleet}`,
+    `  agents   ${names.join(', ')}`,
+    `  store    ${store}`,
+    ...agents.flatMap((entry) => problemLines(entry, look)),
+    paint.dim('See the fleet: telltale fleet. Ctrl-C stops it.'),
+    '',
+  ].join('\n');
+}
+
+/** What an edit came to: which agents are new, other than before, broken or gone. Empty where nothing is to be told. */
+export function reloadText(
+  before: readonly CatalogEntry[],
+  now: readonly CatalogEntry[],
+  look: Look,
+): string {
+  const { paint } = look;
+  const old = new Map(before.map((entry) => [entry.name, entry]));
+  const lines = now.flatMap((entry) => {
+    const was = old.get(entry.name);
+    if (entry.problems.some(({ severity }) => severity === 'error')) return problemLines(entry, look);
+    if (was === undefined) return [`${paint.green('+')} ${entry.name}`];
+    return was.agent?.hash === entry.agent?.hash && was.problems.length === 0
+      ? []
+      : [`${paint.green('✓')} ${entry.name} was reloaded`];
+  });
+  const gone = before.filter(({ name }) => !now.some((entry) => entry.name === name));
+  return [...lines, ...gone.map(({ name }) => `${paint.yellow('-')} ${name} is gone`)]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+function problemLines({ name, agent, problems }: CatalogEntry, { paint, cwd }: Look): readonly string[] {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const [first] = errors;
+  if (first === undefined) return [];
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  return [
+    `${paint.red('✗')} ${name}: ${first.message}${more}`,
+    `  ${paint.dim(`${near(first.file, cwd)}:${first.line}:${first.column}`)}`,
+    ...(first.hint === undefined ? [] : [`  ${paint.cyan('→')} ${first.hint}`]),
+    agent === undefined ? '  This agent cannot be started.' : '  The previous version stays in use.',
+  ];
+}
+
+const near = (path: string, cwd: string): string => {
+  const shown = relative(cwd, path);
+  return shown.startsWith('..') ? path : shown;
+};

@@ -1,8 +1,22 @@
-import type { CommandContext } from '../command.ts';
-import type { ExitCode } from '../exit-code.ts';
-import { developedAgents, servedAgents } from './agent-source.ts';
-import { keepServing } from './keep-serving.ts';
-import type { ServeOptions } from './serve-options.ts';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { AgentCatalog } from '../../server/catalog/agent-catalog.ts';
+import type { HangWatch } from '../../server/recovery/recovery-guard.ts';
+import type { Daemon, DaemonOptions } from '../../server/start-daemon.ts';
+import type { Runtime } from '../../session/runtime-types.ts';
+import type { CommandContext, ExitCode } from '../command.ts';
+import { keepDaemonFile } from '../daemon-files.ts';
+import { type Io, paletteFor } from '../io.ts';
+import { portOption } from '../options.ts';
+import { signer } from '../program.ts';
+import { shownLocation, storeLocation } from '../session/store-options.ts';
+import { jsonText } from '../view/json-text.ts';
+import { type AgentSource, developedAgents, servedAgents } from './agent-source.ts';
+import { type Going, observe, openingText, reloadText, say, stopped, withAgents } from './keep-going.ts';
+import { keepTellingEdits } from './work.ts';
 
 /** `telltale serve`. */
 export async function serve(
@@ -21,3 +35,260 @@ export async function dev(
 ): Promise<ExitCode> {
   return keepServing(await developedAgents(dir, context.io.cwd), options, { dev: true, context });
 }
+
+/** What is served, and to whom that is told. */
+interface Serving extends Going {
+  readonly source: AgentSource;
+  readonly options: ServeOptions;
+  readonly isDev: boolean;
+  readonly port: number;
+}
+
+const NO_EFFECT = '--require-token has no effect any more: every request needs a token. Leave it out.';
+
+/** Serves the agents until the process is told to stop. */
+function keepServing(
+  source: AgentSource,
+  options: ServeOptions,
+  { dev: isDev, context }: { readonly dev: boolean; readonly context: CommandContext },
+): Promise<ExitCode> {
+  if (options.requireToken === true) say(context.io)(NO_EFFECT);
+  const port = options.port === undefined ? DEFAULT_PORT : portOption('--port', options.port);
+  const how = { role: isDev ? 'dev' : 'serve', mayBeBroken: isDev, options };
+  const loadRest = () => import('../../server/start-daemon.ts');
+  return withAgents(source, { ...how, loadRest }, context, (runtime, going) =>
+    serveRuntime(runtime, { ...going, source, options, isDev, port }),
+  );
+}
+
+async function serveRuntime(runtime: Runtime, serving: Serving): Promise<void> {
+  const { source, catalog, isDev, io, onError } = serving;
+  const telemetry = await observe(runtime, serving);
+  const daemon = await start(runtime, serving, telemetry.metrics);
+  const forgetFile = await keepFile(daemon, serving);
+  const stopTelling = isDev ? await tellReloads(catalog, source.roots, io, onError) : undefined;
+  await announce(daemon, serving);
+  const forgetEdits = await keepTellingEdits(runtime.store, serving, serving.options);
+  try {
+    await stopped(io.signal);
+    say(io)(
+      paletteFor(io.stderr).dim(
+        runtime.fleet === undefined
+          ? 'Stopping. Running sessions are saved and continue at the next start. Press Ctrl-C again to stop at once.'
+          : 'Handing sessions over to other workers. Press Ctrl-C again to stop at once.',
+      ),
+    );
+  } finally {
+    stopTelling?.();
+    forgetEdits();
+    await daemon.close();
+    await telemetry.close();
+    await forgetFile();
+  }
+}
+
+async function start(
+  runtime: Runtime,
+  { catalog, options, isDev, version, port, io, onError }: Serving,
+  metrics: () => Promise<string>,
+): Promise<Daemon> {
+  const { startDaemon } = await import('../../server/start-daemon.ts');
+  const { clock, env } = io;
+  const hangWatch = runtime.fleet === undefined ? watchHangs(runtime.store.location, io, onError) : undefined;
+  return startOn(port, isDev && options.port === undefined, (on) =>
+    startDaemon({
+      runtime,
+      catalog,
+      clock,
+      env,
+      version,
+      dev: isDev,
+      port: on,
+      startedBy: signer(),
+      metrics,
+      onError,
+      onNote: say(io),
+      hangWatch,
+      ...daemonOptions(options),
+    }),
+  );
+}
+
+/** Where other commands of this user find the daemon. It serves without that, too: its link is printed. */
+async function keepFile(
+  { url, port, token }: Daemon,
+  { options: { host = LOOPBACK, store }, io, onError }: Serving,
+): Promise<() => Promise<void>> {
+  try {
+    return await keepDaemonFile(io, {
+      url,
+      host,
+      port,
+      token,
+      startedAt: io.clock.now(),
+      store: shownLocation(storeLocation(store, io)),
+    });
+  } catch (thrown) {
+    onError(thrown);
+    return async () => undefined;
+  }
+}
+
+async function announce(
+  { url, port, token, link }: Daemon,
+  { source: { isTour }, catalog, options, isDev, version, io }: Serving,
+): Promise<void> {
+  if (options.json === true) return io.stdout.write(jsonText({ url, port, token, link }));
+  const opened = { link, version, isDev, isTour, store: shownLocation(storeLocation(options.store, io)) };
+  await io.stderr.write(openingText(opened, catalog.list(), { paint: paletteFor(io.stderr), cwd: io.cwd }));
+}
+
+const DEFAULT_PORT = 4800;
+/** Ports that are tried behind the one that is taken. */
+const MORE_PORTS = 9;
+
+/** On that port, or on one of the next ones where it is taken and nobody asked for just this one. */
+async function startOn<Started>(
+  port: number,
+  mayMove: boolean,
+  start: (port: number) => Promise<Started>,
+): Promise<Started> {
+  for (let tried = port; ; tried++)
+    try {
+      return await start(tried);
+    } catch (thrown) {
+      const isTaken =
+        thrown instanceof RuntimeError &&
+        thrown.code === 'cannot_listen' &&
+        (thrown.cause as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE';
+      if (!isTaken || !mayMove || tried >= port + MORE_PORTS) throw thrown;
+    }
+}
+
+/** Loads agents anew when files below the roots change, and says what that came to, until it is told to stop. */
+async function tellReloads(
+  catalog: AgentCatalog,
+  roots: readonly string[],
+  io: Io,
+  onError: (thrown: unknown) => void,
+): Promise<() => void> {
+  const { watchCatalog } = await import('../../server/catalog/watch-catalog.ts');
+  const watching = watchCatalog(catalog, { roots, clock: io.clock, onError });
+  let before = catalog.list();
+  const unlisten = catalog.onChange(() => {
+    const now = catalog.list();
+    void io.stderr.write(reloadText(before, now, { paint: paletteFor(io.stderr), cwd: io.cwd }));
+    before = now;
+  });
+  return () => {
+    unlisten();
+    watching.close();
+  };
+}
+
+/** How long the process may be busy with one thing while something is recovered. */
+const HANG_MS = 30_000;
+const BEAT_MS = 250;
+
+/**
+ * Runs in a thread of its own: where the event loop of the process does not turn for too long while something is
+ * recovered, it notes what that was and ends the process. Its time is counted in its own ticks, so a process that was
+ * suspended, or a machine that slept, is no hang.
+ */
+const WATCH = `
+const { parentPort, workerData } = require('node:worker_threads');
+const { writeFileSync, writeSync } = require('node:fs');
+const { beats, marker, hangMs, beatMs } = workerData;
+const view = new Int32Array(beats);
+const open = new Set();
+let last = 0;
+let stalled = 0;
+parentPort.on('message', ({ begin, past }) => {
+  if (begin !== undefined) open.add(begin);
+  if (past !== undefined) open.delete(past);
+});
+setInterval(() => {
+  const now = Atomics.load(view, 0);
+  stalled = now === last ? stalled + beatMs : 0;
+  last = now;
+  if (stalled < hangMs || open.size === 0) return;
+  const streams = [...open];
+  try {
+    writeFileSync(marker, JSON.stringify(streams), { mode: 0o600 });
+  } catch {} // the next start then counts a death in place of a hang
+  writeSync(2, 'error: The process hung for ' + hangMs / 1000 + ' s while it recovered ' + streams.slice(0, 5).join(', ') + (streams.length > 5 ? ' and others' : '') + ', and is ended. Start it again: what hangs again is quarantined, and the rest goes on.\\n');
+  process.kill(process.pid, 'SIGKILL');
+}, beatMs);
+`;
+
+/** Beside the file of a SQLite store; undefined where the store is in memory or in a database. */
+function watchHangs(
+  location: string,
+  io: Pick<Io, 'cwd' | 'env'>,
+  onError: (thrown: unknown) => void,
+): HangWatch | undefined {
+  if (!location.startsWith('sqlite:')) return undefined;
+  const marker = `${resolve(io.cwd, location.slice('sqlite:'.length))}-hung`;
+  const hungBefore = readMarker(marker);
+  const asked = Number(io.env.TELLTALE_HANG_SECONDS);
+  const hangMs = asked > 0 ? asked * 1_000 : HANG_MS;
+  const beats = new SharedArrayBuffer(4);
+  const view = new Int32Array(beats);
+  const beat = setInterval(() => Atomics.add(view, 0, 1), BEAT_MS).unref();
+  const workerData = { beats, marker, hangMs, beatMs: BEAT_MS };
+  // Without the flags of the process, which may have the text read as a module.
+  const worker = new Worker(WATCH, { eval: true, execArgv: [], workerData });
+  worker.on('error', onError); // without it a hang is not noticed, and everything else works
+  worker.unref();
+  return {
+    hungBefore,
+    begin: (stream) => worker.postMessage({ begin: stream }),
+    past: (stream) => worker.postMessage({ past: stream }),
+    async close() {
+      clearInterval(beat);
+      await worker.terminate();
+    },
+  };
+}
+
+/** Read once: it is of the process before this one. */
+function readMarker(marker: string): readonly string[] {
+  try {
+    const streams: unknown = JSON.parse(readFileSync(marker, 'utf8'));
+    rmSync(marker, { force: true });
+    return Array.isArray(streams) ? streams.map(String) : [];
+  } catch {
+    return []; // there is none, or it was not written whole
+  }
+}
+
+export interface ServeOptions {
+  readonly store?: string;
+  readonly durability?: 'power' | 'process';
+  readonly capacity?: string;
+  readonly port?: string;
+  readonly host?: string;
+  readonly allowHost?: readonly string[];
+  readonly origin?: readonly string[];
+  /** Accepted and without effect: every request needs a token. */
+  readonly requireToken?: true;
+  /** False with `--no-console`. */
+  readonly console?: boolean;
+  readonly json?: true;
+}
+
+const LOOPBACK = '127.0.0.1';
+const WEB = fileURLToPath(new URL('../../../web', import.meta.url));
+
+/** What the options say of the daemon, but for its port. */
+const daemonOptions = ({
+  host = LOOPBACK,
+  allowHost,
+  origin,
+  console,
+}: ServeOptions): Pick<DaemonOptions, 'host' | 'web' | 'allowHosts' | 'origins'> => ({
+  host,
+  ...(console === false || !existsSync(WEB) ? {} : { web: WEB }),
+  ...(allowHost === undefined ? {} : { allowHosts: allowHost }),
+  ...(origin === undefined ? {} : { origins: origin }),
+});

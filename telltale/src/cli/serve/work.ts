@@ -1,13 +1,11 @@
-import { paletteFor } from '../colour.ts';
-import type { CommandContext } from '../command.ts';
-import type { ExitCode } from '../exit-code.ts';
-import { asTyped } from '../session/naming-store.ts';
-import { isOfOneMachine, storeFlag, storeLocation } from '../session/store-location.ts';
-import { jsonText } from '../view/json-line.ts';
+import type { Store } from '../../store/store.ts';
+import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
+import type { CommandContext, ExitCode } from '../command.ts';
+import { paletteFor } from '../io.ts';
+import { asTyped, isOfOneMachine, storeFlag, storeLocation } from '../session/store-options.ts';
+import { jsonText } from '../view/json-text.ts';
 import { servedAgents } from './agent-source.ts';
-import { type Going, observe, say, stopped, withAgents } from './keep-going.ts';
-import { keepTellingEdits } from './keep-telling-edits.ts';
-import { workingText } from './serve-lines.ts';
+import { type Going, observe, say, stopped, withAgents, workingText } from './keep-going.ts';
 
 export interface WorkOptions {
   readonly store?: string;
@@ -62,4 +60,25 @@ async function announce(
   const look = { paint: paletteFor(io.stderr), cwd: io.cwd };
   const text = workingText({ fleet, store, version }, catalog.list(), look);
   await io.stderr.write(asTyped(text, io, storeFlag(options.store)));
+}
+
+/**
+ * Tells which edits of artifacts are not in force, now and whenever agents are loaded anew, each once. The returned
+ * function ends it.
+ */
+export async function keepTellingEdits(
+  store: Store,
+  { catalog, io, onError }: Pick<Going, 'catalog' | 'io' | 'onError'>,
+  options: { readonly store?: string },
+): Promise<() => void> {
+  const given = { ...(options.store === undefined ? {} : { store: options.store }), told: new Set<string>() };
+  const tell = () =>
+    tellUnusedEdits(
+      catalog.list().flatMap(({ agent }) => agent ?? []),
+      store,
+      io,
+      given,
+    );
+  await tell();
+  return catalog.onChange(() => void tell().catch(onError));
 }

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/errors.ts';
 import { isJsonObject, type Json } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { isInside } from '../../manifest/files/project-root.ts';
+import { isInside } from '../../manifest/files/files.ts';
 
 /** A folder in which an agent's commands may create files. */
 export interface Workspace {
@@ -50,7 +50,7 @@ function mayHaveWritten(workspace: Workspace, file: string): boolean {
 
 async function workspacesOf(files: readonly string[]): Promise<readonly Workspace[]> {
   const [{ decodeSource }, { readManifests }] = await Promise.all([
-    import('../../manifest/decode-source.ts'),
+    import('../../manifest/source-text.ts'),
     import('../../manifest/read-manifests.ts'),
   ]);
   const found: Workspace[] = [];

@@ -1,20 +1,14 @@
 import { nearest } from '../../kernel/nearest.ts';
-import { eventUnknown } from '../../session/log/event-unknown.ts';
-import { readStream } from '../../session/log/read-log.ts';
-import type { StreamEvent } from '../../session/log/stream-event.ts';
+import { eventUnknown, readStream, type StreamEvent, type StreamRef } from '../../session/log/read-log.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
-import { paletteFor } from '../colour.ts';
-import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { usage } from '../usage.ts';
-import { createEventLines } from '../view/event-line.ts';
-import { eventJson } from '../view/json-line.ts';
-import { wholeNumber } from '../whole-number.ts';
+import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
+import { type Io, paletteFor } from '../io.ts';
+import { usage, wholeNumber } from '../options.ts';
+import { eventJson } from '../view/json-text.ts';
+import { createEventLines } from '../view/plain-lines.ts';
 import { EVENT_TYPES, RUN_EVENT_TYPES } from './event-types.ts';
-import { followLog } from './follow-log.ts';
-import { eventAsTyped } from './naming-store.ts';
-import { storeFlag } from './store-location.ts';
-import { streamToResume } from './stream-to-resume.ts';
+import { streamToResume } from './find-session.ts';
+import { eventAsTyped, storeFlag } from './store-options.ts';
 import { withStoredSessions } from './with-runtime.ts';
 
 export interface LogOptions {
@@ -98,4 +92,70 @@ function readTypes(text: string): ReadonlySet<string> {
     for (const type of found) wanted.add(type);
   }
   return wanted;
+}
+
+const ENDS: ReadonlySet<string> = new Set([
+  'session.completed',
+  'session.failed',
+  'session.stalled',
+  'session.cancelled',
+]);
+const RUN_ENDS: ReadonlySet<string> = new Set([
+  'workflow.completed',
+  'workflow.failed',
+  'workflow.cancelled',
+]);
+
+/** A look at the log without being told to; it also keeps a process alive that has nothing else to do. */
+const LOOK_MS = 1000;
+
+/**
+ * Gives every committed event of a stream, from the first on, as they come, whoever writes them; resolves when the
+ * session or run has ended, when `take` says that it wants no more, or when `signal` is aborted.
+ */
+export async function followLog(
+  store: Store,
+  ref: StreamRef,
+  take: (event: StreamEvent) => Promise<boolean>,
+  { signal, clock }: Pick<Io, 'signal' | 'clock'>,
+  /** Called when all that was there has been given, and whenever nothing has come for a while. */
+  quiet?: () => Promise<void>,
+): Promise<void> {
+  let moved = false;
+  let wake = () => {};
+  const notify = () => {
+    moved = true;
+    wake();
+  };
+  const stopWatching = store.watch(ref.stream, notify);
+  signal.addEventListener('abort', notify, { once: true });
+  try {
+    const [group, ends] = ref.kind === 'session' ? ['session.', ENDS] : ['workflow.', RUN_ENDS];
+    let next = 1;
+    let hasEnded = false;
+    let hasCaughtUp = false;
+    while (!signal.aborted) {
+      moved = false;
+      for await (const event of readStream(store, ref, { from: next })) {
+        next = event.seq + 1;
+        if (event.type.startsWith(group)) hasEnded = ends.has(event.type);
+        if (!(await take(event))) return;
+      }
+      if (hasEnded) return;
+      if (!hasCaughtUp) await quiet?.();
+      hasCaughtUp = true;
+      if (moved) continue;
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(LOOK_MS, resolve);
+        wake = () => {
+          cancel();
+          resolve();
+        };
+      });
+      if (!moved) await quiet?.();
+    }
+  } finally {
+    stopWatching();
+    signal.removeEventListener('abort', notify);
+  }
 }

@@ -1,13 +1,12 @@
 import { readRun } from '../../engine/read-run.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import { eventUnknown } from '../../session/log/event-unknown.ts';
+import { toRuntimeError } from '../../kernel/errors.ts';
+import { eventUnknown } from '../../session/log/read-log.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
-import { paletteFor } from '../colour.ts';
-import { findQuarantine } from '../fleet/with-fleet.ts';
+import { findQuarantine } from '../fleet/show-fleet.ts';
 import type { Io } from '../io.ts';
-import { jsonText } from '../view/json-line.ts';
-import { runJson } from '../view/run-json.ts';
-import { runStateLines } from '../view/run-state-lines.ts';
+import { paletteFor } from '../io.ts';
+import { jsonText } from '../view/json-text.ts';
+import { runJson, runStateLines } from '../view/run-state-lines.ts';
 import { shownStatus } from '../view/status.ts';
 
 const DEFAULT_COLUMNS = 100;

@@ -1,10 +1,10 @@
+import { suggest } from '../../kernel/nearest.ts';
 import type { StreamInfo } from '../../store/store.ts';
-import { paletteFor } from '../colour.ts';
-import type { Io } from '../io.ts';
-import { brief } from '../view/brief.ts';
-import { agoText } from '../view/figures.ts';
+import { type Io, paletteFor } from '../io.ts';
+import { usage } from '../options.ts';
+import { agoText, timeText } from '../view/figures.ts';
 import { paintStatus, shownStatus } from '../view/status.ts';
-import { type Column, tableLines } from '../view/table.ts';
+import { brief, type Column, tableLines } from '../view/text-width.ts';
 
 /** A list of sessions or of runs. */
 export interface StreamTable {
@@ -58,3 +58,51 @@ export async function printStreams(
 }
 
 const indent = (depth: number) => (depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `);
+
+/** A session or a run as `--json` lists it. */
+export const streamJson = (info: StreamInfo) => ({
+  ...(info.kind === 'run'
+    ? { run: info.stream, workflow: info.name }
+    : { session: info.stream, agent: info.name }),
+  status: shownStatus(info),
+  title: info.title,
+  events: info.head,
+  started: timeText(info.createdAt),
+  updated: timeText(info.updatedAt),
+  parent: info.parent ?? null,
+  pid: info.owner?.pid ?? null,
+});
+
+export interface ListedSession {
+  readonly info: StreamInfo;
+  /** 0 for one that nobody called, or whose caller is not listed. */
+  readonly depth: number;
+}
+
+/** Sessions, newest first, each with those that it called behind it, oldest first. */
+export function sessionTrees(found: readonly StreamInfo[]): readonly (readonly ListedSession[])[] {
+  const listed = new Set(found.map(({ stream }) => stream));
+  const called = new Map<string, StreamInfo[]>();
+  for (const info of found)
+    if (info.parent !== undefined && listed.has(info.parent))
+      called.set(info.parent, [...(called.get(info.parent) ?? []), info]);
+  const tree = (info: StreamInfo, depth: number): ListedSession[] => [
+    { info, depth },
+    ...(called.get(info.stream) ?? []).toSorted(inOrder).flatMap((child) => tree(child, depth + 1)),
+  ];
+  return found.flatMap((info) =>
+    info.parent !== undefined && listed.has(info.parent) ? [] : [tree(info, 0)],
+  );
+}
+
+/** Those that were called in one moment are told apart by the ids of their actions. */
+const inOrder = (one: StreamInfo, other: StreamInfo): number =>
+  one.createdAt - other.createdAt || one.stream.localeCompare(other.stream, 'en', { numeric: true });
+
+/** What `--status` names, parted by commas. */
+export function readStatuses(text: string, known: readonly string[]): ReadonlySet<string> {
+  const asked = text.split(',').map((each) => each.trim());
+  const wrong = asked.find((each) => !known.includes(each));
+  if (wrong !== undefined) throw usage(`There is no status '${wrong}'.`, suggest(wrong, known, 'Statuses'));
+  return new Set(asked);
+}

@@ -1,13 +1,13 @@
 import type { Store } from '../../store/store.ts';
 import { type CopyProgress, type CopyReport, copyStore } from '../../store/upkeep/copy-store.ts';
-import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
-import { shownLocation, storeExists } from '../session/store-location.ts';
-import { usage } from '../usage.ts';
+import { paletteFor } from '../io.ts';
+import { usage } from '../options.ts';
+import { shownLocation, storeExists } from '../session/store-options.ts';
 import { countText, spanText } from '../view/figures.ts';
-import { jsonText } from '../view/json-line.ts';
+import { jsonText } from '../view/json-text.ts';
 import { keptLocation, samePlace, showing, withStoreAt } from './open-for-upkeep.ts';
 
 export interface CopyOptions {

@@ -1,15 +1,21 @@
-import { open, rename, rm, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Store } from '../../store/store.ts';
 import { type ExportCounts, exportStore } from '../../store/upkeep/export-store.ts';
-import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import type { Io } from '../io.ts';
+import { type ImportProgress, type ImportReport, importStore } from '../../store/upkeep/import-store.ts';
+import { readLines } from '../../store/upkeep/read-record.ts';
+import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
+import { type Io, paletteFor } from '../io.ts';
+import { usage } from '../options.ts';
+import { cannotRead } from '../parse/read-text.ts';
 import { findStream } from '../session/find-session.ts';
-import { usage } from '../usage.ts';
+import { shownLocation, storeExists, storeFlag } from '../session/store-options.ts';
 import { countText } from '../view/figures.ts';
-import { showing, type UpkeepOptions, withStore } from './open-for-upkeep.ts';
+import { jsonText } from '../view/json-text.ts';
+import { keptLocation, showing, type UpkeepOptions, withStore, withStoreAt } from './open-for-upkeep.ts';
 
 export interface ExportCommandOptions extends UpkeepOptions {
   readonly session?: readonly string[];
@@ -118,3 +124,148 @@ const countsText = ({ streams, events, rows, entries }: ExportCounts): string =>
     countText(rows, 'table row'),
     countText(entries, 'list entry', 'list entries'),
   ].join(', ');
+
+export interface ImportCommandOptions extends UpkeepOptions {
+  readonly dryRun?: true;
+  /** The file is one's own backup: rows that grant rights are taken, and what had not ended goes on. */
+  readonly trusted?: true;
+}
+
+/**
+ * `telltale store import`. The whole file is read once before anything is written, so a file that is refused leaves
+ * nothing behind. Ctrl-C leaves no stream half-way, and the same command goes on from there.
+ */
+export async function importCommand(
+  file: string,
+  options: ImportCommandOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { io } = context;
+  const named = keptLocation(options.store, io);
+  const isThere = storeExists(named, io);
+  const source = await openSource(file, io);
+  const read = async (store: Store, dryRun: boolean): Promise<ImportReport> => {
+    let progress: ImportProgress = { streams: 0, events: 0, rows: 0 };
+    const work = () =>
+      importStore(store, readLines(source.read()), {
+        clock: io.clock,
+        signal: io.signal,
+        dryRun,
+        isForeign: options.trusted !== true,
+        onProgress(news) {
+          progress = news;
+        },
+      });
+    return showing(context, options, () => progressText(dryRun, progress), work);
+  };
+  const write = (store: Store) => read(store, false);
+  const lookThenWrite = async (store: Store) => {
+    const looked = await read(store, true);
+    return options.dryRun === true ? looked : write(store);
+  };
+  try {
+    let report: ImportReport;
+    if (isThere) report = await withStoreAt(named, context, lookThenWrite);
+    else {
+      // A file that is refused must not make a store.
+      report = await withStoreAt('memory', context, (store) => read(store, true));
+      if (options.dryRun !== true) report = await withStoreAt(named, context, write);
+    }
+    await io.stdout.write(
+      options.json === true
+        ? jsonText({ store: shownLocation(named), dry_run: options.dryRun === true, ...report }, 2)
+        : reportText(report, shownLocation(named), options, io),
+    );
+  } finally {
+    await source.close();
+  }
+  return EXIT.ok;
+}
+
+const progressText = (dryRun: boolean, { streams, events, rows }: ImportProgress): string =>
+  `${dryRun ? 'Checking' : 'Importing'}: ${countText(streams, 'session or run', 'sessions and runs')}, ${countText(events, 'event')}, ${countText(rows, 'table row')}`;
+
+function reportText(
+  { streams, same, events, rows, entries, quarantined = 0 }: ImportReport,
+  location: string,
+  { dryRun, store }: ImportCommandOptions,
+  { stdout, program }: Pick<Io, 'stdout' | 'program'>,
+): string {
+  const parts = [
+    countText(streams, 'session or run', 'sessions and runs'),
+    countText(rows, 'table row'),
+    countText(entries, 'list entry', 'list entries'),
+  ];
+  const lines = [
+    `${dryRun ? 'Would import' : 'Imported'} ${parts.join(', ')}${dryRun ? '' : ` into ${location}`}; ${countText(events, 'event')} looked at.`,
+  ];
+  if (same > 0)
+    lines.push(`${countText(same, 'session or run is', 'sessions and runs are')} there already, the same.`);
+  if (quarantined > 0) {
+    const { yellow } = paletteFor(stdout);
+    lines.push(
+      yellow(
+        `${countText(quarantined, 'session or run has', 'sessions and runs have')} not ended and ${quarantined === 1 ? 'is' : 'are'} quarantined, since the file is not trusted: nothing resumes ${quarantined === 1 ? 'it' : 'them'} by itself. Read ${quarantined === 1 ? 'it' : 'one'} with ${program} show SESSION${storeFlag(store)}, then: ${program} resume SESSION${storeFlag(store)}`,
+      ),
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** A file that can be read from its beginning more than once. */
+interface Source {
+  read(): AsyncGenerator<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** The file itself; of standard input or a pipe, a temporary copy that only its owner can read. */
+async function openSource(file: string, io: Io): Promise<Source> {
+  const fail = (thrown: unknown): unknown =>
+    io.signal.aborted ? thrown : cannotRead(file, 'file that was exported', thrown as NodeJS.ErrnoException);
+  if (file !== '-') {
+    try {
+      const handle = await open(resolve(io.cwd, file));
+      const kind = await handle.stat();
+      if (kind.isFile()) return { read: () => readHandle(handle, fail), close: () => handle.close() };
+      await handle.close();
+      if (kind.isDirectory()) throw Object.assign(new Error(`'${file}' is a folder`), { code: 'EISDIR' });
+    } catch (thrown) {
+      throw fail(thrown);
+    }
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'telltale-import-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const handle = await open(join(folder, 'copy.jsonl'), 'wx+', 0o600);
+    try {
+      for await (const piece of file === '-' ? io.stdin : createReadStream(resolve(io.cwd, file))) {
+        io.signal.throwIfAborted();
+        await handle.writeFile(piece as Uint8Array);
+      }
+    } catch (thrown) {
+      await handle.close();
+      throw fail(thrown);
+    }
+    return { read: () => readHandle(handle, fail), close: () => handle.close().then(remove) };
+  } catch (thrown) {
+    await remove();
+    throw thrown;
+  }
+}
+
+const PIECE_BYTES = 256 * 1024;
+
+async function* readHandle(
+  handle: FileHandle,
+  fail: (thrown: unknown) => unknown,
+): AsyncGenerator<Uint8Array> {
+  for (let at = 0; ; ) {
+    const piece = Buffer.alloc(PIECE_BYTES);
+    const { bytesRead } = await handle.read(piece, 0, PIECE_BYTES, at).catch((thrown: unknown) => {
+      throw fail(thrown);
+    });
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield piece.subarray(0, bytesRead);
+  }
+}

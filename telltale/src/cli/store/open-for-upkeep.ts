@@ -3,11 +3,11 @@ import { resolve } from 'node:path';
 import type { Store } from '../../store/store.ts';
 import type { CommandContext } from '../command.ts';
 import type { Io } from '../io.ts';
+import { usage } from '../options.ts';
 import { startProgress, startProgressLines } from '../progress.ts';
-import { isInMemory, shownLocation, storeLocation } from '../session/store-location.ts';
-import type { StoreOption } from '../session/store-option.ts';
+import type { StoreOption } from '../session/store-options.ts';
+import { isInMemory, shownLocation, storeLocation } from '../session/store-options.ts';
 import { requireStore } from '../session/with-runtime.ts';
-import { usage } from '../usage.ts';
 
 export interface UpkeepOptions extends StoreOption {
   readonly json?: true;

@@ -1,6 +1,6 @@
-import { parseDuration } from '../../kernel/duration.ts';
+import { toRuntimeError } from '../../kernel/errors.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { parseDuration } from '../../kernel/quantity.ts';
 import type { Store } from '../../store/store.ts';
 import {
   ENDED_STATUSES,
@@ -10,16 +10,14 @@ import {
   pruneStore,
 } from '../../store/upkeep/prune-store.ts';
 import type { Compacted } from '../../store/upkeep/upkeep.ts';
-import { paletteFor } from '../colour.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
-import { usage } from '../usage.ts';
-import { brief } from '../view/brief.ts';
+import { paletteFor } from '../io.ts';
+import { usage, wholeNumber } from '../options.ts';
 import { agoText, countText, sizeText, timeText } from '../view/figures.ts';
-import { jsonText } from '../view/json-line.ts';
-import { type Column, tableLines } from '../view/table.ts';
-import { wholeNumber } from '../whole-number.ts';
+import { jsonText } from '../view/json-text.ts';
+import { brief, type Column, tableLines } from '../view/text-width.ts';
 import { showing, type UpkeepOptions, withStore } from './open-for-upkeep.ts';
 
 export interface PruneCommandOptions extends UpkeepOptions {

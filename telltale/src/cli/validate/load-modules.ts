@@ -2,20 +2,19 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 import type { Readable } from 'node:stream';
-import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { thrownPlace } from '../../kernel/thrown-place.ts';
+import { RuntimeError, thrownPlace, toRuntimeError } from '../../kernel/errors.ts';
 import type { Finding } from '../../manifest/diagnostic.ts';
-import { quoted } from '../../manifest/printable.ts';
-import type { CheckModules, ModuleUse } from '../../manifest/project/check-modules.ts';
-import { moduleFiles } from '../../targets/definition/module-files.ts';
+import { quoted } from '../../manifest/diagnostic.ts';
+import type { CheckModules, ModuleUse } from '../../manifest/project/read-code.ts';
+import { moduleFiles } from '../../targets/definition/covered-call.ts';
 import {
   type LoadedModule,
   type LoadFailure,
+  locate,
   moduleMissing,
   moduleProblem,
   type WantedExport,
-} from '../../targets/tools/module-problem.ts';
-import { locate } from '../../targets/tools/module-tool.ts';
+} from '../../targets/tools/module-tool.ts';
 import type { Io } from '../io.ts';
 import { foundInWorkspaces, type Workspace } from '../serve/workspaces.ts';
 

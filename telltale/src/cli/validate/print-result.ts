@@ -1,12 +1,12 @@
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
+import { MANIFEST_LIMITS } from '../../manifest/diagnostic.ts';
 import { formatDiagnostic } from '../../manifest/format-diagnostic.ts';
-import { MANIFEST_LIMITS } from '../../manifest/limits.ts';
 import type { ValidateResult } from '../../manifest/validate-manifests.ts';
-import { paletteFor } from '../colour.ts';
 import type { Io, Output } from '../io.ts';
-import { asTyped } from '../session/naming-store.ts';
+import { paletteFor } from '../io.ts';
+import { asTyped } from '../session/store-options.ts';
 import { countText } from '../view/figures.ts';
-import { jsonText } from '../view/json-line.ts';
+import { jsonText } from '../view/json-text.ts';
 
 /** A check of manifests as one JSON value. */
 export async function printJson(result: ValidateResult, stdout: Output): Promise<void> {

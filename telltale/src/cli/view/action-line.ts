@@ -1,15 +1,13 @@
 import { stripVTControlCharacters } from 'node:util';
 import { isJsonObject, type Json } from '../../kernel/json.ts';
-import { displayWidth } from '../../manifest/display-width.ts';
-import type { Palette } from '../../manifest/palette.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
+import { displayWidth } from '../../manifest/format-diagnostic.ts';
 import { showResult } from '../../prompt/show-result.ts';
 import { type ActionView, isOver } from './action-log.ts';
-import { brief, briefFields } from './brief.ts';
-import { clip } from './columns.ts';
-import { countText } from './figures.ts';
+import { countText, spanText } from './figures.ts';
 import { harmlessLine, harmlessLines } from './harmless.ts';
-import { foldText, jsonOnOneLine, jsonRows } from './json-rows.ts';
-import { GIVEN_SHARE, MARKS, progressLine, timeText } from './progress-line.ts';
+import { foldText, jsonOnOneLine, jsonRows } from './json-text.ts';
+import { brief, briefFields, clip } from './text-width.ts';
 
 /** One action on one line: how it stands, what it calls, with what, for how long, and what came of it. */
 export function actionLine(view: ActionView, columns: number, now: number, paint: Palette): string {
@@ -166,4 +164,62 @@ function noteText({ action, state, note }: ActionView, columns: number): string 
   const text = note === undefined || note === null ? '' : brief(note, columns);
   if (state === 'completed' || state === 'running' || state === 'failed') return text;
   return text === '' ? state : `${state}: ${text}`;
+}
+
+/** How an action or a step stands, as a sign. */
+interface Mark {
+  readonly sign: string;
+  readonly paint: keyof Palette;
+}
+
+export const MARKS = {
+  waiting: { sign: '○', paint: 'dim' },
+  running: { sign: '▶', paint: 'cyan' },
+  retrying: { sign: '↻', paint: 'yellow' },
+  completed: { sign: '✓', paint: 'green' },
+  failed: { sign: '✗', paint: 'red' },
+  skipped: { sign: '–', paint: 'dim' },
+  cancelled: { sign: '–', paint: 'yellow' },
+  interrupted: { sign: '!', paint: 'yellow' },
+  compensated: { sign: '↶', paint: 'yellow' },
+} as const satisfies Readonly<Record<string, Mark>>;
+
+/** What it was given gets this part of a line, the rest is for what came of it. */
+export const GIVEN_SHARE = 0.4;
+
+export interface LinePart {
+  readonly text: string;
+  readonly colour?: keyof Palette;
+}
+
+/** A sign, a name, and as much of the parts as there is room for. */
+export function progressLine(
+  { sign, paint: colour }: Mark,
+  name: string,
+  parts: readonly LinePart[],
+  columns: number,
+  paint: Palette,
+): string {
+  let left = columns - 2 - displayWidth(name);
+  let line = `${paint[colour](sign)} ${name}`;
+  for (const { text, colour: tint } of parts) {
+    const shown = clip(text, left - 2);
+    if (shown === '' || left < 3) continue;
+    line += `  ${tint === undefined ? shown : paint[tint](shown)}`;
+    left -= displayWidth(shown) + 2;
+  }
+  return line;
+}
+
+export interface Timed {
+  readonly attempt: number;
+  readonly ms?: number;
+  readonly startedAt?: number;
+}
+
+/** Which try it is, and how long it took, or has taken so far. */
+export function timeText({ attempt, ms, startedAt }: Timed, isOver: boolean, now: number): string {
+  const span = ms ?? (isOver || startedAt === undefined ? undefined : now - startedAt);
+  const tries = attempt > 1 ? `try ${attempt}` : '';
+  return [tries, span === undefined ? '' : spanText(span)].filter((part) => part !== '').join(', ');
 }

@@ -1,5 +1,5 @@
 import { type DeclaredAction, isShown } from '../../events/action.ts';
-import type { ObservedEvent } from '../../events/event.ts';
+import type { ObservedEvent, SessionEvent } from '../../events/event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { knownParameters, type NameOf } from './describe-event.ts';
 import { isToFix } from './root-cause.ts';
@@ -103,5 +103,37 @@ export function createActionLog(): ActionLog {
     },
     nameOf: (id) => actions.get(id)?.action.name,
     running: () => [...open.values()].filter(({ action, state }) => state !== 'waiting' && isShown(action)),
+  };
+}
+
+/** The time in which a session was worked on: without pauses for a person or between two processes. */
+export interface WorkedTime {
+  add(event: SessionEvent): void;
+  /** In milliseconds. `leftAt`: when the session was released, where that is no event. It was worked on until then. */
+  result(leftAt?: number): number;
+}
+
+export function createWorkedTime(): WorkedTime {
+  let firstAt: number | undefined;
+  let lastAt = 0;
+  let pausedMs = 0;
+  let waitingSince: number | undefined;
+  return {
+    add(event) {
+      firstAt ??= event.at;
+      if (event.type === 'session.waiting') waitingSince ??= event.at;
+      else if (event.type === 'session.resumed') {
+        pausedMs += event.at - (waitingSince ?? lastAt);
+        waitingSince = undefined;
+      } else if (event.type === 'turn.started') {
+        if (waitingSince !== undefined) pausedMs += event.at - waitingSince;
+        waitingSince = undefined;
+      }
+      lastAt = event.at;
+    },
+    result(leftAt = lastAt) {
+      const until = waitingSince ?? Math.max(lastAt, leftAt);
+      return Math.max(0, until - (firstAt ?? until) - pausedMs);
+    },
   };
 }

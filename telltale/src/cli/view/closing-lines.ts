@@ -1,8 +1,12 @@
+import type { SessionState } from '../../events/state.ts';
 import { type TimeSaved, timeSavedText } from '../../events/time-saved.ts';
-import type { Palette } from '../../manifest/palette.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
+import { type CauseChain, isRunEvent, streamOf } from '../../session/log/read-log.ts';
 import type { SessionResult } from '../../session/runtime-types.ts';
-import { wrap } from './columns.ts';
+import { describeLogged } from './describe-event.ts';
+import { describeRunEvent } from './describe-run-event.ts';
 import { costText, countText, spanText, tokensText } from './figures.ts';
+import { brief, briefFields, clip, wrap } from './text-width.ts';
 
 const SIGNS: Readonly<
   Record<SessionResult['status'], { readonly sign: string; readonly paint: keyof Palette }>
@@ -40,4 +44,40 @@ export function closingLines(
   const told = timeSavedText(saved);
   if (told !== undefined) lines.push(...wrap(told, columns).map(paint.dim));
   return lines;
+}
+
+/** Where a replay stands, and what the session was there. */
+export function positionLine(state: SessionState, head: number, columns: number, paint: Palette): string {
+  const where = `event ${state.seq} of ${head}`;
+  const what = `turn ${state.turn} · ${state.status} · ${briefFields(state.metadata, columns)}`;
+  return `${paint.bold(where)} ${paint.dim(clip(what.replace(/ · $/, ''), Math.max(1, columns - where.length - 2)))}`;
+}
+
+/** Steps to the right, at the most: a long chain stays on the screen. */
+const MAX_INDENT = 12;
+
+/** A chain of causes for people, the event that was asked for first. A stream is named where the chain enters it. */
+export function causeLines(
+  { events, lost }: CauseChain,
+  { columns, paint }: { readonly columns: number; readonly paint: Palette },
+): readonly string[] {
+  const indent = (step: number) => ' '.repeat(Math.min(step, MAX_INDENT) * 2);
+  const lines = events.map((event, step) => {
+    const before = `${indent(step)}${step === 0 ? '' : '└ because '}`;
+    const effect = events[step - 1];
+    const isElsewhere = effect !== undefined && streamOf(effect) !== streamOf(event);
+    const where = isElsewhere ? `${brief(streamOf(event), columns)} ` : '';
+    const head = `${where}${event.seq} ${event.type}`;
+    const room = Math.max(1, columns - before.length - head.length - 3);
+    const text = isRunEvent(event)
+      ? describeRunEvent(event, room)
+      : describeLogged(event, room, () => undefined);
+    return `${paint.dim(before)}${paint.bold(head)}  ${text}`.trimEnd();
+  });
+  const last = `${indent(events.length)}└ ${
+    lost === undefined
+      ? 'from outside: started by a person or a program'
+      : `because of event ${lost.seq} of ${brief(lost.stream, columns)}, which is in this store no more`
+  }`;
+  return [...lines, paint.dim(clip(last, columns))];
 }

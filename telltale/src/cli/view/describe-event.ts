@@ -1,21 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { resolveReferences } from '../../conditions/references/resolve-references.ts';
 import type { DeclaredAction } from '../../events/action.ts';
-import type { CopiedType, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
+import type { CopiedType, EventOf, HookRecord, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import { TURN_CUT_SHORT } from '../../events/fold-turns.ts';
 import { faultForPeople, REMINDED, stuckForPeople, turnFailureForPeople } from '../../events/for-people.ts';
-import type { HookRecord } from '../../events/hook-record.ts';
-import { FRAME_MARK } from '../../kernel/call-frames.ts';
-import { identityText } from '../../kernel/identity.ts';
-import type { InvokeRecord } from '../../kernel/invoke-record.ts';
+import type { InvokeRecord } from '../../kernel/calls.ts';
+import { FRAME_MARK } from '../../kernel/calls.ts';
+import type { ErrorJson } from '../../kernel/errors.ts';
+import { identityText } from '../../kernel/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
-import type { ErrorJson } from '../../kernel/runtime-error.ts';
-import { printable } from '../../manifest/printable.ts';
-import { isGenesis } from '../../targets/artifacts/genesis.ts';
-import { brief, briefFields } from './brief.ts';
-import { clip } from './columns.ts';
+import { printable } from '../../manifest/diagnostic.ts';
+import { isGenesis } from '../../targets/artifacts/artifacts.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { spelledOutLine as asked, harmlessLine as safe } from './harmless.ts';
+import { brief, briefFields, clip } from './text-width.ts';
 
 type CopiedEvent = EventOf<`child.${CopiedType}`>;
 

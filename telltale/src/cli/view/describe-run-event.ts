@@ -1,11 +1,10 @@
 import { type RunEvent, type RunEventOf, shownWait } from '../../events/run-event.ts';
-import { identityText } from '../../kernel/identity.ts';
-import { printable } from '../../manifest/printable.ts';
-import { brief, briefFields } from './brief.ts';
-import { clip } from './columns.ts';
+import { identityText } from '../../kernel/ids.ts';
+import { printable } from '../../manifest/diagnostic.ts';
 import { customText, errorText, filesText, hookText, invokeText, remedy } from './describe-event.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { spelledOutLine as asked, harmlessLine as safe } from './harmless.ts';
+import { brief, briefFields, clip } from './text-width.ts';
 
 /** What an event of a run says, beside its type, on one line of at most `columns`; nothing in it can steer a terminal. */
 export function describeRunEvent(event: RunEvent, columns: number): string {

@@ -1,6 +1,6 @@
-import type { Usage } from '../../events/turn-event.ts';
+import type { Usage } from '../../events/session-events.ts';
 
-export { spanText } from '../../kernel/span-text.ts';
+export { spanText } from '../../kernel/quantity.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,5 +1,5 @@
-import { invisibleWarning, visibleText } from '../../kernel/visible-text.ts';
-import { printable } from '../../manifest/printable.ts';
+import { invisibleWarning, visibleText } from '../../kernel/text.ts';
+import { printable } from '../../manifest/diagnostic.ts';
 
 /**
  * Escape sequences that are whole: colours, cursor moves, titles and links. The classes do not overlap and the text of

@@ -1,20 +1,21 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import { speakerOf } from '../../events/fold-handoffs.ts';
 import type { RunEvent } from '../../events/run-event.ts';
-import type { Palette } from '../../manifest/palette.ts';
-import { printable } from '../../manifest/printable.ts';
+import { printable } from '../../manifest/diagnostic.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { actionLines } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
-import { brief } from './brief.ts';
 import { createChangingLines } from './changing-lines.ts';
-import { clip, tail } from './columns.ts';
 import type { Debug } from './debug.ts';
-import { createLeadLines } from './lead-lines.ts';
+import { harmlessLines } from './harmless.ts';
+import { jsonRows } from './json-text.ts';
+import { createMarkdown, type MarkdownOptions } from './markdown.ts';
 import { noteLine } from './note-line.ts';
 import { toFixRows } from './root-cause.ts';
 import { runNote } from './run-note.ts';
 import { createRunProgress } from './run-progress.ts';
-import { createSpeech, type Row, type Voice } from './speech.ts';
+import { createStepLog, stepLine } from './step-log.ts';
+import { brief, clip, tail, wrap } from './text-width.ts';
 
 export interface ScreenSize {
   readonly columns: number;
@@ -251,4 +252,160 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
       return lines.take(now, 0);
     },
   };
+}
+
+/** What a live view shows of the run that leads a session: the steps that no agent works on. */
+export interface LeadLines {
+  /** The line that an event of the run gets; undefined where it has none. */
+  take(event: RunEvent, columns: number): string | undefined;
+  /** Takes in an event of the session: it says which steps are the agent's. */
+  follow(event: ObservedEvent): void;
+  /** The run's own steps that are under way. */
+  running(): readonly string[];
+}
+
+function createLeadLines(paint: Palette): LeadLines {
+  const steps = createStepLog();
+  const given = new Set<string>();
+  return {
+    take(event, columns) {
+      const step = steps.take(event);
+      if (step === undefined) return runNote(event, columns, paint);
+      const isTask = event.type === 'step.completed' && event.notes !== undefined;
+      if (event.type === 'step.started' || isTask) return undefined;
+      return stepLine(step.view, columns, event.at, paint);
+    },
+    follow(event) {
+      // A task's key is `RUN:ADDRESS#ATTEMPT`.
+      if (event.type === 'task.given') given.add(event.task.replace(/^[^:]*:/, '').replace(/#\d+$/, ''));
+    },
+    running: () =>
+      steps
+        .running()
+        .map(({ step }) => step)
+        .filter((step) => !given.has(step)),
+  };
+}
+
+/** Who speaks: each is painted in its own way. */
+export type Voice = 'thought' | 'response' | 'text';
+
+export interface Row {
+  readonly voice: Voice;
+  readonly depth: number;
+  readonly text: string;
+}
+
+/** Cuts text that comes in pieces into rows of a terminal. Thoughts and answers are Markdown; an answer may be JSON. */
+export interface Speech {
+  /** Rows that will not change any more, of all that came so far. */
+  add(voice: Voice, depth: number, text: string, columns: number): readonly Row[];
+  /** The rows that still change. */
+  open(): readonly Row[];
+  /** Ends those. */
+  close(): readonly Row[];
+}
+
+/** Rows of one line that still change, at the most: beyond them those that are full are done. */
+const MAX_OPEN = 8;
+/** Rows of JSON that are shown of an answer, and while it is still being written. */
+const MAX_JSON = 40;
+const MAX_OPEN_JSON = 3;
+
+/** What begins like JSON, or may: `[text](address)` does not. */
+const MAY_BE_JSON = /^[{[]\s*$|^\{\s*"|^\[\s*(?:[[{"\d\]-]|true\b|false\b|null\b)/;
+
+function createSpeech(options: MarkdownOptions): Speech {
+  const markdown = createMarkdown(options);
+  let open: { readonly voice: Voice; readonly depth: number; text: string; columns: number } | undefined;
+  /** Whether the next text begins an element of its own: the blanks in front of it say nothing. */
+  let isFresh = true;
+  /** Whether what is open may be JSON: it is shown when it is whole. */
+  let isJson = false;
+
+  const rowsOf = (texts: readonly string[]): readonly Row[] => {
+    const { voice = 'text', depth = 0 } = open ?? {};
+    return texts.map((text) => ({ voice, depth, text }));
+  };
+  /** Takes lines that are over, and the beginning of the next one. */
+  const take = (text: string): readonly string[] => {
+    if (open === undefined) return [];
+    const { columns } = open;
+    const lines = [...harmlessLines(open.text + text)];
+    open.text = lines.pop() ?? '';
+    const rows = lines.flatMap((line) => markdown.line(line, columns));
+    if (open.text.length <= columns || markdown.open(open.text, columns).length <= MAX_OPEN) return rows;
+    const cut = markdown.cut(open.text, columns);
+    open.text = cut.rest;
+    return [...rows, ...cut.rows];
+  };
+  /** Word by word where it is long: then it makes no difference in which pieces it came. */
+  const takeAll = (text: string): readonly string[] => {
+    const { length } = text;
+    if (open === undefined || open.text.length + length <= open.columns * MAX_OPEN) return take(text);
+    return text.split(/(?<=[ \n])/).flatMap(take);
+  };
+
+  const close = (): readonly Row[] => {
+    if (open === undefined) {
+      isFresh = true;
+      return [];
+    }
+    const { text, columns } = open;
+    let texts: readonly string[];
+    if (isJson) {
+      const json = jsonRows(parsed(text), columns, MAX_JSON, options);
+      isJson = false;
+      open.text = '';
+      texts = json ?? [...takeAll(text), ...ended()];
+    } else texts = ended();
+    const rows = rowsOf(texts);
+    open = undefined;
+    isFresh = true;
+    return rows;
+  };
+  const ended = (): readonly string[] => {
+    if (open === undefined) return [];
+    const { text, columns } = open;
+    const rows = text.trim() === '' ? [] : markdown.line(text, columns);
+    return [...rows, ...markdown.end(columns)];
+  };
+
+  return {
+    add(voice, depth, text, columns) {
+      const rows: Row[] =
+        open !== undefined && (open.voice !== voice || open.depth !== depth) ? [...close()] : [];
+      const fresh = isFresh ? text.trimStart() : text;
+      if (fresh === '' && open === undefined) return rows;
+      if (isFresh) isJson = voice === 'response';
+      isFresh = false;
+      open ??= { voice, depth, text: '', columns };
+      open.columns = columns;
+      if (isJson) {
+        open.text += fresh;
+        if (MAY_BE_JSON.test(open.text)) return rows;
+        isJson = false;
+        const held = open.text;
+        open.text = '';
+        return [...rows, ...rowsOf(takeAll(held))];
+      }
+      return [...rows, ...rowsOf(takeAll(fresh))];
+    },
+    open() {
+      if (open === undefined) return [];
+      const { text, columns } = open;
+      if (!isJson) return rowsOf(markdown.open(text, columns));
+      const rows = harmlessLines(text.slice(-columns * MAX_OPEN_JSON)).flatMap((line) => wrap(line, columns));
+      return rowsOf(rows.slice(-MAX_OPEN_JSON));
+    },
+    close,
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // it only looked like JSON
+  }
 }

@@ -1,6 +1,6 @@
-import { displayWidth } from '../../manifest/display-width.ts';
-import type { Palette } from '../../manifest/palette.ts';
-import { wrap } from './columns.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
+import { displayWidth } from '../../manifest/format-diagnostic.ts';
+import { wrap } from './text-width.ts';
 
 /**
  * Markdown on a terminal, line by line: a line that is over never changes, so that text can be shown while it streams.

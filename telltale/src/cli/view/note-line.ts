@@ -1,16 +1,17 @@
 import type { ObservedEvent } from '../../events/event.ts';
 import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../events/fold-turns.ts';
 import { LLM_USAGE } from '../../events/reduce.ts';
-import { identityText } from '../../kernel/identity.ts';
+import { identityText } from '../../kernel/ids.ts';
 import type { Json } from '../../kernel/json.ts';
-import { displayWidth } from '../../manifest/display-width.ts';
-import type { Palette } from '../../manifest/palette.ts';
-import { brief } from './brief.ts';
-import { clip } from './columns.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
+import { displayWidth } from '../../manifest/format-diagnostic.ts';
+import { type Output, paletteFor } from '../io.ts';
 import type { Debug } from './debug.ts';
 import { changesText, describeEvent, errorText, seenText } from './describe-event.ts';
-import { harmlessLine, spelledOutLine } from './harmless.ts';
-import { jsonOnOneLine } from './json-rows.ts';
+import { harmlessLine, harmlessLines, spelledOutLine } from './harmless.ts';
+import { jsonOnOneLine, jsonRows, jsonText } from './json-text.ts';
+import { createMarkdown } from './markdown.ts';
+import { brief, clip } from './text-width.ts';
 
 /** The line that a live view gives an event which is neither speech nor an action; undefined where it shows none. */
 export function noteLine(
@@ -193,3 +194,34 @@ const NOTED = {
   'trigger.suppressed': 'not started: ',
   'artifact.written': 'artifact ',
 } as const;
+
+const DEFAULT_COLUMNS = 80;
+
+/**
+ * A result for whoever asked for nothing else, whole: text as it is, anything else as JSON. A pipe gets every character. A
+ * terminal gets only those that cannot steer it, and with colors Markdown is rendered and JSON colored.
+ */
+export function resultText(
+  result: Json,
+  output: Pick<Output, 'isTerminal'> & Partial<Pick<Output, 'colour' | 'columns'>>,
+): string {
+  const { isTerminal, colour = false, columns = DEFAULT_COLUMNS } = output;
+  const paint = paletteFor({ colour });
+  const isRendered = isTerminal && colour;
+  if (typeof result !== 'string') {
+    const rows = isRendered ? jsonRows(result, columns - 1, Number.POSITIVE_INFINITY, { paint }) : undefined;
+    return rows === undefined ? jsonText(result, 2) : `${rows.join('\n')}\n`;
+  }
+  const text = !isTerminal
+    ? result
+    : isRendered
+      ? markdownText(result, columns - 1, { paint, colour })
+      : harmlessLines(result).join('\n');
+  return text.endsWith('\n') ? text : `${text}\n`;
+}
+
+function markdownText(text: string, columns: number, options: Parameters<typeof createMarkdown>[0]): string {
+  const markdown = createMarkdown(options);
+  const rows = harmlessLines(text.trimEnd()).flatMap((line) => markdown.line(line, columns));
+  return [...rows, ...markdown.end(columns)].join('\n');
+}

@@ -1,13 +1,12 @@
 import type { RunEvent } from '../../events/run-event.ts';
 import { createChangingLines } from './changing-lines.ts';
-import { clip } from './columns.ts';
 import { countText, spanText } from './figures.ts';
 import type { Frame, LiveScreenOptions } from './live-screen.ts';
 import { toFixRows } from './root-cause.ts';
 import { runNote } from './run-note.ts';
 import { spinner } from './run-progress.ts';
-import { stepLines } from './step-line.ts';
-import { createStepLog, isStepOver, type StepView } from './step-log.ts';
+import { createStepLog, isStepOver, type StepView, stepLines } from './step-log.ts';
+import { clip } from './text-width.ts';
 
 /** Folds the events of a workflow run into lines: see `LiveScreen`. */
 export interface RunScreen {

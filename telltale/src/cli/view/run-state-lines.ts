@@ -1,13 +1,13 @@
 import type { RunState, StepState } from '../../events/run-state.ts';
-import type { Palette } from '../../manifest/palette.ts';
-import { brief } from './brief.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { errorText } from './describe-event.ts';
 import { SKIPPED, waitingText } from './describe-run-event.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { harmlessLine, spelledOutLine } from './harmless.ts';
 import type { StateLinesOptions } from './state-lines.ts';
-import { statusLines } from './status.ts';
-import { stepLine } from './step-line.ts';
+import { quarantineJson, type ShownStatus, statusLines } from './status.ts';
+import { stepLine } from './step-log.ts';
+import { brief } from './text-width.ts';
 
 /** Steps that are shown, at the most: the newest. */
 const MAX_STEPS = 100;
@@ -102,5 +102,33 @@ function viewOf({ step, status, attempts, startedAt, input, output, error, reaso
     attempt: attempts,
     ...(input === undefined ? {} : { input }),
     ...(note === undefined ? {} : { note }),
+  };
+}
+
+/** A run's state for a script: what stays the same from version to version of the runtime. */
+export function runJson(state: RunState, { status, pid, quarantine }: Omit<ShownStatus, 'paint'>) {
+  return {
+    run: state.id,
+    workflow: state.workflow,
+    manifest: state.manifest,
+    status,
+    pid: pid ?? null,
+    ...quarantineJson(quarantine),
+    waiting: state.waiting ?? null,
+    origin: state.origin,
+    input: state.input,
+    started: timeText(state.startedAt),
+    updated: timeText(state.at),
+    seq: state.seq,
+    state: state.state ?? null,
+    visited: state.visited,
+    steps: [...state.steps.values()],
+    outputs: Object.fromEntries(state.outputs),
+    variables: Object.fromEntries(state.variables),
+    reviews: state.reviews,
+    usage: state.usage,
+    balance: state.balance ?? null,
+    output: state.output ?? null,
+    error: state.error ?? null,
   };
 }

@@ -1,19 +1,36 @@
 import { type ActionState, isShown } from '../../events/action.ts';
-import type { SessionState } from '../../events/state.ts';
-import type { OpenReport, TaskState } from '../../events/task-state.ts';
-import { identityText } from '../../kernel/identity.ts';
+import type { SessionEvent } from '../../events/event.ts';
+import { usageOf } from '../../events/event.ts';
+import type { FeedState } from '../../events/feed-event.ts';
+import { BUILTIN_FEED } from '../../events/fold-values.ts';
+import type { OpenReport, SessionState, TaskState } from '../../events/state.ts';
+import {
+  createStateMetrics,
+  type FieldMetrics,
+  type ValueChange,
+  type ValueMetrics,
+} from '../../events/state-metrics.ts';
+import { identityText } from '../../kernel/ids.ts';
 import type { Json } from '../../kernel/json.ts';
-import type { Palette } from '../../manifest/palette.ts';
-import { leadRun } from '../../session/guide/lead-run.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
+import { leadRun } from '../../session/guided/guidance.ts';
 import type { StreamInfo } from '../../store/store.ts';
+import { type Io, paletteFor } from '../io.ts';
 import { actionLine } from './action-line.ts';
 import { type ActionView, EFFECT_UNKNOWN, skippedNote } from './action-log.ts';
-import { brief } from './brief.ts';
 import { errorText, knownParameters } from './describe-event.ts';
-import { feedLines } from './feed-lines.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';
 import { harmlessLine, harmlessLines } from './harmless.ts';
-import { paintStatus, type ShownStatus, shownStatus, statusLines } from './status.ts';
+import { jsonText } from './json-text.ts';
+import {
+  paintStatus,
+  quarantineJson,
+  type ShownQuarantine,
+  type ShownStatus,
+  shownStatus,
+  statusLines,
+} from './status.ts';
+import { brief, type Column, tableLines } from './text-width.ts';
 
 export interface StateLinesOptions extends ShownStatus {
   readonly columns: number;
@@ -130,3 +147,176 @@ function noteOf({ status, output, error, skipped }: ActionState): Json | undefin
   if (error !== undefined) return status === 'cancelled' ? error.message : errorText(error);
   return output ?? (skipped === undefined ? undefined : skippedNote(skipped));
 }
+
+/** A session's state for a script: what stays the same from version to version of the runtime. */
+export function stateJson(
+  state: SessionState,
+  {
+    status,
+    pid,
+    quarantine,
+    runs = [],
+  }: {
+    readonly status: string;
+    readonly pid?: number | undefined;
+    readonly quarantine?: ShownQuarantine | undefined;
+    /** Those that it set off or called. */
+    readonly runs?: readonly StreamInfo[];
+  },
+) {
+  return {
+    session: state.id,
+    agent: state.agent,
+    manifest: state.manifest,
+    model: state.model,
+    status,
+    pid: pid ?? null,
+    ...quarantineJson(quarantine),
+    parent: state.parent ?? null,
+    input: state.input,
+    started: timeText(state.startedAt),
+    updated: timeText(state.at),
+    seq: state.seq,
+    turn: state.turn,
+    turns: state.totals.turns,
+    usage: usageOf(state.totals),
+    cost_usd: state.totals.cost_usd,
+    balance: state.balance ?? null,
+    metadata: state.metadata,
+    variables: Object.fromEntries(state.variables),
+    feeds: [...state.feeds.values()].map(feedJson),
+    feeds_off: state.off,
+    actions: [...state.actions.values()],
+    task: state.task === undefined ? null : { ...state.task.given, report: state.task.open ?? null },
+    runs: runs.map((run) => ({ run: run.stream, workflow: run.name, status: shownStatus(run) })),
+    response: state.response ?? null,
+    result: state.result ?? (null as Json),
+    error: state.error ?? null,
+  };
+}
+
+/** Feeds that are shown, at the most. */
+const MAX_FEEDS = 50;
+
+/** What a session's log knows of its feeds, a line each. */
+function feedLines(
+  { feeds, off, at }: Pick<SessionState, 'feeds' | 'off' | 'at'>,
+  room: number,
+  paint: Palette,
+): readonly string[] {
+  const all = [
+    ...[...feeds.values()].map((feed) => feedLine(feed, at, room, paint)),
+    ...off.map((id) => `${id} ${paint.dim('(switched off)')}`),
+  ];
+  const more = all.length - MAX_FEEDS;
+  return more > 0
+    ? [...all.slice(0, MAX_FEEDS), paint.dim(`… ${countText(more, 'more feed')}: --json shows all`)]
+    : all;
+}
+
+function feedLine(
+  { id, by, removed, last, failing }: FeedState,
+  at: number,
+  room: number,
+  paint: Palette,
+): string {
+  const name = id.startsWith(BUILTIN_FEED) ? id : `$${brief(id, room)}`;
+  if (removed === true) return `${name} ${paint.dim('(removed)')}`;
+  const notes = [
+    ...(last === undefined
+      ? ['no value yet']
+      : [countText(last.tokens, 'token'), `loaded ${spanText(Math.max(0, at - last.loadedAt))} before`]),
+    ...(by === undefined ? [] : [`by ${brief(by, room)}`]),
+  ];
+  const value = last === undefined ? '' : ` = ${brief(last.value, room)}`;
+  const failure =
+    failing === undefined ? '' : ` ${paint.red(`fails: ${brief(errorText(failing.error), room)}`)}`;
+  return `${name}${value} ${paint.dim(`(${notes.join(', ')})`)}${failure}`;
+}
+
+/** The same for a script. */
+const feedJson = ({ id, definition, by, removed, last, failing }: FeedState) => ({
+  id,
+  ...(definition === undefined ? {} : { definition }),
+  ...(by === undefined ? {} : { by }),
+  ...(removed === true ? { removed } : {}),
+  ...(last === undefined
+    ? {}
+    : {
+        value: last.value,
+        tokens: last.tokens,
+        ...(last.truncated === undefined ? {} : { truncated: last.truncated }),
+        loaded: timeText(last.loadedAt),
+      }),
+  ...(failing === undefined
+    ? {}
+    : { failing: { error: failing.error, times: failing.times, since: timeText(failing.since) } }),
+});
+
+const DEFAULT_COLUMNS = 100;
+/** Changes that are shown, at the most: the newest. */
+const MAX_CHANGES = 20;
+const VALUE_COLUMNS = 40;
+const BY_COLUMNS = 30;
+
+const HEAD: readonly Column[] = [
+  { title: 'value', gives: true },
+  { title: 'entries', align: 'right' },
+  { title: 'time', align: 'right' },
+  { title: 'turns', align: 'right' },
+  { title: 'tokens', align: 'right' },
+  { title: 'cost', align: 'right' },
+];
+
+/** What `show --states` prints of a log. */
+export async function statesText(
+  events: AsyncIterable<SessionEvent>,
+  { json }: { readonly json?: true },
+  stdout: Io['stdout'],
+): Promise<string> {
+  const metrics = createStateMetrics();
+  for await (const event of events) metrics.add(event);
+  const fields = metrics.fields();
+  if (json === true) return jsonText({ states: fields }, 2);
+  const options = { columns: stdout.columns ?? DEFAULT_COLUMNS, paint: paletteFor(stdout) };
+  return `${statesLines(fields, options).join('\n')}\n`;
+}
+
+/** For each enum field of the metadata: what the session spent in each of its values, and when it changed. */
+export function statesLines(
+  fields: readonly FieldMetrics[],
+  { columns, paint }: { readonly columns: number; readonly paint: Palette },
+): readonly string[] {
+  if (fields.length === 0) return ["The agent's metadata has no enum field: there are no states to count."];
+  return fields.flatMap((field, at) => [
+    ...(at === 0 ? [] : ['']),
+    `${paint.bold(brief(field.field, columns))} ${paint.dim(`is ${nameOf(field.value)}`)}`,
+    ...tableLines(HEAD, field.values.map(cellsOf), {
+      columns: columns - 2,
+      paint: (text, row) => (row === -1 ? paint.dim(text) : text),
+    }).map((line) => `  ${line}`),
+    ...historyLines(field, paint).map((line) => `  ${line}`),
+  ]);
+}
+
+const cellsOf = ({ value, entries, ms, turns, input, output, cost_usd }: ValueMetrics): readonly string[] => [
+  nameOf(value),
+  String(entries),
+  spanText(ms),
+  String(turns),
+  `${input.toLocaleString('en')} + ${output.toLocaleString('en')}`,
+  cost_usd > 0 ? costText(cost_usd) : '–',
+];
+
+function historyLines({ history, older }: FieldMetrics, paint: Palette): readonly string[] {
+  const more = older + Math.max(0, history.length - MAX_CHANGES);
+  return [
+    ...(more > 0 ? [paint.dim(`… ${countText(more, 'older change')}`)] : []),
+    ...history.slice(-MAX_CHANGES).map((change) => changeLine(change, paint)),
+  ];
+}
+
+const changeLine = ({ at, seq, turn, from, to, by }: ValueChange, paint: Palette): string =>
+  `${paint.dim(timeText(at))}  ${nameOf(from)} → ${nameOf(to)}  ${paint.dim(`turn ${turn}, event ${seq}, by ${brief(by, BY_COLUMNS)}`)}`;
+
+const nameOf = (value: Json): string => (value === null ? '(unset)' : brief(value, VALUE_COLUMNS));

@@ -1,4 +1,4 @@
-import type { Palette } from '../../manifest/palette.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { timeText } from './figures.ts';
 import { harmlessLine } from './harmless.ts';

@@ -1,8 +1,44 @@
 import type { RunEvent } from '../../events/run-event.ts';
 import type { StepStatus } from '../../events/run-state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
+import { GIVEN_SHARE, type LinePart, MARKS, progressLine, timeText, withResult } from './action-line.ts';
 import { SKIPPED } from './describe-run-event.ts';
 import { isToFix } from './root-cause.ts';
+import { brief, briefFields } from './text-width.ts';
+
+/** One step on one line: how it stands, with what it was given, for how long, and what came of it. */
+export function stepLine(view: StepView, columns: number, now: number, paint: Palette): string {
+  const isOver = isStepOver(view);
+  const note = view.note === undefined || view.note === null ? '' : brief(view.note, columns);
+  const colour = isOver && view.status !== 'completed' ? MARKS[view.status].paint : 'dim';
+  return lineWith(view, columns, now, paint, { text: note, colour });
+}
+
+/** The same with its result readable: see `actionLines`. */
+export function stepLines(
+  view: StepView,
+  columns: number,
+  now: number,
+  paint: Palette,
+  more?: string,
+): readonly string[] {
+  const { status, note } = view;
+  if (status !== 'completed' || note === undefined || note === null)
+    return [stepLine(view, columns, now, paint)];
+  const line = lineWith(view, columns, now, paint);
+  const untimed = lineWith({ ...view, ms: 0 }, columns, now, paint);
+  return withResult({ line, untimed, output: note }, columns, paint, more);
+}
+
+function lineWith(view: StepView, columns: number, now: number, paint: Palette, note?: LinePart): string {
+  const parts: readonly LinePart[] = [
+    { text: briefFields(view.input ?? {}, Math.floor(columns * GIVEN_SHARE)), colour: 'dim' },
+    { text: timeText(view, isStepOver(view), now) },
+    ...(note === undefined ? [] : [note]),
+  ];
+  return progressLine(MARKS[view.status], brief(view.step, columns - 2), parts, columns, paint);
+}
 
 /** How a step of a run stands, as far as a view shows it. */
 export interface StepView {

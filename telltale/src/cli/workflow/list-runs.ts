@@ -1,17 +1,14 @@
 import type { StreamInfo } from '../../store/store.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
+import { wholeNumber } from '../options.ts';
 import { findStream } from '../session/find-session.ts';
-import { asTyped } from '../session/naming-store.ts';
-import { readStatuses } from '../session/read-statuses.ts';
-import { shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-location.ts';
-import { streamJson } from '../session/stream-json.ts';
-import { printStreams } from '../session/stream-table.ts';
+import { asTyped, shownLocation, storeExists, storeFlag, storeLocation } from '../session/store-options.ts';
+import { printStreams, readStatuses, streamJson } from '../session/stream-table.ts';
 import { withSessions } from '../session/with-runtime.ts';
-import { jsonText } from '../view/json-line.ts';
+import { jsonText } from '../view/json-text.ts';
 import { shownStatus } from '../view/status.ts';
-import { wholeNumber } from '../whole-number.ts';
 
 export interface ListOptions {
   readonly store?: string;

@@ -1,16 +1,23 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { createSystemClock } from '../../kernel/time.ts';
+import { hasEnded } from '../../session/ending/has-ended.ts';
+import { postToRun } from '../../session/runs/post-to-run.ts';
+import { RUN_SIGNAL } from '../../session/runs/run-messages.ts';
 import type { LoadedWorkflow, RunOptions } from '../../session/runs/run-types.ts';
 import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
-import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { readVars } from '../run/read-vars.ts';
+import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
+import { usage } from '../options.ts';
+import { readObject } from '../parse/read-text.ts';
+import { signerFor } from '../program.ts';
 import { runMode } from '../run/run-mode.ts';
-import { openEarly } from '../session/open-early.ts';
-import { usage } from '../usage.ts';
+import { readVars } from '../run/run-options.ts';
+import { findRun, streamToResume } from '../session/find-session.ts';
+import { storeFlag } from '../session/store-options.ts';
+import { openEarly, withStoredSessions } from '../session/with-runtime.ts';
 import { checkedManifests } from '../validate/checked-manifests.ts';
-import { readObject } from './read-json.ts';
+import { jsonText } from '../view/json-text.ts';
 import { type WorkRunOptions, workRun } from './work-run.ts';
 
 export interface RunWorkflowOptions extends WorkRunOptions {
@@ -98,3 +105,41 @@ function checkedId(id: string): string {
     'Write up to 100 letters, digits and . _ : @ -, with a letter or digit first; "last" is taken.',
   );
 }
+
+export interface SignalOptions {
+  readonly store?: string;
+  readonly from?: string;
+  readonly json?: true;
+}
+
+/** `telltale workflow signal`: an event for a `wait`, through the run's inbox. */
+export async function signalRun(
+  asked: string,
+  event: string,
+  given: string | undefined,
+  options: SignalOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { io } = context;
+  const data = given === undefined ? {} : await readObject('DATA', given, io);
+  return withStoredSessions(context, options, async ({ store }) => {
+    const info = await findRun(store, asked);
+    const { stream, status } = info;
+    if (hasEnded(status)) throw ended(stream, status);
+    const message = { kind: RUN_SIGNAL, from: signerFor(options.from, '--from'), body: { event, data } };
+    await postToRun({ store, clock: createSystemClock() }, stream, message);
+    const pid = (await store.info(stream))?.owner?.pid;
+    const json = { run: stream, event, outcome: pid === undefined ? 'kept' : 'delivered', pid: pid ?? null };
+    const text =
+      pid === undefined
+        ? `Kept for ${stream}, on which nobody works now; a process that waits for it (--wait) continues by itself. Otherwise:\n  ${await streamToResume(store, info, io)}${storeFlag(options.store)}\n`
+        : `Delivered to process ${pid}, which works on ${stream}.\n`;
+    await io.stdout.write(options.json === true ? jsonText(json, 2) : text);
+    return EXIT.ok;
+  });
+}
+
+const ended = (run: string, status: string) =>
+  new RuntimeError('run_ended', `${run} has ended (${status}): nothing waits there.`, {
+    hint: 'See those that wait: telltale workflow list --status waiting',
+  });

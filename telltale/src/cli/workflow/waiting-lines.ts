@@ -1,9 +1,9 @@
 import type { ApprovalState, RunState } from '../../events/run-state.ts';
-import type { Palette } from '../../manifest/palette.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
 import type { Io } from '../io.ts';
-import { shellWord } from '../usage.ts';
+import { shellWord } from '../options.ts';
 import { harmlessLine, hiddenLines, spelledOutLine } from '../view/harmless.ts';
-import { wantedSignals } from './wanted-signals.ts';
 
 /** The questions that a run waits for, and the commands that answer it; without those where its store is gone. */
 export function waitingLines(
@@ -65,3 +65,33 @@ const otherwise = ([, ...others]: readonly string[]): string =>
 
 const openReviews = ({ reviews }: Pick<RunState, 'reviews'>): readonly ApprovalState[] =>
   reviews.filter(({ choice }) => choice === undefined);
+
+/** An event that a run waits for, as `telltale workflow signal` sends it. */
+export interface WantedSignal {
+  readonly event: string;
+  readonly data: JsonObject;
+}
+
+/**
+ * What the `wait` steps that are under way would take. For a wait on `custom`, the `name` that its `match` wants is the
+ * event; of other fields those are given that have one value to be.
+ */
+const wantedSignals = ({ steps }: Pick<RunState, 'steps'>): readonly WantedSignal[] =>
+  [...steps.values()].flatMap(({ status, input }) => {
+    const event = input?.event;
+    if (status !== 'running' || typeof event !== 'string') return [];
+    const fields = Object.entries(isJsonObject(input?.match) ? input.match : {}).filter(([, want]) =>
+      isPlain(want),
+    );
+    if (event !== 'custom') return [{ event, data: dataOf(fields) }];
+    const name = fields.find(([path]) => path === 'name')?.[1];
+    const inData = fields.flatMap(([path, want]): [string, Json][] =>
+      path.startsWith('data.') ? [[path.slice('data.'.length), want]] : [],
+    );
+    return [{ event: typeof name === 'string' ? name : event, data: dataOf(inData) }];
+  });
+
+const dataOf = (fields: readonly (readonly [string, Json])[]): JsonObject =>
+  Object.fromEntries(fields.filter(([path]) => !/[.[]/.test(path)));
+
+const isPlain = (value: Json): boolean => value !== null && typeof value !== 'object';

@@ -1,23 +1,38 @@
 import { readRun } from '../../engine/read-run.ts';
+import type { RunEvent } from '../../events/run-event.ts';
 import type { RunState } from '../../events/run-state.ts';
-import type { WorkflowRun } from '../../session/runs/run-types.ts';
+import type { Palette } from '../../manifest/format-diagnostic.ts';
+import type { RunResult, WorkflowRun } from '../../session/runs/run-types.ts';
 import type { Runtime, RuntimeOptions } from '../../session/runtime-types.ts';
-import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import type { Io } from '../io.ts';
-import { askPerson } from '../run/ask-person.ts';
-import { askRuns } from '../run/ask-run.ts';
+import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
+import { type Io, paletteFor } from '../io.ts';
+import { askPerson, askRuns, oneAtATime } from '../run/ask-person.ts';
 import { awaitRuns, watchTriggered } from '../run/await-runs.ts';
-import { oneAtATime } from '../run/one-at-a-time.ts';
-import { outputLost, type Unshown } from '../run/output-lost.ts';
-import { type ModeOptions, runMode } from '../run/run-mode.ts';
-import { tellSlowStop } from '../run/tell-slow-stop.ts';
-import type { EarlyStore } from '../session/open-early.ts';
-import { isInMemory, storeFlag, storeLocation } from '../session/store-location.ts';
-import { withRuntime } from '../session/with-runtime.ts';
-import { concludeRun } from './conclude-run.ts';
-import { type FollowedRun, followWorkflow } from './follow-workflow.ts';
-import { createWorkflowView, type WorkflowView } from './workflow-view.ts';
+import { outputLost, type Unshown } from '../run/conclude.ts';
+import { startSilentProgress } from '../run/create-run-view.ts';
+import { type ModeOptions, type RunMode, runMode } from '../run/run-mode.ts';
+import { STOPPING, tellSlowStop } from '../run/tell-slow-stop.ts';
+import { createTerminalFrames, showingWhole } from '../run/terminal-view.ts';
+import { asTyped, eventAsTyped, isInMemory, storeFlag, storeLocation } from '../session/store-options.ts';
+import { type EarlyStore, withRuntime } from '../session/with-runtime.ts';
+import type { Debug } from '../view/debug.ts';
+import { waitingText } from '../view/describe-run-event.ts';
+import { costText, countText, spanText } from '../view/figures.ts';
+import { harmlessLine, harmlessLines } from '../view/harmless.ts';
+import { eventJson, jsonRows, jsonText } from '../view/json-text.ts';
+import { resultText } from '../view/note-line.ts';
+import {
+  createRootCauseFold,
+  failureLines,
+  type RootCause,
+  toFixLines,
+  withRootCause,
+} from '../view/root-cause.ts';
+import { plainRunLine } from '../view/run-note.ts';
+import { createRunScreen } from '../view/run-screen.ts';
+import { createStepLog, type StepView } from '../view/step-log.ts';
+import { brief, clip } from '../view/text-width.ts';
+import { waitingLines } from './waiting-lines.ts';
 
 export interface WorkRunOptions extends ModeOptions {
   readonly store?: string;
@@ -117,4 +132,292 @@ async function workAndShow(
   if (outcome.followed === undefined) return EXIT.failed;
   const code = await concludeRun(outcome.followed, io, { ...told, state: outcome.state });
   return code === EXIT.ok && outcome.isLeft === true ? EXIT.interrupted : code;
+}
+
+const EXITS: Readonly<Record<RunResult['status'], ExitCode>> = {
+  completed: EXIT.ok,
+  failed: EXIT.failed,
+  cancelled: EXIT.failed,
+  waiting: EXIT.waiting,
+  interrupted: EXIT.interrupted,
+};
+
+export interface ConcludeRunOptions {
+  readonly mode: RunMode;
+  /** ` --store X` where commands about this run need it; undefined where the run is gone with this process. */
+  readonly storeFlag: string | undefined;
+  /** The run as it is on the log. */
+  readonly state: Pick<RunState, 'reviews' | 'steps'> | undefined;
+}
+
+/** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
+async function concludeRun(
+  { result, cutOff, unread, rootCause }: FollowedRun,
+  io: Pick<Io, 'stderr' | 'clock' | 'program'>,
+  { mode, storeFlag, state }: ConcludeRunOptions,
+): Promise<ExitCode> {
+  const { stderr, clock } = io;
+  const { run, status, error, waiting } = result;
+  const isLost = status === 'interrupted' && error !== undefined;
+  const code = isLost ? EXIT.failed : EXITS[status];
+  if (unread || mode === 'events' || mode === 'json') return code;
+  const paint = paletteFor(stderr);
+  const { bold, cyan, red, yellow } = paint;
+  const look = { paint, io, storeFlag };
+  if (code === EXIT.ok) {
+    // It went on without what failed. A person may not have seen that.
+    if (rootCause !== undefined && mode !== 'quiet')
+      await stderr.write(`${toFixLines(rootCause, look).join('\n')}\n`);
+    return code;
+  }
+  const follow = (command: string, what: string) =>
+    storeFlag === undefined ? '' : `${what}: ${io.program} workflow ${command} ${run}${storeFlag}`;
+  const resume = follow('resume', 'Resume with') || 'Its store was in memory, so it cannot be resumed.';
+  const lines: string[] = [];
+  switch (status) {
+    case 'completed':
+      break;
+    case 'interrupted': {
+      if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
+      if (error?.hint !== undefined)
+        lines.push(`  ${cyan('→')} ${asTyped(harmlessLine(error.hint), io, storeFlag)}`);
+      const running = cutOff.map(({ step, startedAt = clock.now() }) =>
+        harmlessLine(`${step} (${spanText(clock.now() - startedAt)})`),
+      );
+      lines.push(
+        `${yellow('interrupted')}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
+        resume,
+      );
+      break;
+    }
+    case 'cancelled':
+      lines.push(
+        `${yellow('cancelled')}: ${bold(`The run ${run} was cancelled: ${harmlessLine(error?.message ?? 'no reason was given')}`)}`,
+        follow('show', 'See'),
+      );
+      break;
+    case 'waiting': {
+      const what = waiting === undefined ? 'something' : waitingText(waiting);
+      lines.push(
+        `${yellow('waiting')}: ${bold(`The run waits for ${harmlessLine(what)}.`)}`,
+        ...(state === undefined ? [] : waitingLines(run, state, storeFlag, { cyan, yellow }, io)),
+        resume,
+      );
+      break;
+    }
+    case 'failed':
+      lines.push(
+        ...failureLines({ status, error, rootCause, about: `run ${run}`, see: follow('show', 'See') }, look),
+      );
+      break;
+  }
+  await stderr.write(`${lines.filter((line) => line !== '').join('\n')}\n`);
+  return code;
+}
+
+export interface FollowedRun {
+  readonly result: RunResult;
+  /** What was running when the run was interrupted here. */
+  readonly cutOff: readonly StepView[];
+  /** Whether the reader of our output has gone away. */
+  readonly unread: boolean;
+  /** What somebody has to fix, where there is something. */
+  readonly rootCause: RootCause | undefined;
+}
+
+/** Shows a run to its end, or until it only waits. Ctrl-C, and a reader who goes away, interrupt it. */
+export async function followWorkflow(
+  run: WorkflowRun,
+  { stdout, signal, clock }: Pick<Io, 'stdout' | 'signal' | 'clock'>,
+  { view, seen }: { readonly view: WorkflowView; readonly seen: number },
+): Promise<FollowedRun> {
+  const steps = createStepLog();
+  const causes = createRootCauseFold();
+  const totals = { steps: 0, cost_usd: 0 };
+  const began = clock.monotonic();
+  let cutOff: readonly StepView[] = [];
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    cutOff = steps.running().map((step) => ({ ...step }));
+    stopped ??= run.interrupt();
+    // Awaited below; until then nobody may take it for unhandled.
+    stopped.catch(() => undefined);
+  };
+  const count = (event: RunEvent) => {
+    if (event.type === 'step.completed' || event.type === 'step.failed') totals.steps++;
+    if (event.type === 'model.used') totals.cost_usd += event.cost_usd;
+  };
+  const watch = async () => {
+    for await (const event of run.events) {
+      steps.take(event);
+      if (event.seq <= seen) view.recall(event);
+      else {
+        count(event);
+        causes.take(event);
+        await view.show(event);
+      }
+      if (stdout.closed && stopped === undefined) stop();
+    }
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    view.waits?.();
+    const [result] = await Promise.all([run.result, watch()]);
+    await stopped;
+    const took: RunTotals = { ...totals, ms: clock.monotonic() - began };
+    const rootCause = causes.of(result);
+    await view.end(result, took, rootCause);
+    return { result, cutOff, unread: stdout.closed, rootCause };
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Where the events of a workflow run go. */
+export interface WorkflowView {
+  show(event: RunEvent): Promise<void>;
+  /** It is under way, and its first event may take its time: said where there is a line for it. */
+  waits?(): void;
+  /** Takes in an event that has been seen before. */
+  recall(event: RunEvent): void;
+  end(result: RunResult, totals: RunTotals, rootCause?: RootCause): Promise<void>;
+  /** Ends it where there is no result to show. */
+  leave(): Promise<void>;
+  /** Leaves the terminal to `ask` while it lasts. */
+  aside<T>(ask: (draft: string) => Promise<T>): Promise<T>;
+}
+
+const DEFAULT_COLUMNS = 80;
+const DEFAULT_ROWS = 24;
+
+export function createWorkflowView(
+  mode: RunMode,
+  io: Io,
+  debug: Debug = {},
+  storeFlag?: string,
+): WorkflowView {
+  const { stdout } = io;
+  switch (mode) {
+    case 'live':
+      return liveView(io, debug, storeFlag);
+    case 'plain':
+      return {
+        ...inPipe,
+        async show(event) {
+          const line = plainRunLine(eventAsTyped(event, io, storeFlag), undefined, debug);
+          if (line !== undefined) await stdout.write(`${line}\n`);
+        },
+        end: (result, totals) =>
+          stdout.write(`${closingRunLines(result, totals, paletteFor(stdout)).join('\n')}\n`),
+      };
+    case 'events':
+      return { ...inPipe, show: (event) => stdout.write(eventJson(event)), end: async () => {} };
+    case 'quiet':
+      return silentView(io, ({ output }) => (output === undefined ? '' : resultText(output, stdout)));
+    case 'json':
+      return silentView(io, (result, rootCause) => jsonText(withRootCause(result, rootCause), 2));
+  }
+}
+
+const inPipe: Pick<WorkflowView, 'recall' | 'leave' | 'aside'> = {
+  recall: () => {},
+  leave: async () => {},
+  aside: (ask) => ask(''),
+};
+
+function liveView(io: Io, debug: Debug, storeFlag: string | undefined): WorkflowView {
+  const { stdout, signal } = io;
+  const paint = paletteFor(stdout);
+  const columns = () => stdout.columns ?? DEFAULT_COLUMNS;
+  const screen = createRunScreen({
+    paint,
+    debug,
+    whole: showingWhole(io, storeFlag),
+    size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),
+    status: () => (signal.aborted ? paint.yellow(clip(STOPPING, columns() - 1)) : undefined),
+  });
+  const frames = createTerminalFrames(io, screen);
+  let hasEnded = false;
+  return {
+    async show(event) {
+      screen.show(eventAsTyped(event, io, storeFlag));
+      frames.changed();
+    },
+    waits: frames.waits,
+    recall: (event) => screen.recall(eventAsTyped(event, io, storeFlag)),
+    async end(result, totals) {
+      hasEnded = true;
+      await frames.leave();
+      await stdout.write(`\n${closingRunLines(result, totals, paint, columns() - 1).join('\n')}\n`);
+    },
+    leave: () => frames.leave(),
+    aside: (ask) => (hasEnded ? ask('') : frames.aside(ask)),
+  };
+}
+
+/** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
+function silentView(
+  io: Io,
+  print: (result: RunResult, rootCause: RootCause | undefined) => string,
+): WorkflowView {
+  let step = '';
+  const progress = startSilentProgress(io, () => (step === '' ? 'Starting…' : `At ${step}…`));
+  return {
+    ...progress,
+    async show(event) {
+      if (event.type === 'step.started') step = event.step;
+    },
+    recall: () => {},
+    async end(result, _totals, rootCause) {
+      await progress.leave();
+      await io.stdout.write(print(result, rootCause));
+    },
+  };
+}
+
+/** What a run took, as far as it was seen here. */
+export interface RunTotals {
+  readonly steps: number;
+  readonly ms: number;
+  readonly cost_usd: number;
+}
+
+const SIGNS: Readonly<Record<RunResult['status'], { readonly sign: string; readonly paint: keyof Palette }>> =
+  {
+    completed: { sign: '✓', paint: 'green' },
+    failed: { sign: '✗', paint: 'red' },
+    waiting: { sign: '…', paint: 'yellow' },
+    cancelled: { sign: '–', paint: 'yellow' },
+    interrupted: { sign: '–', paint: 'yellow' },
+  };
+
+/** Lines of an output: --json and --quiet show all. */
+const MAX_LINES = 20;
+const MAX_COLUMNS = 400;
+
+const isColored = (paint: Palette): boolean => paint.bold('x') !== 'x';
+
+/** The last lines of a run of a workflow: how it ended, what it took, what came of it. */
+function closingRunLines(
+  { status, output }: RunResult,
+  { steps, ms, cost_usd }: RunTotals,
+  paint: Palette,
+  columns = MAX_COLUMNS,
+): readonly string[] {
+  const { sign, paint: colour } = SIGNS[status];
+  const parts = [countText(steps, 'step'), ...(cost_usd > 0 ? [costText(cost_usd)] : []), spanText(ms)];
+  const lines = [`${paint[colour](`${sign} ${status}`)}  ${parts.join(' · ')}`];
+  if (status !== 'completed' || output === undefined || output === null) return lines;
+  const folded = { paint, more: '--json shows all' };
+  const rows =
+    isColored(paint) && typeof output !== 'string' ? jsonRows(output, columns, MAX_LINES, folded) : undefined;
+  if (rows !== undefined) return [...lines, ...rows];
+  const text = harmlessLines(typeof output === 'string' ? output : jsonText(output, 2).trimEnd());
+  const more = text.length - MAX_LINES;
+  return [
+    ...lines,
+    ...text.slice(0, MAX_LINES).map((line) => line.match(/^ */)?.[0] + brief(line, columns)),
+    ...(more > 0 ? [paint.dim(`… ${countText(more, 'more line')}: --json shows all`)] : []),
+  ];
 }

@@ -1,8 +1,10 @@
+import type { ASTNode } from '@marcbachmann/cel-js';
+import type { Json } from '../../kernel/json.ts';
 import { nearest, suggest } from '../../kernel/nearest.ts';
 import { type Issue, positionOf } from '../issue.ts';
-import { nameHint } from './name-hint.ts';
-import type { Expression } from './parse-expression.ts';
-import type { ExpressionCode } from './refusal.ts';
+import type { ExpressionCode } from './limits.ts';
+import { childrenOf, type NameUse, nameHint, readChain } from './names.ts';
+import { type Expression, readTree } from './parse-expression.ts';
 import { TYPE_NAMES } from './value.ts';
 
 export interface KnownNames {
@@ -45,4 +47,44 @@ function rootHint(root: string, roots: ReadonlySet<string>, members: KnownNames[
   const owner = [...(members ?? [])].find(([, keys]) => keys.includes(root))?.[0];
   if (nearest(root, roots) === undefined && owner !== undefined) return `Did you mean "${owner}.${root}"?`;
   return nameHint(root, [...roots]);
+}
+
+/** A name that is compared with a value that stands in the expression: `metadata.status == "DONE"`. */
+export interface Comparison {
+  readonly name: NameUse;
+  /** As if the name stood on the left. */
+  readonly operator: '==' | '!=' | '<' | '<=' | '>' | '>=';
+  readonly value: Json;
+}
+
+const TURNED = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
+
+/** The comparisons in an expression that can be read. What a macro binds is among the names, too. */
+export const readComparisons = (source: string): readonly Comparison[] => under(readTree(source));
+
+function under(node: ASTNode): Comparison[] {
+  const below = childrenOf(node).flatMap(under);
+  if (!Object.hasOwn(TURNED, node.op)) return below;
+  const operator = node.op as Comparison['operator'];
+  const [left, right] = node.args as [ASTNode, ASTNode];
+  return [...compare(left, operator, right), ...compare(right, TURNED[operator], left), ...below];
+}
+
+function compare(named: ASTNode, operator: Comparison['operator'], other: ASTNode): readonly Comparison[] {
+  const name = readChain(named);
+  const value = literalOf(other);
+  return name === undefined || value === undefined ? [] : [{ name, operator, value }];
+}
+
+function literalOf(node: ASTNode): Json | undefined {
+  if (node.op === '-_') {
+    const value = literalOf(node.args);
+    return typeof value === 'number' ? -value : undefined;
+  }
+  if (node.op !== 'value') return undefined;
+  const value: unknown = node.args;
+  if (typeof value === 'bigint') return Number(value);
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
+    ? (value as Json)
+    : undefined;
 }

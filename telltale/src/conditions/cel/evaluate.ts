@@ -1,12 +1,29 @@
+import { err, ok, type Result } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import { err, ok, type Result } from '../../kernel/result.ts';
 import { type Issue, positionOf } from '../issue.ts';
-import { createBudget } from './budget.ts';
+import { isPlainObject } from '../values.ts';
 import type { Frame } from './frame.ts';
-import type { Expression } from './parse-expression.ts';
-import { type EvaluationCode, Stop } from './stop.ts';
-import { toJson } from './to-json.ts';
-import { label, type Value } from './value.ts';
+import { type Budget, createBudget, type EvaluationCode, MAX_VALUE_DEPTH, Stop } from './limits.ts';
+import { tooDeep } from './operators.ts';
+import { type Expression, parseExpression } from './parse-expression.ts';
+import { durationText, timestampText } from './time.ts';
+import { Duration, label, MadeList, MadeMap, Timestamp, TypeValue, type Value } from './value.ts';
+
+/** What a test came to. One with a problem did not hold, and nobody knows whether its opposite does. */
+export interface Decision {
+  readonly held: boolean;
+  /** Why it could not be read or evaluated, and what to write instead. */
+  readonly problem?: string;
+}
+
+/** Reads and evaluates a test that a model wrote. `context` is asked only where it can be read. */
+export function decideTest(source: string, context: (test: Expression) => ExpressionContext): Decision {
+  const parsed = parseExpression(source);
+  const held = parsed.ok ? evaluateTest(parsed.value, context(parsed.value)) : parsed;
+  if (held.ok) return { held: held.value };
+  const { message, hint } = held.error;
+  return { held: false, problem: hint === undefined ? message : `${message} ${hint}` };
+}
 
 /** The names an expression can read: JSON values, used where they stand and never copied or changed. */
 export type ExpressionContext = Readonly<Record<string, unknown>>;
@@ -59,3 +76,68 @@ const foreign = (thrown: unknown): Stop =>
     'evaluation_failed',
     `Reading the context failed: ${thrown instanceof Error ? thrown.message : String(thrown)}.`,
   );
+
+/**
+ * The result of an expression as JSON. A list or object of the context is returned as it is; inside what the
+ * expression made, every mention of one is paid for in full, so that a short list cannot stand for gigabytes.
+ */
+function toJson(value: Value, budget: Budget, depth = 0): Json {
+  switch (typeof value) {
+    case 'bigint':
+      return safeNumber(value);
+    case 'number':
+      if (Number.isFinite(value)) return value;
+      throw new Stop('bad_value', `The result holds ${value}, which JSON cannot.`, 'Test the divisor first.');
+    case 'string':
+      if (depth > 0) budget.spendText(value.length);
+      return value;
+    case 'boolean':
+      return value;
+    case 'object':
+      return value === null ? null : containerJson(value, budget, depth);
+  }
+}
+
+function containerJson(value: Exclude<Value & object, null>, budget: Budget, depth: number): Json {
+  if (depth === MAX_VALUE_DEPTH) throw tooDeep();
+  if (value instanceof MadeList) {
+    budget.spend(1 + value.items.length);
+    return value.items.map((item) => toJson(item, budget, depth + 1));
+  }
+  if (value instanceof MadeMap) {
+    budget.spend(1 + value.entries.size);
+    return Object.fromEntries(
+      [...value.entries].map(([key, item]) => [key, toJson(item, budget, depth + 1)]),
+    );
+  }
+  if (value instanceof Timestamp) return timestampText(value);
+  if (value instanceof Duration) return durationText(value);
+  if (value instanceof TypeValue) {
+    throw new Stop(
+      'not_data',
+      `The result holds ${label(value)}, which JSON cannot.`,
+      'Compare it: type(x) == string.',
+    );
+  }
+  if (depth > 0) payFor(value, budget, depth);
+  return value as Json;
+}
+
+function payFor(value: unknown, budget: Budget, depth: number): void {
+  budget.spend(1);
+  if (typeof value === 'string') budget.spendText(value.length);
+  if (typeof value !== 'object' || value === null) return;
+  if (depth === MAX_VALUE_DEPTH) throw tooDeep();
+  const items = Array.isArray(value) ? value : isPlainObject(value) ? Object.values(value) : [];
+  for (const item of items) payFor(item, budget, depth + 1);
+}
+
+function safeNumber(value: bigint): number {
+  const number = Number(value);
+  if (Number.isSafeInteger(number)) return number;
+  throw new Stop(
+    'out_of_range',
+    `The result holds the int ${value}, which a JSON number cannot hold exactly.`,
+    'Use string(x) or double(x).',
+  );
+}

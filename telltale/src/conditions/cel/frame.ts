@@ -1,6 +1,18 @@
-import type { Budget } from './budget.ts';
-import { Stop } from './stop.ts';
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { type Budget, Stop } from './limits.ts';
 import { label, type Value } from './value.ts';
+
+/** Where a node stands while it is compiled. */
+export interface Scope {
+  /** The variables that macros around it bind, and the slots of `Frame.locals` they live in. */
+  readonly slots: ReadonlyMap<string, number>;
+  /** How many slots are taken: more than there are names where one shadows another. */
+  readonly taken: number;
+  /** Macros that iterate around it. */
+  readonly nesting: number;
+  /** Compiles a node below this one. */
+  readonly compile: (node: ASTNode, scope: Scope) => Run;
+}
 
 /** What one evaluation carries. */
 export interface Frame {

@@ -1,7 +1,7 @@
-import { beginsWithADay } from '../../kernel/calendar-date.ts';
-import { parseDuration } from '../../kernel/duration.ts';
+import { beginsWithADay } from '../../kernel/dates.ts';
+import { parseDuration } from '../../kernel/quantity.ts';
 import { quote } from '../issue.ts';
-import { Stop } from './stop.ts';
+import { Stop } from './limits.ts';
 import { Duration, label, Timestamp, type Value } from './value.ts';
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;

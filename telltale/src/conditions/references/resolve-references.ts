@@ -1,8 +1,7 @@
+import { err, ok, type Result } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import { err, ok, type Result } from '../../kernel/result.ts';
-import { asText } from '../as-text.ts';
 import type { Issue, PathSegment } from '../issue.ts';
-import { readPath } from '../own-property.ts';
+import { asText, readPath } from '../values.ts';
 import { type Reference, readInsertions, readWholeReference } from './reference.ts';
 
 /** The value a name stands for; undefined where there is none. Called with names only: paths are followed here. */

@@ -1,11 +1,17 @@
+import { err, ok, type Result } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
 import { nearest } from '../../kernel/nearest.ts';
-import { err, ok, type Result } from '../../kernel/result.ts';
-import { asText } from '../as-text.ts';
 import { type Issue, type PathSegment, positionOf } from '../issue.ts';
-import { isPlainObject, readPath, step } from '../own-property.ts';
 import { formatPath } from '../path.ts';
-import type { Alternative, EnvPiece, ReferencePiece, Template, TemplateCode } from './template.ts';
+import { asText, isPlainObject, readPath, step } from '../values.ts';
+import type {
+  Alternative,
+  EnvPiece,
+  ReferencePiece,
+  Template,
+  TemplateCode,
+  TemplatePiece,
+} from './parse-template.ts';
 
 /** Values by the first name of a reference. */
 export type TemplateScope = Readonly<Record<string, unknown>>;
@@ -128,3 +134,62 @@ const tooLarge = (source: string, offset: number): Issue<TemplateCode> => ({
   hint: 'Refer to a part of the value.',
   ...positionOf(source, offset),
 });
+
+/**
+ * The template with its environment variables put in as text: what they hold is never read as a reference. Reports
+ * every variable that is unset and has no default; an empty variable takes its default too, as in a shell.
+ */
+export function fillEnvironment(
+  template: Template,
+  read: (name: string) => string | undefined,
+): Result<Template, readonly Issue<TemplateCode>[]> {
+  const issues: Issue<TemplateCode>[] = [];
+  const pieces = template.pieces.map((piece): TemplatePiece => {
+    if (piece.kind !== 'env') return piece;
+    const value = read(piece.name);
+    const text = value === undefined || (value === '' && piece.default !== undefined) ? piece.default : value;
+    if (text === undefined) issues.push(unset(piece, template.source));
+    return { kind: 'text', text: text ?? '', offset: piece.offset };
+  });
+  if (issues.length > 0) return err(issues);
+  const joined = joinText(pieces);
+  return ok({ source: formatTemplate(joined), pieces: joined });
+}
+
+/** Text beside text as one piece, so that a dollar of one and a brace of the next are seen together. */
+function joinText(pieces: readonly TemplatePiece[]): readonly TemplatePiece[] {
+  const joined: TemplatePiece[] = [];
+  for (const piece of pieces) {
+    const last = joined.at(-1);
+    if (piece.kind === 'text' && last?.kind === 'text')
+      joined[joined.length - 1] = { ...last, text: last.text + piece.text };
+    else if (piece.kind !== 'text' || piece.text !== '') joined.push(piece);
+  }
+  return joined;
+}
+
+const unset = (piece: EnvPiece, source: string): Issue<TemplateCode> => ({
+  code: 'env_unset',
+  message: `The environment variable ${piece.name} is not set.`,
+  hint: `Set it, or write a default: \${${piece.name}:-…}.`,
+  ...positionOf(source, piece.offset),
+});
+
+/** The string that `parseTemplate` reads as `pieces`. */
+export function formatTemplate(pieces: readonly TemplatePiece[]): string {
+  let source = '';
+  for (const [i, piece] of pieces.entries()) {
+    if (piece.kind !== 'text') source += piece.source;
+    else {
+      const beforeReference = i + 1 < pieces.length && pieces[i + 1]?.kind !== 'text';
+      source += escapeTemplate(piece.text, beforeReference);
+    }
+  }
+  return source;
+}
+
+/** `text` so that a template holds it as it is: every dollar of a run before a brace is doubled. */
+export function escapeTemplate(text: string, beforeReference = false): string {
+  const escaped = text.replace(/\$+(?=\{)/g, (dollars) => dollars + dollars);
+  return beforeReference ? escaped.replace(/\$+$/, (dollars) => dollars + dollars) : escaped;
+}

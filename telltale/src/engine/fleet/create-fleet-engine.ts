@@ -1,13 +1,21 @@
+import type { Clock } from '../../kernel/time.ts';
+import type { SharedStore } from '../../store/shared-store.ts';
+import type { Store } from '../../store/store.ts';
 import { createEmbeddedEngine, workMissing } from '../embedded/create-embedded-engine.ts';
 import type { StreamKind, Work } from '../engine.ts';
-import { Places } from '../places.ts';
-import { createAdmission } from './admission.ts';
-import { createBeat } from './beat.ts';
-import type { FleetEngine, FleetEngineOptions } from './fleet-engine.ts';
-import { createOffering } from './offering.ts';
-import { createSweep } from './sweep.ts';
+import { Places } from '../locations.ts';
+import { createBeat, createSweep } from './sweep.ts';
 import { createTakenOffers } from './taken-offers.ts';
-import { offerKey, type TakenOffer, type WhyNot, workerId } from './work-queue.ts';
+import type { FleetEngine, FleetEngineOptions } from './work-queue.ts';
+import {
+  MAX_OFFERS,
+  offerKey,
+  type TakenOffer,
+  type WhyNot,
+  type WorkOffer,
+  type WorkQueue,
+  workerId,
+} from './work-queue.ts';
 
 /** How long news of offers and of orphans is gathered before somebody looks. */
 const TAKE_SOON_MS = 10;
@@ -225,4 +233,132 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
 function overShare(groups: ReadonlyMap<string, number>, capacity: number): ReadonlySet<string> {
   const share = Math.ceil(capacity / (groups.size + 1));
   return new Set([...groups].flatMap(([group, held]) => (held >= share ? [group] : [])));
+}
+
+export interface AdmissionDeps {
+  readonly shared: Pick<SharedStore, 'workers'>;
+  readonly queue: Pick<WorkQueue, 'depth'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** The `key` of this process's own note, which says nothing about the room of others. */
+  readonly own?: string | undefined;
+}
+
+/** Streams that may wait for each place of the workers that are alive. */
+const WAITING_A_PLACE = 10;
+/** So many may wait while workers restart. */
+const LEAST_WAITING = 100;
+/** For how long one look answers all who ask. */
+const LOOK_MS = 500;
+
+interface Room {
+  /** How many more may wait. */
+  readonly line: number;
+  /** How many could begin at once in other processes. */
+  readonly places: number;
+}
+
+/**
+ * Whether the fleet's queue has room for one more; for one that is to begin `now`, whether a place is free for it
+ * elsewhere. Those that were let in since the last look count as waiting.
+ */
+export function createAdmission({
+  shared,
+  queue,
+  clock,
+  own,
+}: AdmissionDeps): (how?: 'now') => Promise<boolean> {
+  let look: { readonly at: number; readonly room: Promise<Room> } | undefined;
+  let admitted = 0;
+
+  const roomNow = async (): Promise<Room> => {
+    const [{ waiting }, workers] = await Promise.all([queue.depth(), shared.workers()]);
+    const able = workers.filter(({ alive, draining }) => alive && draining !== true);
+    const all = able.reduce((sum, { capacity }) => sum + capacity, 0);
+    const free = able
+      .filter(({ key }) => own === undefined || key !== own)
+      .reduce((sum, { capacity, working }) => sum + Math.max(0, capacity - working), 0);
+    return { line: Math.max(LEAST_WAITING, all * WAITING_A_PLACE) - waiting, places: free - waiting };
+  };
+
+  return async (how) => {
+    const now = clock.monotonic();
+    if (look === undefined || now - look.at >= LOOK_MS) {
+      const fresh = { at: now, room: roomNow() };
+      look = fresh;
+      admitted = 0;
+      fresh.room.catch(() => {
+        if (look === fresh) look = undefined;
+      });
+    }
+    const { line, places } = await look.room;
+    if (admitted >= (how === 'now' ? Math.min(line, places) : line)) return false;
+    admitted++;
+    return true;
+  };
+}
+
+export interface OfferingDeps {
+  readonly store: Pick<Store, 'info'>;
+  readonly queue: Pick<WorkQueue, 'offer'>;
+  readonly clock: Clock;
+  readonly onError: (thrown: unknown) => void;
+}
+
+/** Offers streams that were placed where there was no room, several at a time. */
+export interface Offering {
+  add(kind: StreamKind, stream: string, group?: string): void;
+  /** Resolves once what was added has been offered. */
+  close(): Promise<void>;
+}
+
+interface Gathered {
+  readonly kind: StreamKind;
+  readonly stream: string;
+  readonly group: string | undefined;
+}
+
+const GATHER_MS = 10;
+/** Streams that wait to be offered; what comes on top is found by a sweep. */
+const MOST_GATHERED = 10_000;
+/** Heads that are looked at side by side. */
+const LOOKS = 16;
+
+export function createOffering({ store, queue, clock, onError }: OfferingDeps): Offering {
+  let gathered = new Map<string, Gathered>();
+  let cancel: (() => void) | undefined;
+  let offered: Promise<void> = Promise.resolve();
+
+  /** Streams that one other called share its turn. */
+  const groupOf = async ({ stream, group }: Gathered) =>
+    group ?? (await store.info(stream))?.parent ?? stream;
+
+  const offerAll = async (all: readonly Gathered[]) => {
+    const offers: WorkOffer[] = [];
+    for (let at = 0; at < all.length; at += LOOKS)
+      offers.push(
+        ...(await Promise.all(
+          all.slice(at, at + LOOKS).map(async (each) => ({ ...each, group: await groupOf(each) })),
+        )),
+      );
+    for (let at = 0; at < offers.length; at += MAX_OFFERS)
+      await queue.offer(offers.slice(at, at + MAX_OFFERS), 'again');
+  };
+  const flush = () => {
+    cancel?.();
+    cancel = undefined;
+    const all = [...gathered.values()];
+    gathered = new Map();
+    // What could not be offered is on the log, and nobody owns it: a sweep finds it.
+    offered = offered.then(() => offerAll(all)).catch(onError);
+    return offered;
+  };
+
+  return {
+    add(kind, stream, group) {
+      if (gathered.size >= MOST_GATHERED) return;
+      gathered.set(offerKey({ kind, stream }), { kind, stream, group });
+      cancel ??= clock.after(GATHER_MS, () => void flush());
+    },
+    close: () => flush(),
+  };
 }

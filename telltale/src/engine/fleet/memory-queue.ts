@@ -1,5 +1,4 @@
-import type { Clock } from '../../kernel/clock.ts';
-import { offerRounds } from './offer-rounds.ts';
+import type { Clock } from '../../kernel/time.ts';
 import {
   ASIDE_MS,
   type LaidAside,
@@ -7,6 +6,7 @@ import {
   MAX_OFFERS,
   NOT_SETTLED,
   offerKey,
+  offerRounds,
   RETRIES,
   TAKEN_MS,
   type TakenOffer,

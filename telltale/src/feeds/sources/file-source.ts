@@ -1,19 +1,17 @@
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { pathNeed } from '../../targets/access/need.ts';
-import { openChecked } from '../../targets/access/open-checked.ts';
 import type { PermittedPath } from '../../targets/access/permitted-paths.ts';
-import { stopped } from '../../targets/access/stopped.ts';
-import { notRegular } from '../../targets/builtin/filesystem/file-errors.ts';
+import { openChecked } from '../../targets/access/permitted-paths.ts';
+import { notRegular } from '../../targets/builtin/filesystem/text-file.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
+import { stopped } from '../../targets/stop-and-wait.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
-import { cutNote } from './bound-value.ts';
-import { badParams, needsApproval, notText } from './feed-errors.ts';
-import type { SourceDeps } from './source-edges.ts';
-import { sourceFailed } from './source-failed.ts';
+import type { SourceDeps } from './source.ts';
+import { badParams, cutNote, needsApproval, notText, sourceFailed } from './source.ts';
 
 export type FileSource = Extract<FeedSource, { readonly type: 'file' | 'repo' }>;
 

@@ -1,15 +1,14 @@
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import { urlNeed } from '../../targets/access/need.ts';
-import { withTimeout } from '../../targets/access/with-timeout.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
-import { type HttpResponse, httpRequest } from '../../targets/http/http-request.ts';
-import { bodyText, isJsonType } from '../../targets/http/read-body.ts';
+import { bodyText, type HttpResponse, httpRequest, isJsonType } from '../../targets/http/http-request.ts';
+import { withTimeout } from '../../targets/stop-and-wait.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
-import { feedTooLarge, mayChange, needsApproval, notText } from './feed-errors.ts';
-import type { SourceDeps } from './source-edges.ts';
+import type { SourceDeps } from './source.ts';
+import { feedTooLarge, mayChange, needsApproval, notText } from './source.ts';
 
 export type HttpSource = Extract<FeedSource, { readonly type: 'http' }>;
 

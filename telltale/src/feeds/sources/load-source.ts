@@ -1,17 +1,17 @@
-import type { Json } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { suggest } from '../../kernel/nearest.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { orStopped } from '../../targets/access/stopped.ts';
-import type { LoadSource, SourceCall } from '../feed.ts';
-import { boundValue } from './bound-value.ts';
-import { mayChange } from './feed-errors.ts';
+import { isJsonType } from '../../targets/http/http-request.ts';
+import type { McpServer } from '../../targets/mcp/mcp-server.ts';
+import { offersGone } from '../../targets/mcp/server-targets.ts';
+import { orStopped } from '../../targets/stop-and-wait.ts';
+import type { FeedSource, LoadSource, SourceCall } from '../feed.ts';
 import { createFileSource } from './file-source.ts';
 import { createHttpSource } from './http-source.ts';
-import { createInternalSource } from './internal/internal-source.ts';
-import { createMcpSource } from './mcp-source.ts';
-import { noParams } from './no-params.ts';
+import { createInternalSource } from './internal-source.ts';
 import { createRepoSource } from './repo/repo-source.ts';
-import type { SourceDeps } from './source-edges.ts';
+import { badParams, boundValue, mayChange, noParams, notText, type SourceDeps } from './source.ts';
 import { createTargetSource } from './target-source.ts';
 
 /** Asks sources of every type. What they give is bounded here, and a source that hangs is left when the signal says so. */
@@ -79,3 +79,49 @@ const neverRan = (name: string, here: boolean) =>
       retryable: true,
     },
   );
+
+export type McpSource = Extract<FeedSource, { readonly type: 'mcp' }>;
+
+/** A resource of an MCP server that the agent imports. */
+function createMcpSource({ targets }: SourceDeps) {
+  return async (source: McpSource, { feed, params, signal }: SourceCall): Promise<Json> => {
+    const what = `feed "${feed.id}"`;
+    const { server, uri } = resourceOf(source, params, targets.deps);
+    if (server.resources === undefined) throw offersGone(server.name, 'resources');
+    const contents = await server.resources.read({ what, signal, uri });
+    const [only] = contents;
+    if (only !== undefined && contents.length === 1) return contentOf(only, uri);
+    return contents.map((content) => ({ uri: content.uri ?? uri, value: contentOf(content, uri) }));
+  };
+}
+
+/** What is asked of whom; throws where the agent imports no such server, or no resource is named. */
+export function resourceOf(
+  { name, action }: McpSource,
+  params: JsonObject,
+  { servers }: Pick<SourceDeps['targets']['deps'], 'servers'>,
+): { readonly server: McpServer; readonly uri: string } {
+  const server = servers.get(name);
+  if (server === undefined) throw serverUnknown(name, [...servers.keys()]);
+  const what = `a source of the MCP server "${name}"`;
+  noParams(what, params);
+  if (action === undefined)
+    throw badParams(what, 'it does not say which resource.', 'Give the address of the resource as "action".');
+  return { server, uri: action };
+}
+
+function contentOf(content: JsonObject, uri: string): Json {
+  const { text, mimeType } = content;
+  if (typeof text !== 'string') throw notText(`The resource "${clip(uri, 200)}"`);
+  if (typeof mimeType !== 'string' || !isJsonType(mimeType)) return text;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text; // a server that says JSON and sends something else
+  }
+}
+
+const serverUnknown = (name: string, known: readonly string[]) =>
+  new RuntimeError('target_unknown', `The agent imports no MCP server "${clip(name)}".`, {
+    hint: suggest(name, known, 'It imports'),
+  });

@@ -1,19 +1,18 @@
 import { referencesInParameters } from '../../conditions/references/resolve-references.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { portOf } from '../../manifest/permissions/host-entry.ts';
+import { portOf } from '../../manifest/permissions/decide.ts';
 import { urlNeed } from '../../targets/access/need.ts';
 import type { Target, TargetKind } from '../../targets/target.ts';
-import { unknownTarget } from '../../targets/unknown-target.ts';
+import { unknownTarget } from '../../targets/target-edges.ts';
 import type { Feed } from '../feed.ts';
-import { badParams, mayChange, needsApproval } from './feed-errors.ts';
 import { checkFileParams, permitted } from './file-source.ts';
 import { checkHttpParams, isSafeRequest } from './http-source.ts';
-import { environmentOf } from './internal/environment.ts';
-import { checkInternalParams } from './internal/internal-source.ts';
-import { resourceOf } from './mcp-source.ts';
+import { checkInternalParams, environmentOf } from './internal-source.ts';
+import { resourceOf } from './load-source.ts';
 import { checkRepoParams } from './repo/repo-source.ts';
-import type { SourceDeps } from './source-edges.ts';
+import type { SourceDeps } from './source.ts';
+import { badParams, mayChange, needsApproval } from './source.ts';
 import { feedCall, mustNotAsk, mustOnlyRead } from './target-source.ts';
 
 /** What a model adds is loaded no more often than this. */

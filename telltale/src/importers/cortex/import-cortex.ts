@@ -1,17 +1,299 @@
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, posix, relative, sep } from 'node:path';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
+import { isModelRef } from '../../manifest/schema/model-ref.ts';
+import { isMap } from '../../manifest/schema/values.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile, SourceFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { createNames, type Names, nameOf } from '../names.ts';
 import { createReport, remarksOf, SourceFields } from '../report.ts';
 import { commonFolder, problem, readDocuments } from '../sources.ts';
-import { textOf } from '../values.ts';
-import { convertAgent, convertMonument } from './convert-agent.ts';
-import { convertRelic, convertTool } from './convert-tool.ts';
-import { convertMetadata, convertWorkflow } from './convert-workflow.ts';
-import { BUILTIN_TOOLS, type Converted, Cortex, isRunnable, type Unit } from './cortex.ts';
+import { environmentText, given, listOf, literal, mapOf, mapTexts, textOf } from '../values.ts';
+import { convertRelic, convertTool, variablesOf } from './convert-tool.ts';
+import { convertMetadata, convertWorkflow, metadataOf } from './convert-workflow.ts';
+import {
+  BUILTIN_TOOLS,
+  bareName,
+  type Converted,
+  Cortex,
+  headOf,
+  type ImportList,
+  isRunnable,
+  LISTS,
+  MISSING,
+  Needs,
+  type Unit,
+} from './cortex.ts';
+
+const ENVIRONMENT = 'permissions.environment; set the values in the environment';
+const SAMPLING = 'sampling options are not set in a manifest: set them at the provider';
+const THINKING = 'the provider decides how much its model thinks';
+const COMPACTION = 'the runtime compacts by the tokens that the provider reports';
+
+async function convertAgent(unit: Unit, context: Cortex): Promise<Converted> {
+  const { fields, name } = unit;
+  const { about, version, description } = headOf(fields);
+  const imports = fields.map('import');
+  const needs = new Needs();
+  for (const list of LISTS) context.resolve(list, imports, unit, needs);
+  const metadata = listOf(imports.take('metadata')).flatMap((each) => {
+    const found = context.find('Metadata', String(each), unit);
+    imports.either(
+      'metadata',
+      found !== undefined,
+      `${String(each)}: fields, and hooks as workflows`,
+      `${String(each)}: ${MISSING}`,
+    );
+    return found ?? [];
+  });
+  for (const each of metadata) needs.add(context.needs.get(each));
+  const imported = listOf(imports.take('feeds')).map((each) => importedFeed(String(each), unit));
+  const own = listOf(fields.kept('context_feeds')).map(mapOf);
+  const feeds = feedsOf([...own, ...imported.filter(({ id }) => id !== undefined)], unit, context, needs);
+  const instructions = (await promptOf(unit, context)).join('\n\n');
+  const env = listOf(imports.changed('env', ENVIRONMENT)).map((each) => String(each).split('=', 1)[0] ?? '');
+  const variables = variablesOf(fields, ENVIRONMENT);
+  for (const [key, value] of Object.entries(variables)) about.push(`environment: ${key}=${value}`);
+  imports.leave('amulets monuments', 'import its agents, relics and workflows');
+  imports.rest();
+  fields.left('metrics', 'the log has calls, tokens and times');
+  const permissions = permissionsOf(unit, context, [...env, ...Object.keys(variables)]);
+  const manifest = {
+    kind: 'Agent',
+    name,
+    ...given({ version, description }),
+    ...modelsOf(fields, context),
+    ...limitsOf(fields),
+    instructions: instructions === '' ? '' : `${literal(instructions)}\n`,
+    // Agents of Cortex act inside of responses, too.
+    protocol: { actions_in: ['outside', 'thought', 'response'] },
+    ...given({
+      metadata: metadataOf(metadata),
+      context_feeds: feeds.filter(({ id }, index) => feeds.findIndex((each) => each.id === id) === index),
+      import: importOf(needs, unit.out, context),
+      permissions,
+    }),
+  };
+  return { manifests: [{ path: unit.out, manifest }], about };
+}
+
+const PROVIDERS: Readonly<Record<string, string>> = { 'x-ai': 'xai', gemini: 'google', claude: 'anthropic' };
+
+function modelsOf(fields: SourceFields, { options }: Cortex): JsonObject {
+  const engine = fields.map('cognitive_engine');
+  const [model, fallback] = ['primary', 'fallback'].map((key) => {
+    const given = engine.map(key);
+    const provider = textOf(given.take('provider')) ?? '';
+    const name = textOf(given.take('model'));
+    const reference = `${PROVIDERS[provider] ?? provider}/${name ?? ''}`.replace(/^\//, '');
+    const isKept = isModelRef(reference);
+    for (const part of ['provider', 'model'])
+      if (given.value[part] !== undefined) given.either(part, isKept, reference, `${reference} is no model`);
+    given.map('parameters').rest(SAMPLING);
+    given.rest(THINKING);
+    return isKept ? reference : undefined;
+  });
+  engine.map('parameters').rest(SAMPLING);
+  engine.rest(THINKING);
+  if (options.model !== undefined) engine.note('primary', 'changed', `--model ${options.model}`);
+  return given({ model: options.model ?? model, models: given({ fallback }) });
+}
+
+function limitsOf(fields: SourceFields): JsonObject {
+  const runtime = fields.map('runtime');
+  const prompt = fields.map('context');
+  const turns = [
+    fields.kept('iteration_cap', 'limits.turns'),
+    runtime.kept('max_iterations', 'limits.turns'),
+    prompt.kept('max_iterations', 'limits.turns'),
+  ];
+  const action = runtime.kept('action_timeout_sec', 'limits.action_timeout');
+  const wall = runtime.kept('timeout', 'limits.wall');
+  const windows = [fields.map('compaction'), runtime.map('compaction'), runtime.map('trim')].map(
+    (compaction) => {
+      const trigger = compaction.map('trigger');
+      const tokens = trigger.kept('model_context_tokens', 'context_window');
+      trigger.rest(COMPACTION);
+      compaction.rest(COMPACTION);
+      return tokens;
+    },
+  );
+  for (const each of [runtime, prompt]) each.left('history_cap', COMPACTION);
+  for (const each of [runtime, fields])
+    each.map('prompt_building').rest('the prompt teaches each tool with its parameters');
+  runtime.rest('sessions, sub-agents and turns are kept on the log');
+  const count = (values: readonly (Json | undefined)[]) => values.map(Number).find((value) => value > 0);
+  return given({
+    context_window: count(windows),
+    limits: given({ turns: count(turns), action_timeout: count([action]), wall: count([wall]) }),
+  });
+}
+
+/** The files that make up the system prompt. Cortex's own protocol, the harness, is not among them. */
+async function promptOf(unit: Unit, context: Cortex): Promise<readonly string[]> {
+  const { fields } = unit;
+  const texts = new Set<string>();
+  const add = async (from: SourceFields, key: string, pathsOf = (name: string) => [name]) => {
+    for (const each of listOf(from.take(key))) {
+      const name = String(each).trim();
+      // A text in place of a file has white space in it.
+      const text = /\s/.test(name) ? name : await context.text(unit, pathsOf(name));
+      from.either(key, text !== undefined, `${name}: part of the instructions`, `${name} cannot be read`);
+      if (text !== undefined) texts.add(text);
+    }
+  };
+  const prompt = fields.map('context');
+  for (const from of [prompt, fields.map('persona')])
+    for (const key of ['system', 'persona', 'agent', 'user', 'knowledge']) await add(from, key);
+  if (typeof fields.value.persona === 'string') await add(fields, 'persona');
+  prompt.left('harness', 'it teaches the protocol of Cortex; the prompt teaches ours');
+  const imports = fields.map('import');
+  await add(imports, 'files');
+  const folders = [
+    '.',
+    './skills',
+    '../skills',
+    '../../skills',
+    '../../../skills',
+    '../../../manifests/skills',
+  ];
+  const ends = ['', '.md', '/SKILL.md'];
+  await add(imports, 'skills', (name) =>
+    folders.flatMap((each) => ends.map((end) => `${each}/${name}${end}`)),
+  );
+  return [...texts];
+}
+
+/** Sources of feeds that the runtime of Cortex has itself. */
+const SYSTEM: JsonObject = { type: 'tool', name: 'system_monitor' };
+const CLOCK: JsonObject = { type: 'internal', action: 'system_clock' };
+const INTERNAL: Readonly<Record<string, JsonObject>> = {
+  system_clock: CLOCK,
+  get_datetime: CLOCK,
+  current_datetime: CLOCK,
+  system_stats: SYSTEM,
+  system_metrics: SYSTEM,
+  get_system_status: SYSTEM,
+  agent_metadata: { type: 'metadata' },
+};
+
+/** A feed that is imported by its path or its name is one of the agent's own. */
+function importedFeed(reference: string, { fields }: Unit): JsonObject {
+  const bare = bareName(reference);
+  const isOurs = bare === 'working_directory';
+  fields
+    .map('import')
+    .either('feeds', !isOurs, `${reference}: a context feed`, `${reference}: the prompt names it anyway`);
+  if (isOurs) return {};
+  const source = bare in INTERNAL ? { type: 'internal', action: bare } : { type: 'tool', name: reference };
+  return { id: posix.basename(bare.replace(/\/feed\.ya?ml$/, '')), source };
+}
+
+/** Feeds whose source is there, and a word in the report about the others. */
+function feedsOf(
+  values: readonly JsonObject[],
+  unit: Unit,
+  context: Cortex,
+  needs: Needs,
+): readonly JsonObject[] {
+  return values.flatMap((value, index) => {
+    const { id = `feed-${index + 1}`, type: _, interval, source, cache_ttl, max_tokens, ...others } = value;
+    const { type = 'internal', name, action, params } = mapOf(source);
+    const note = (key: string, outcome: 'kept' | 'left', how: string) =>
+      unit.report.note({ step: String(id), path: ['context_feeds', index] }, key, outcome, how);
+    for (const key of Object.keys(others)) note(key, 'left', 'a feed has no such key');
+    const list = `${String(type)}s` as ImportList;
+    const internal = type === 'internal' ? INTERNAL[String(action)] : undefined;
+    if (internal === SYSTEM) needs.tools.add('builtin:system_monitor');
+    const found = LISTS.includes(list) ? context.target(list, String(name), unit) : undefined;
+    if (found === undefined && internal === undefined) {
+      note('source', 'left', `there is no ${String(type)} "${String(name ?? action)}": the feed is left out`);
+      return [];
+    }
+    note('source', 'kept', found?.target ?? JSON.stringify(internal));
+    if (found !== undefined) needs[list].add(found.entry);
+    if (internal !== undefined && params !== undefined)
+      note('params', 'left', `it takes none: ${JSON.stringify(params)}`);
+    const asked = mapOf(mapTexts(given({ operation: action, ...mapOf(params) }), environmentText));
+    const own = found?.unit?.value;
+    const seconds = Number(interval ?? own?.interval_secs ?? own?.refresh_seconds);
+    const rhythm = seconds > 0 ? { type: 'periodic', interval: seconds } : {};
+    const from = internal ?? { type: String(type), name: found?.target ?? '', ...given({ params: asked }) };
+    return [{ id: nameOf(String(id)), ...rhythm, ...given({ cache_ttl, max_tokens }), source: from }];
+  });
+}
+
+/** Scripts of Cortex lie in the folder of the sources, which commands have to reach. */
+function permissionsOf(unit: Unit, context: Cortex, environment: readonly string[]): JsonObject {
+  const sandbox = unit.fields.map('sandbox');
+  const texts = (key: string, how: string) => listOf(sandbox.kept(key, how)).map(String);
+  const mode = sandbox.kept('mode', 'permissions.sandbox');
+  const shell = texts('allowed_commands', 'permissions.shell').map((each) => `${each} *`);
+  const hosts = texts('allowed_hosts', 'permissions.network');
+  const isOpen = sandbox.kept('network', 'permissions.network') === 'out' && hosts.length === 0;
+  sandbox.changed('allowed_paths', 'permissions.paths: the folder of the agent, and that of the sources');
+  sandbox.rest('bubblewrap needs no image; what may be written is permissions.paths');
+  return given({
+    paths: ['.', context.sourceRoot],
+    network: isOpen ? ['*'] : hosts,
+    shell,
+    sandbox: mode === undefined || mode === 'process' ? undefined : 'require',
+    environment: [...new Set(environment)].filter((each) => each !== ''),
+  });
+}
+
+/** Imports as paths from the agent, with what its workflows bring in. */
+function importOf(needs: Needs, from: string, context: Cortex): JsonObject {
+  for (const entry of needs.workflows) {
+    const unit = context.units.find(({ out }) => out === entry);
+    // A set that grows while it is walked shows what was added, too.
+    if (unit !== undefined) needs.add(context.needs.get(unit));
+  }
+  const pathTo = (entry: string) => {
+    const path = posix.relative(posix.dirname(from), entry);
+    return path.startsWith('.') ? path : `./${path}`;
+  };
+  const lists = LISTS.map((list) => {
+    const entries = [...needs[list]].filter((entry) => entry !== from);
+    return [list, entries.map((entry) => (entry.startsWith('builtin:') ? entry : pathTo(entry)))] as const;
+  });
+  return given(Object.fromEntries(lists));
+}
+
+/** A monument is several services with agents and workflows: an agent that can call them. */
+function convertMonument(unit: Unit, context: Cortex): Converted {
+  const { fields, name } = unit;
+  const { about, version, description } = headOf(fields);
+  fields.note('kind', 'changed', 'an agent that can call its agents, relics, tools and workflows');
+  const needs = new Needs();
+  const parts = {
+    relics: fields.map('infrastructure'),
+    agents: fields.map('intelligence'),
+    workflows: fields.map('automation'),
+    tools: fields,
+  };
+  for (const list of LISTS) {
+    const part = parts[list];
+    for (const each of listOf(part.value[list])) {
+      const { name: own, path: _, ...settings } = mapOf(each);
+      for (const [key, value] of Object.entries(settings))
+        part.note(`${list}.${key}`, 'left', `${String(own)}: ${JSON.stringify(value)}, for its deployment`);
+    }
+    context.resolve(list, part, unit, needs);
+    if (part !== fields) part.rest();
+  }
+  const context_feeds = feedsOf(listOf(fields.kept('context_feeds')).map(mapOf), unit, context, needs);
+  const settings = 'interface deployment config observability metadata specialization';
+  fields.leave(settings, 'a setting of its services: Telltale starts none');
+  const manifest = {
+    kind: 'Agent',
+    name,
+    ...given({ version, description, model: context.options.model }),
+    instructions: `You run ${name}. Do what you are asked to with your agents, relics, tools and workflows.\n`,
+    ...given({ context_feeds, import: importOf(needs, unit.out, context) }),
+  };
+  return { manifests: [{ path: unit.out, manifest }], about };
+}
 
 const KIND = /^\s*"?kind"?:\s*["']?(Agent|Tool|Relic|Workflow|Metadata|Feed|Monument)\b/m;
 

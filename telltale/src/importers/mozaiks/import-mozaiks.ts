@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { fileDiagnostic } from '../../manifest/files/file-finding.ts';
+import { fileDiagnostic } from '../../manifest/files/files.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { createTaken, type Names, nameOf, type Taken } from '../names.ts';

@@ -1,6 +1,6 @@
 import { parseExpression } from '../../conditions/cel/parse-expression.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { IssuePath } from '../../manifest/issue.ts';
+import type { IssuePath } from '../../manifest/diagnostic.ts';
 import { createNames, nameOf } from '../names.ts';
 import { createReport, type Outcome } from '../report.ts';
 import { Checks } from './criteria.ts';

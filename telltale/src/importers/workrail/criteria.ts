@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
+import { isMap } from '../../manifest/schema/values.ts';
 import { createNames, identifierOf } from '../names.ts';
 import type { Condition, Criteria, Criterion, Rule } from './shape.ts';
 

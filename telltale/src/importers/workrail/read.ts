@@ -1,11 +1,10 @@
 import type { Json } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import type { Diagnostic } from '../../manifest/diagnostic.ts';
-import type { Issue, IssuePath } from '../../manifest/issue.ts';
-import { MANIFEST_LIMITS } from '../../manifest/limits.ts';
+import type { Diagnostic, Issue, IssuePath } from '../../manifest/diagnostic.ts';
+import { MANIFEST_LIMITS } from '../../manifest/diagnostic.ts';
 import { openDocument } from '../../manifest/open-document.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
 import { runSchema } from '../../manifest/schema/run-schema.ts';
+import { isMap } from '../../manifest/schema/values.ts';
 import { diagnose, type SourceText } from '../../manifest/source-text.ts';
 import { type LoopStep, stepsOf, type TaskStep, type WorkrailWorkflow, workrailWorkflow } from './shape.ts';
 

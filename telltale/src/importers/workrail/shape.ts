@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { IssuePath } from '../../manifest/issue.ts';
+import type { IssuePath } from '../../manifest/diagnostic.ts';
 import { choice } from '../../manifest/schema/choice.ts';
 import { closed } from '../../manifest/schema/closed.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
-import { nonEmptyText, text } from '../../manifest/schema/names.ts';
-import { count, flag } from '../../manifest/schema/numbers.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
+import { count, flag, isMap, nonEmptyText, text } from '../../manifest/schema/values.ts';
 
 const some = nonEmptyText('A text.');
 const any = text('A text.');

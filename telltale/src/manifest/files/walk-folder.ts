@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { MANIFEST_LIMITS } from '../limits.ts';
+import { MANIFEST_LIMITS } from '../diagnostic.ts';
 
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules']);
 /** The names of files that a scan looks into. */

@@ -50,3 +50,51 @@ export const mayAsk = ({ ask }: Rules): boolean => ask.length > 0;
 /** What is allowed, for messages. */
 export const listed = (entries: readonly string[]): string =>
   entries.length === 0 ? 'none' : entries.join(', ');
+
+/** An entry of `permissions.network`: `host`, `host:port`, `[::1]:port`, `*.domain`; an address with a scheme stands for its host. */
+export interface HostEntry {
+  readonly host: string;
+  readonly port: string | undefined;
+}
+
+export function readHostEntry(entry: string): HostEntry {
+  const host = entry.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/[/?#].*$/s, '');
+  const [, bracketed, bracketedPort] = /^\[([^\]]*)\](?::(\d+))?$/.exec(host) ?? [];
+  if (bracketed !== undefined) return { host: bareHost(bracketed), port: bracketedPort };
+  const [, name, port] = /^([^:]*):(\d+)$/.exec(host) ?? [];
+  return name === undefined ? { host: bareHost(host), port: undefined } : { host: bareHost(name), port };
+}
+
+/**
+ * As addresses name it: in lower case, `xn--` for other letters, an IP address in its usual form, one of IPv4 inside IPv6
+ * as that of IPv4 that it leads to, without the brackets of one of IPv6 or the dot at the end of a full name.
+ */
+export function bareHost(host: string): string {
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
+  const address = `http://${name.includes(':') ? `[${name}]` : name}`; // ::0001 is ::1, 2130706433 is 127.0.0.1
+  const known = /[/?#@\\]/.test(name) || !URL.canParse(address) ? name : new URL(address).hostname;
+  return seenThrough(known.replace(/^\[|\]$/g, '').replace(/\.$/, ''));
+}
+
+const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
+
+/** `::ffff:7f00:1` leads where 127.0.0.1 does, so that what is said of the one is said of the other. */
+function seenThrough(host: string): string {
+  const [, high, low] = MAPPED.exec(host) ?? [];
+  if (high === undefined || low === undefined) return host;
+  const halves = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return halves.flatMap((half) => [half >> 8, half & 0xff]).join('.');
+}
+
+export const fitsPort = ({ port: own }: HostEntry, port: string): boolean =>
+  own === undefined || own === port;
+
+/** `host` as `bareHost` gives it, `port` as digits. */
+export const namesHost = (entry: HostEntry, host: string, port: string): boolean =>
+  fitsPort(entry, port) && (entry.host === host || isWildcardFor(entry.host, host));
+
+const isWildcardFor = (pattern: string, host: string): boolean =>
+  pattern === '*' || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1)));
+
+/** The port of an http or https address, as digits. */
+export const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80');

@@ -1,23 +1,37 @@
-import type { Diagnostic, Finding } from '../diagnostic.ts';
-import type { Issue } from '../issue.ts';
-import { quoted } from '../printable.ts';
+import { readComparisons } from '../../conditions/cel/check-expression.ts';
+import type { NameUse } from '../../conditions/cel/names.ts';
+import { parseExpression } from '../../conditions/cel/parse-expression.ts';
+import { TYPE_NAMES } from '../../conditions/cel/value.ts';
+import type { PathSegment } from '../../conditions/issue.ts';
+import { parseTemplate } from '../../conditions/templates/parse-template.ts';
+import { nearest, suggest } from '../../kernel/nearest.ts';
+import type { Diagnostic, Finding, Issue } from '../diagnostic.ts';
+import { quoted } from '../diagnostic.ts';
 import {
+  checkComparison,
   checkConditionValues,
   type Declared,
+  fieldViolation,
   titleOf,
   unknownName,
 } from '../schema/checks/check-condition-values.ts';
-import { fieldViolation } from '../schema/checks/check-field-value.ts';
-import { APPROVAL_DECIDES, checkGuardedVariables } from '../schema/checks/check-guarded-variables.ts';
-import { checkRewritableGuards, guardsOf } from '../schema/checks/check-rewritable-guards.ts';
+import { checkRewritableGuards, guardsOf } from '../schema/checks/check-hooks.ts';
+import { stepLists } from '../schema/checks/check-states.ts';
 import { checkRequiredKeys } from '../schema/checks/check-tasks.ts';
-import { declaredVariables } from '../schema/checks/check-variables.ts';
-import { type DocumentNode, documentNode, errorAt } from '../schema/checks/document-node.ts';
-import { stepLists } from '../schema/checks/workflow-steps.ts';
-import type { AgentScope } from './agent-scope.ts';
-import { checkAgentReferences, checkAgentTest } from './check-agent-names.ts';
-import { checkLeadingReads } from './check-leading-reads.ts';
-import { checkToldChannels } from './check-told-channels.ts';
+import {
+  APPROVAL_DECIDES,
+  checkGuardedVariables,
+  declaredVariables,
+} from '../schema/checks/check-variables.ts';
+import { STEP_ROOTS, templatesOf } from '../schema/checks/check-workflow-names.ts';
+import {
+  type DocumentNode,
+  documentNode,
+  errorAt,
+  textsUnder,
+  warningAt,
+} from '../schema/checks/document-node.ts';
+import type { AgentScope } from './check-references.ts';
 import type { ProjectDocument } from './project-document.ts';
 
 /**
@@ -142,3 +156,163 @@ function checkSet(values: DocumentNode, declared: Declared): readonly Issue[] {
 }
 
 const holdsReference = ({ value }: DocumentNode): boolean => JSON.stringify(value ?? null).includes('$');
+
+/** Without channels `to` is a word on the log; beside others, a name that is none of them tells all of them. */
+function checkToldChannels(steps: readonly DocumentNode[], agent: DocumentNode): readonly Issue[] {
+  const names = agent
+    .at('notifications')
+    .at('channels')
+    .entries()
+    .map(([name]) => name);
+  if (names.length === 0) return [];
+  return steps.flatMap((step) => {
+    const to = step.at('to');
+    const name = to.text();
+    if (step.at('type').value !== 'notify' || name === undefined || name.includes('$')) return [];
+    if (names.includes(name)) return [];
+    const message = `The agent ${quoted(agent.at('name').text() ?? '?')} has no channel ${quoted(name)}, so all of its channels are notified.`;
+    return [warningAt(to, 'unknown_channel', message, { hint: () => suggest(name, names, 'Channels') })];
+  });
+}
+
+/** Of `agent`, what a session has only once it works. */
+const LATER: readonly string[] = ['metadata', 'iteration_count', 'actions_executed', 'thoughts', 'responses'];
+
+/** Keys whose text is CEL, wherever in a workflow they stand; `always` and its like read nothing. */
+const CEL_KEYS: ReadonlySet<unknown> = new Set(['if', 'condition', 'while', 'until']);
+/** Below these stands a user's own data. */
+const DATA: ReadonlySet<unknown> = new Set(['parameters', 'requires', 'input', 'args', 'values', 'data']);
+
+/**
+ * What a run sees as `agent` is what it was when the run began, and the run that leads a session begins with it: what is
+ * declared and done in the session never gets there.
+ */
+function checkLeadingReads(
+  workflow: DocumentNode,
+  agent: DocumentNode,
+  steps: readonly DocumentNode[],
+): readonly Issue[] {
+  const name = workflow.at('name').text();
+  const isStartedOtherwise = workflow.has('trigger') || workflow.has('triggers');
+  if (name === undefined || agent.at('workflow').text() !== name || isStartedOtherwise) return [];
+  const metadata = agent.at('metadata');
+  // Then a session has values of others from its beginning on.
+  const isTakenOver = metadata.at('scope').text() === 'agent' || metadata.has('inherit');
+  const empty = new Set(LATER.filter((part) => part !== 'metadata' || !isTakenOver));
+  const told = (place: DocumentNode, read: string, offset: number): readonly Issue[] =>
+    empty.has(read.replace('agent.', '')) ? [frozen(place, read, offset)] : [];
+  const tests = [...textsUnder(workflow)].flatMap(([text, place]) => {
+    if (!CEL_KEYS.has(place.path.at(-1)) || place.path.some((key) => DATA.has(key))) return [];
+    const parsed = parseExpression(text);
+    if (!parsed.ok) return [];
+    return parsed.value.names.flatMap(({ root, path: [part], offset }) =>
+      told(place, root === 'agent' ? `agent.${part}` : root, offset),
+    );
+  });
+  const texts = steps.flatMap(templatesOf).flatMap(({ text, place }) => {
+    const parsed = parseTemplate(text);
+    if (!parsed.ok) return [];
+    return parsed.value.pieces.flatMap((piece) =>
+      piece.kind === 'reference' && piece.root === 'agent'
+        ? told(place, `agent.${piece.path[0]}`, piece.offset)
+        : [],
+    );
+  });
+  return [...tests, ...texts];
+}
+
+const frozen = (place: DocumentNode, read: string, offset: number): Issue =>
+  warningAt(
+    place,
+    'as_it_began',
+    `"${read}" keeps the value that it had when the run began. This workflow leads its session from the beginning, so this value never changes.`,
+    { hint: 'Let a task provide the value ("requires"), and read that variable.', offset },
+  );
+
+/** What stands in tests beside the variables, which are bare names there. */
+const TEST_ROOTS: readonly string[] = [...STEP_ROOTS, 'metadata', 'actions', 'event', ...TYPE_NAMES];
+
+/**
+ * `metadata.NAME`, `vars.NAME` and bare variables in the test of a trigger: those that the agent does not have, and those
+ * that are compared with what they never are.
+ */
+function checkAgentTest(place: DocumentNode, metadata: Declared, variables: Declared): readonly Issue[] {
+  const source = place.text() ?? '';
+  const parsed = parseExpression(source);
+  if (!parsed.ok) return [];
+  const unknown = parsed.value.names.flatMap((use): readonly Issue[] => {
+    const read = readOf(use, metadata, variables);
+    if (read === undefined || read.declared.named.has(read.name)) return [];
+    const { offset } = use;
+    const issue = { ...unknownName(place, read.name, read.declared), at: 'value', offset } as const;
+    return [read.declared === metadata ? issue : mayBeGiven(issue)];
+  });
+  const known = new Set(parsed.value.names.map(({ offset }) => offset));
+  const never = readComparisons(source).flatMap(({ name: use, operator, value }): readonly Issue[] => {
+    // What a macro binds is no free name.
+    const read = known.has(use.offset) && use.path.length <= 1 ? readOf(use, metadata, variables) : undefined;
+    const field = read?.declared.named.get(read.name);
+    if (read === undefined || field === undefined || isInside(use)) return [];
+    const asked = { name: read.name, field, declared: read.declared };
+    return checkComparison(place, { operator, value }, asked).map((issue) => ({
+      ...issue,
+      offset: use.offset,
+      severity: operator === '!=' ? 'warning' : issue.severity,
+    }));
+  });
+  return [...unknown, ...never];
+}
+
+/** `state.done` looks into a variable; `metadata.done` is a field. */
+const isInside = ({ root, path }: NameUse): boolean =>
+  root !== 'metadata' && root !== 'vars' && path.length > 0;
+
+/** Which field or variable a name is. */
+function readOf(
+  { root, path: [member] }: NameUse,
+  metadata: Declared,
+  variables: Declared,
+): { readonly name: string; readonly declared: Declared } | undefined {
+  if (root === 'metadata' || root === 'vars')
+    return typeof member === 'string'
+      ? { name: member, declared: root === 'vars' ? variables : metadata }
+      : undefined;
+  // One that is nearly the name of something else is told of where the document is looked at by itself.
+  const isOther = TEST_ROOTS.includes(root) || nearest(root, STEP_ROOTS) !== undefined;
+  return isOther ? undefined : { name: root, declared: variables };
+}
+
+/** `${agent.metadata.NAME}` and `${agent.variables.NAME}` in the texts of a step. */
+function checkAgentReferences(step: DocumentNode, metadata: Declared, variables: Declared): readonly Issue[] {
+  return templatesOf(step).flatMap(({ text, place }) => {
+    const parsed = parseTemplate(text);
+    if (!parsed.ok) return [];
+    return parsed.value.pieces.flatMap((piece) => {
+      if (piece.kind !== 'reference') return [];
+      const { offset } = piece;
+      const others = piece.otherwise.flatMap((other) => (other.kind === 'reference' ? [other] : []));
+      return [piece, ...others].flatMap(({ root, path }) => {
+        const issue = root === 'agent' ? unknownMember(place, path, metadata, variables) : undefined;
+        if (issue === undefined) return [];
+        const isOptional = piece.otherwise.length > 0;
+        return [{ ...issue, at: 'value', offset, ...(isOptional ? { severity: 'warning' } : {}) } as Issue];
+      });
+    });
+  });
+}
+
+function unknownMember(
+  place: DocumentNode,
+  [part, name]: readonly PathSegment[],
+  metadata: Declared,
+  variables: Declared,
+): Issue | undefined {
+  if (typeof name !== 'string' || (part !== 'metadata' && part !== 'variables')) return undefined;
+  const declared = part === 'metadata' ? metadata : variables;
+  if (declared.named.has(name)) return undefined;
+  const issue = unknownName(place, name, declared);
+  return declared === metadata ? issue : mayBeGiven(issue);
+}
+
+/** Whoever starts a session may give it variables that nobody has declared. */
+const mayBeGiven = (issue: Issue): Issue => ({ ...issue, severity: 'warning' });

@@ -1,10 +1,20 @@
+import { dirname, resolve } from 'node:path';
 import type { Diagnostic, Finding } from '../diagnostic.ts';
-import { isShut } from '../permissions/decide.ts';
-import { quoted } from '../printable.ts';
+import { quoted } from '../diagnostic.ts';
+import { isInside } from '../files/files.ts';
+import {
+  bareHost,
+  type Decision,
+  decide,
+  isShut,
+  namesHost,
+  portOf,
+  readHostEntry,
+  readRules,
+} from '../permissions/decide.ts';
 import { type DocumentNode, documentNode } from '../schema/checks/document-node.ts';
 import type { AgentManifest } from '../schema/kinds.ts';
-import { checkUnasked } from './check-unasked.ts';
-import { hostDecision, hostIn, isPermitted } from './permitted-places.ts';
+import type { Rules } from '../schema/permissions.ts';
 import { KIND_OF_LIST } from './project.ts';
 import type { ImportLink, ProjectDocument } from './project-document.ts';
 
@@ -112,3 +122,115 @@ const folderShut = (cwd: string, agent: ProjectDocument) =>
     `The folder ${quoted(cwd)} is outside the folders that the agent ${quoted(agent.name ?? '?')} may use.`,
     `Add it to "permissions: { paths }" of ${agent.label}. Otherwise it is read-only in the sandbox.`,
   );
+
+type UnaskedPermissions = AgentManifest['permissions'];
+
+/**
+ * What is loaded without an action, so that nobody can be asked about it: feeds and MCP servers. What they reach must be
+ * allowed, and what has to be approved can never be had.
+ */
+function checkUnasked(
+  agent: ProjectDocument,
+  tools: readonly ProjectDocument[],
+  { network, paths }: UnaskedPermissions,
+): Diagnostic[] {
+  const manifest = documentNode(agent.document.value);
+  const name = quoted(agent.name ?? '?');
+  const host = (place: DocumentNode, what: string): Finding | undefined => {
+    const url = hostIn(place.text());
+    const decision = url === undefined ? 'allow' : hostDecision(url, network);
+    if (url === undefined || decision === 'allow') return undefined;
+    return unaskedWarning(
+      `${what} is at ${quoted(url.host)}, which the agent ${name} ${decision === 'ask' ? 'needs approval for, but nobody can be asked at this point' : 'may not reach'}.`,
+      `Allow it in "permissions: { network }" of ${agent.label}.`,
+    );
+  };
+  const feeds = manifest
+    .at('context_feeds')
+    .items()
+    .flatMap((feed): readonly Found[] => {
+      const source = feed.at('source');
+      const target = source.at('name');
+      const what = `The feed ${quoted(feed.at('id').text() ?? '?')}`;
+      switch (source.at('type').text()) {
+        case 'http':
+          return [[target, host(target, what)]];
+        case 'file':
+        case 'repo':
+          return [
+            [
+              target,
+              isPermitted(target.text(), agent, { ...paths, ask: [] })
+                ? undefined
+                : unaskedWarning(
+                    `${what} reads ${quoted(target.text() ?? '')}, which the agent ${name} may not read without approval.`,
+                    `Allow it in "permissions: { paths }" of ${agent.label}.`,
+                  ),
+            ],
+          ];
+        case 'tool':
+          return [[target, needsApproval(target.text(), tools) ? approvalNeeded(what, target) : undefined]];
+        default:
+          return [];
+      }
+    });
+  const servers = manifest
+    .at('import')
+    .at('tools')
+    .items()
+    .map(({ at }): Found => {
+      const server = at('mcp');
+      const url = server.at('url');
+      return [url, host(url, `The MCP server ${quoted(server.at('name').text() ?? '?')}`)];
+    });
+  return [...feeds, ...servers].flatMap(([{ path }, finding]) =>
+    finding === undefined ? [] : [agent.document.diagnose({ path, at: 'value' }, finding)],
+  );
+}
+
+type Found = readonly [place: DocumentNode, finding: Finding | undefined];
+
+const needsApproval = (name: string | undefined, tools: readonly ProjectDocument[]): boolean =>
+  tools.some(
+    (tool) =>
+      tool.kind === 'Tool' &&
+      tool.name === name &&
+      ['always', 'strict'].includes(String(documentNode(tool.document.value).at('approval').value)),
+  );
+
+const approvalNeeded = (what: string, target: DocumentNode): Finding =>
+  unaskedWarning(
+    `${what} calls the tool ${quoted(target.text() ?? '?')}, which needs approval by a person, but a feed cannot ask for it.`,
+    'Call it in an action, or remove "approval: always" from the tool.',
+  );
+
+const unaskedWarning = (message: string, hint: string): Finding => ({
+  severity: 'warning',
+  code: 'not_permitted',
+  message,
+  hint,
+});
+
+/** The host of an address that no parameter has a part in, with its port if it names one; undefined where one has. */
+function hostIn(url: string | undefined): URL | undefined {
+  const origin = /^https?:\/\/[^/?#]*/i.exec(url ?? '')?.[0];
+  if (origin === undefined || /[{}$@]/.test(origin)) return undefined;
+  return URL.parse(origin) ?? undefined;
+}
+
+/** As a request to it would be judged. */
+function hostDecision(url: URL, network: Rules): Decision {
+  const [host, port] = [bareHost(url.hostname), portOf(url)];
+  return decide(readRules(network, readHostEntry), (entry) => namesHost(entry, host, port)).decision;
+}
+
+/** Whether a place that only the manifest names lies in what is permitted; wildcards are given the benefit of doubt. */
+function isPermitted(path: string | undefined, agent: ProjectDocument, { allow, ask, deny }: Rules): boolean {
+  if (path === undefined || /[{}$]/.test(path)) return true;
+  const folder = dirname(agent.file);
+  const place = resolve(folder, path);
+  const isWild = (entry: string) => /[*?]/.test(entry);
+  const holds = (entry: string) => isInside(place, resolve(folder, entry));
+  if (deny.some((entry) => !isWild(entry) && holds(entry))) return false;
+  return [...allow, ...ask].some((entry) => isWild(entry) || holds(entry));
+}

@@ -1,11 +1,12 @@
+import type { Json } from '../../kernel/json.ts';
 import { nearest } from '../../kernel/nearest.ts';
-import type { Diagnostic, Finding } from '../diagnostic.ts';
-import { quoted } from '../printable.ts';
-import { BUILTIN_TOOLS } from '../schema/imports.ts';
+import { type Diagnostic, type Finding, type IssuePath, quoted } from '../diagnostic.ts';
+import { BUILTIN_TOOLS } from '../schema/agent-input.ts';
+import { NOT_AGENTS } from '../schema/handoff.ts';
 import { isModelRef } from '../schema/model-ref.ts';
-import type { AgentScope } from './agent-scope.ts';
-import type { ProjectDocument } from './project-document.ts';
-import { collectReferences, type Reference, type ReferenceTo } from './references.ts';
+import { isMap } from './import-entries.ts';
+import { type ImportList, KIND_OF_LIST } from './project.ts';
+import type { ImportLink, ProjectDocument } from './project-document.ts';
 
 const KIND_OF: Partial<Record<ReferenceTo, string>> = {
   tool: 'Tool',
@@ -160,4 +161,219 @@ function isKnown({ to, name }: Reference, names: ReadonlySet<string>, servers: R
   return prefixes.some(
     (prefix) => servers.has(prefix) || (names.has(prefix) && BUILTIN_TOOLS.some((tool) => tool === prefix)),
   );
+}
+
+/** What an agent, and the workflows it imports, may name. */
+export interface AgentScope {
+  readonly agent: ProjectDocument;
+  readonly documents: ReadonlySet<ProjectDocument>;
+  readonly names: Readonly<Record<ReferenceTo, ReadonlySet<string>>>;
+  /** Kinds of which not everything is known: an import failed, or an MCP server will say only when it runs. */
+  readonly partial: ReadonlySet<ReferenceTo>;
+}
+
+const GENESIS = [
+  'genesis_random_decider',
+  'genesis_balance_checker',
+  'genesis_error_detector',
+  'genesis_majority',
+];
+const PROMPTS = ['summarize', 'extract', 'classify'];
+
+/** Its imports, the documents beside it in its own file, itself, and what is built in. */
+export function agentScope(
+  agent: ProjectDocument,
+  links: readonly ImportLink[],
+  byFile: ReadonlyMap<string, readonly ProjectDocument[]>,
+  broken: ReadonlySet<string>,
+): AgentScope {
+  const imported = links.flatMap(({ entry, files }) =>
+    files.flatMap((file) => byFile.get(file) ?? []).filter(({ kind }) => kind === KIND_OF_LIST[entry.list]),
+  );
+  const documents = new Set([agent, ...(byFile.get(agent.file) ?? []), ...imported]);
+  const named = (wanted: string) =>
+    [...documents].flatMap(({ kind, name }) => (kind === wanted && name !== undefined ? [name] : []));
+  const entries = (type: 'builtin' | 'mcp') =>
+    links.flatMap(({ entry: { what } }) => (what.type === type ? [what.name] : []));
+  const { value } = agent.document;
+  const keys = (key: string) => (isMap(value) && isMap(value[key]) ? Object.keys(value[key]) : []);
+  const servers = entries('mcp');
+  const partial = new Set<ReferenceTo>(servers.length > 0 ? ['tool'] : []);
+  for (const { entry, files } of links) {
+    const isKnown = entry.what.type === 'builtin' || entry.what.type === 'mcp' || entry.what.type === 'glob';
+    if (!isKnown && files.length === 0) partial.add(REFERENCE_OF_LIST[entry.list]);
+    if (files.some((file) => broken.has(file))) partial.add(REFERENCE_OF_LIST[entry.list]);
+  }
+  return {
+    agent,
+    documents,
+    names: {
+      tool: new Set([...named('Tool'), ...entries('builtin')]),
+      relic: new Set(named('Relic')),
+      agent: new Set(named('Agent')),
+      workflow: new Set(named('Workflow')),
+      artifact: new Set([...named('Artifact'), ...GENESIS]),
+      prompt: new Set([...keys('prompts'), ...PROMPTS]),
+      model: new Set(keys('models')),
+      server: new Set(servers),
+      viewer: new Set(),
+    },
+    partial,
+  };
+}
+
+const REFERENCE_OF_LIST = {
+  tools: 'tool',
+  relics: 'relic',
+  agents: 'agent',
+  workflows: 'workflow',
+  artifacts: 'artifact',
+} as const satisfies Record<ImportList, ReferenceTo>;
+
+export type ReferenceTo =
+  | 'tool'
+  | 'relic'
+  | 'agent'
+  | 'workflow'
+  | 'artifact'
+  | 'prompt'
+  | 'model'
+  | 'server'
+  /** An agent whose prompts show something: it need not be imported, since a parent's variables may name it. */
+  | 'viewer';
+
+/** A name in a document that stands for something outside it. */
+export interface Reference {
+  readonly to: ReferenceTo;
+  readonly name: string;
+  readonly path: IssuePath;
+  /** The method that is asked of an artifact. */
+  readonly method?: string;
+}
+
+/** What `type` of an action, a step, a compensation or a feed's source refers to; others refer to nothing by name. */
+const TARGETS: ReadonlyMap<string, ReferenceTo> = new Map([
+  ['tool', 'tool'],
+  ['relic', 'relic'],
+  ['agent', 'agent'],
+  ['workflow', 'workflow'],
+  ['artifact', 'artifact'],
+  ['llm', 'prompt'],
+  ['mcp', 'server'],
+]);
+
+/** Keys below which stands a user's own data: what looks like a reference there is none. */
+const DATA: ReadonlySet<string> = new Set(
+  [
+    'parameters',
+    'params',
+    'input',
+    'schema',
+    'default',
+    'data',
+    'values',
+    'value',
+    'set',
+    'args',
+    'env',
+    'headers',
+  ].concat(['conditions', 'match', 'metadata', 'requires', 'fallback', 'import', 'permissions', 'output']),
+);
+
+/** Every reference of an Agent, Workflow or Tool to something that other documents define. Depth is the reader's. */
+function collectReferences({
+  kind,
+  document,
+}: Pick<ProjectDocument, 'kind' | 'document'>): readonly Reference[] {
+  const found: Reference[] = [];
+  const templates = isMap(document.value) ? document.value.action_templates : undefined;
+  const add = (to: ReferenceTo, name: Json | undefined, path: IssuePath, method?: Json) => {
+    if (typeof name !== 'string' || name === '' || name.includes('${')) return;
+    found.push({ to, name, path, ...(typeof method === 'string' ? { method } : {}) });
+  };
+  const visit = (value: Json, path: IssuePath): void => {
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) visit(item as Json, [...path, index]);
+      return;
+    }
+    if (!isMap(value)) return;
+    readMap(value, path);
+    for (const [key, item] of Object.entries(value))
+      if (!DATA.has(key) && !(key === 'action_templates' && Array.isArray(item))) visit(item, [...path, key]);
+  };
+  const readMap = (map: { readonly [key: string]: Json }, path: IssuePath) => {
+    const at = (key: string) => [...path, key];
+    const section = path[0];
+    const isTemplate = section === 'action_templates' && path.length >= 2;
+    const type =
+      typeof map.type === 'string'
+        ? map.type
+        : isTemplate
+          ? inheritedType(map, templates)
+          : path.at(-1) === 'compensate'
+            ? 'tool'
+            : undefined;
+    const to = type === undefined ? undefined : TARGETS.get(type);
+    if (to !== undefined && (isTemplate || path.at(-1) === 'source')) add(to, map.name, at('name'));
+    if (to !== undefined && !isTemplate) add(to, map.target, at('target'));
+    if (type === 'task' || type === 'plan' || type === 'agent_text' || type === 'agent_turn_count')
+      add('agent', map.agent, at('agent'));
+    if (type === 'tool_response') add('tool', map.tool, at('tool'));
+    if (type === 'function') add('artifact', map.artifact, at('artifact'), map.method);
+    if (section === 'context_variables' && Array.isArray(map.expose))
+      for (const [index, name] of map.expose.entries()) add('viewer', name as Json, [...at('expose'), index]);
+    if (section === 'context_variables' && path[1] === 'defined') add('relic', map.store, at('store'));
+    add('artifact', map.invoke, at('invoke'), map.method);
+    add('artifact', map.prompt_artifact_id, at('prompt_artifact_id'));
+    if (path.length > 0 && typeof map.model === 'string' && kind === 'Workflow')
+      add('model', map.model, at('model'));
+  };
+  const { value } = document;
+  if (!isMap(value)) return found;
+  if (kind === 'Agent') {
+    add('workflow', value.workflow, ['workflow']);
+    for (const { to, path } of namedSpeakers(value)) add('agent', to, path);
+  }
+  if (kind === 'Agent' || kind === 'Workflow') visit(value, []);
+  if (kind === 'Tool' && isMap(value.implementation) && isMap(value.implementation.mcp))
+    add('server', value.implementation.mcp.server, ['implementation', 'mcp', 'server']);
+  return found;
+}
+
+interface NamedSpeaker {
+  readonly to: Json | undefined;
+  readonly path: IssuePath;
+}
+
+/** The agents that "handoff" and "group" name. */
+function namedSpeakers({ handoff, group }: { readonly [key: string]: Json }): readonly NamedSpeaker[] {
+  const found: NamedSpeaker[] = [];
+  const listed = (list: Json | undefined, path: IssuePath) => {
+    if (!Array.isArray(list)) return;
+    for (const [index, each] of list.entries())
+      found.push(
+        isMap(each) ? { to: each.to, path: [...path, index, 'to'] } : { to: each, path: [...path, index] },
+      );
+  };
+  listed(handoff, ['handoff']);
+  if (isMap(group)) {
+    listed(group.agents, ['group', 'agents']);
+    listed(group.on_message, ['group', 'on_message']);
+  }
+  return found.filter(({ to }) => typeof to !== 'string' || !NOT_AGENTS.includes(to));
+}
+
+/** An action template without a type has that of the one it names; in the end it is a tool. */
+function inheritedType(template: { readonly [key: string]: Json }, templates: Json | undefined): string {
+  const passed = new Set<Json>();
+  for (let at: Json | undefined = template; isMap(at) && !passed.has(at); ) {
+    passed.add(at);
+    if (typeof at.type === 'string') return at.type;
+    const name: Json | undefined = at.template;
+    at =
+      isMap(templates) && typeof name === 'string' && Object.hasOwn(templates, name)
+        ? templates[name]
+        : undefined;
+  }
+  return 'tool';
 }

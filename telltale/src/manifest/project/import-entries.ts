@@ -1,9 +1,8 @@
 import type { Json } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import type { Finding } from '../diagnostic.ts';
-import { MANIFEST_LIMITS } from '../limits.ts';
-import { quoted } from '../printable.ts';
-import { BUILTIN_TOOLS } from '../schema/imports.ts';
+import { MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
+import { BUILTIN_TOOLS } from '../schema/agent-input.ts';
 import { IMPORT_LISTS, type ImportList } from './project.ts';
 
 /** One entry of an agent's `import`, not yet looked for. */

@@ -1,28 +1,37 @@
 import { dirname, resolve } from 'node:path';
-import type { Diagnostic, Finding } from '../diagnostic.ts';
-import { fileDiagnostic, fileFinding } from '../files/file-finding.ts';
+import type { Diagnostic, Finding, IssuePath } from '../diagnostic.ts';
+import { MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
 import type { Files } from '../files/files.ts';
-import { MANIFEST_LIMITS } from '../limits.ts';
-import type { Ask } from './ask.ts';
-import { boundedMap } from './bounded-map.ts';
-import { type CheckModules, checkModules, moduleOf } from './check-modules.ts';
-import { checkNamedFiles } from './check-named-files.ts';
+import { fileDiagnostic, fileFinding, isInside } from '../files/files.ts';
+import type { ReadDocument } from '../read-manifests.ts';
+import { type DocumentNode, documentNode } from '../schema/checks/document-node.ts';
 import { checkProject } from './check-project.ts';
+import { importEntries, splitGlob } from './import-entries.ts';
+import type { Project } from './project.ts';
 import {
   type CodeImport,
   type CodeManifest,
   createCodeFiles,
   type FileWithCode,
+  type ImportLink,
   isCodeManifest,
   isFileWithCode,
-} from './code-manifest.ts';
-import { importEntries } from './import-entries.ts';
-import type { Project } from './project.ts';
-import { type ImportLink, type ProjectDocument, projectDocument } from './project-document.ts';
-import { entryOutside, outsideProject, tooManyFiles } from './project-findings.ts';
-import { readCode } from './read-code.ts';
-import { resolveEntry } from './resolve-entry.ts';
+  type ProjectDocument,
+  projectDocument,
+} from './project-document.ts';
+import { type CheckModules, checkModules, moduleOf, readCode } from './read-code.ts';
 import type { ReadSource, SourceCache } from './source-cache.ts';
+import {
+  boundedMap,
+  entryOutside,
+  globClimbs,
+  globMatchesNothing,
+  globTooComplex,
+  globTooWide,
+  globUnreadable,
+  outsideProject,
+  tooManyFiles,
+} from './source-cache.ts';
 
 export interface ProjectDeps {
   readonly files: Files;
@@ -173,4 +182,173 @@ function askForEntry(path: string, cache: SourceCache): Ask {
     called: file,
     report: (finding) => fileDiagnostic(file, finding),
   };
+}
+
+interface Surroundings {
+  /** Of the file that holds the document. */
+  readonly folder: string;
+  readonly realRoot: string;
+  readonly shownRoot: string;
+  readonly files: Pick<Files, 'exists' | 'realPath'>;
+}
+
+interface NamedFile {
+  readonly path: IssuePath;
+  readonly file: string;
+}
+
+/**
+ * Files that are not manifests and are opened only by a run: modules of tools and artifacts, transcripts of scripted
+ * models. One outside the project is an error; one that is not there is a warning, since a build may yet make it.
+ */
+async function checkNamedFiles(
+  document: ReadDocument,
+  kind: string | undefined,
+  { folder, realRoot, shownRoot, files }: Surroundings,
+  /** Whoever loads what is named says that it is missing. */
+  isLoaded = false,
+): Promise<readonly Diagnostic[]> {
+  const found: Diagnostic[] = [];
+  for (const { path, file } of namedFiles(documentNode(document.value), kind)) {
+    const at = { path, at: 'value' } as const;
+    const absolute = resolve(folder, file);
+    if (!isInside(await files.realPath(absolute), realRoot))
+      found.push(document.diagnose(at, outsideProject(file, shownRoot)));
+    else if (!isLoaded && !(await files.exists(absolute)))
+      found.push(
+        document.diagnose(at, {
+          severity: 'warning',
+          code: 'file_missing',
+          message: `The file ${quoted(file)} does not exist yet.`,
+          hint: 'Create it, or correct the path. It is relative to this manifest.',
+        }),
+      );
+  }
+  return found;
+}
+
+function namedFiles(root: DocumentNode, kind: string | undefined): readonly NamedFile[] {
+  const places =
+    kind === 'Tool'
+      ? [root.at('implementation').at('module')]
+      : kind === 'Artifact'
+        ? [root.at('module')]
+        : kind === 'Agent'
+          ? [
+              root.at('model'),
+              ...root
+                .at('models')
+                .entries()
+                .map(([, model]) => model),
+            ]
+          : [];
+  return places.flatMap((place) => {
+    const text = place.text() ?? '';
+    const file = kind === 'Agent' ? /^scripted:(.+)$/s.exec(text)?.[1] : text;
+    const isPath = file !== undefined && file !== '' && !/[\0\n]|\$\{/.test(file);
+    return isPath && isLocal(file) ? [{ path: place.path, file }] : [];
+  });
+}
+
+/** A bare name is a package's; a path begins with a dot, a slash, or has an extension of a file. */
+const isLocal = (file: string) => /^[./]/.test(file) || /\.[cm]?[jt]s$|\.ya?ml$|\.json$/.test(file);
+
+interface EntrySurroundings {
+  /** Of the manifest that imports. */
+  readonly folder: string;
+  readonly realRoot: string;
+  readonly shownRoot: string;
+  readonly files: Files;
+  readonly label: (path: string) => string;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Which files an entry of `import` asks for. Nothing outside the root is so much as looked at. */
+async function resolveEntry(
+  link: ImportLink,
+  around: EntrySurroundings,
+): Promise<{ readonly asks: readonly Ask[]; readonly diagnostics: readonly Diagnostic[] }> {
+  const { entry, owner } = link;
+  const report = (finding: Finding) =>
+    owner.document.diagnose({ path: ['import', entry.list, entry.index], at: 'value' }, finding);
+  const found = (file: string) => {
+    if (!link.files.includes(file)) link.files.push(file);
+  };
+  const fail = (finding: Finding) => ({ asks: [], diagnostics: [report(finding)] });
+  const { what } = entry;
+  switch (what.type) {
+    case 'builtin':
+    case 'mcp':
+      return { asks: [], diagnostics: [] };
+    case 'wrong':
+      return fail(what.finding);
+    case 'file':
+      return askFor(what.path);
+    case 'glob': {
+      if (await around.files.exists(resolve(around.folder, what.pattern))) return askFor(what.pattern);
+      const matches = await matchesOf(what.pattern, around);
+      if (!Array.isArray(matches)) return fail(matches as Finding);
+      if (matches.length === 0) return fail(globMatchesNothing(what.pattern));
+      return {
+        asks: matches.map((path: string) => ({ path, called: around.label(path), report, found })),
+        diagnostics: [],
+      };
+    }
+  }
+
+  async function askFor(called: string) {
+    const path = resolve(around.folder, called);
+    const isOut = !isInside(await around.files.realPath(path), around.realRoot);
+    return isOut
+      ? fail(outsideProject(called, around.shownRoot))
+      : { asks: [{ path, called, report, found }], diagnostics: [] };
+  }
+}
+
+async function matchesOf(pattern: string, around: EntrySurroundings): Promise<readonly string[] | Finding> {
+  const parts = splitGlob(pattern);
+  if (parts === undefined) return globClimbs(pattern);
+  const refused = globComplexity(pattern);
+  if (refused !== undefined) return globTooComplex(pattern, refused);
+  const folder = resolve(around.folder, parts.folder);
+  if (!isInside(await around.files.realPath(folder), around.realRoot))
+    return outsideProject(pattern, around.shownRoot);
+  const found = await around.files.glob(parts.rest, folder, around.signal);
+  if (found.ok) return found.value;
+  return found.error.type === 'too_many'
+    ? globTooWide(pattern, found.error.limit)
+    : globUnreadable(pattern, found.error.reason);
+}
+
+/**
+ * Globs become backtracking regular expressions, run on every name of a walk: thousands of braces overflow the
+ * engine's stack in a callback nobody can catch, and a dozen `*` in one name take hours. What people write has few.
+ */
+const GLOB_LIMITS = { length: 512, wildcardsInSegment: 3, folderWildcards: 4, braces: 8 } as const;
+
+/** Why a pattern is not run, as the end of a sentence; undefined where it may be. */
+function globComplexity(pattern: string): string | undefined {
+  if (pattern.length > GLOB_LIMITS.length) return `is longer than ${GLOB_LIMITS.length} characters`;
+  if (/[()]/.test(pattern)) return 'contains parentheses, which globs in manifests do not support';
+  if (count(pattern, /\{/g) > GLOB_LIMITS.braces)
+    return `has more than ${GLOB_LIMITS.braces} pairs of braces`;
+  const segments = pattern.split('/');
+  if (segments.filter((segment) => segment === '**').length > GLOB_LIMITS.folderWildcards)
+    return `has more than ${GLOB_LIMITS.folderWildcards} occurrences of "**"`;
+  if (segments.some((segment) => count(segment, /\*+/g) > GLOB_LIMITS.wildcardsInSegment))
+    return `has more than ${GLOB_LIMITS.wildcardsInSegment} "*" in one name`;
+  return undefined;
+}
+
+const count = (text: string, part: RegExp) => text.match(part)?.length ?? 0;
+
+/** A file somebody asked for, what they called it, and how to tell them what is wrong with it. */
+export interface Ask {
+  readonly path: string;
+  readonly called: string;
+  readonly report: (finding: Finding) => Diagnostic;
+  /** The import it came from, told which file it turned out to be. */
+  readonly found?: (file: string) => void;
+  /** What its agents import beyond what stands in it. */
+  readonly beside?: readonly CodeImport[];
 }

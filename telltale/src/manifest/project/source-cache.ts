@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
-import { type Decoded, decodeSource } from '../decode-source.ts';
-import type { Diagnostic, Finding } from '../diagnostic.ts';
+import { type Diagnostic, type Finding, MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
 import type { Env } from '../env/substitute-env.ts';
-import { fileDiagnostic, fileFinding } from '../files/file-finding.ts';
-import type { FileProblem, Files } from '../files/files.ts';
-import { isInside } from '../files/project-root.ts';
-import { MANIFEST_LIMITS } from '../limits.ts';
+import { type FileProblem, type Files, fileDiagnostic, fileFinding, isInside } from '../files/files.ts';
 import { type ReadDocument, readManifests } from '../read-manifests.ts';
-import { isMap } from '../schema/is-map.ts';
+import { isMap } from '../schema/values.ts';
+import { type Decoded, decodeSource } from '../source-text.ts';
 import {
   type ReadVariables,
   readVariables,
@@ -16,7 +13,6 @@ import {
   VARIABLES_FILE,
 } from '../variables/read-variables.ts';
 import type { LoadedSource } from './project.ts';
-import { outsideProject } from './project-findings.ts';
 
 /** An agent, or a kind that is none of the others and may be meant to be it. */
 const MAY_BE_AGENT = /\bAgent\b|^[ \t"'{]*[Kk]ind["']?[ \t]*:(?![ \t"']*(?:Tool|Relic|Artifact|Workflow)\b)/m;
@@ -148,3 +144,114 @@ export function createSourceCache({ env, cwd, files, onProgress }: SourceCacheOp
     documents: () => documents,
   };
 }
+
+/** Maps in order, at most `limit` at a time. The first rejection is thrown when those under way have ended. */
+export async function boundedMap<In, Out>(
+  items: readonly In[],
+  limit: number,
+  map: (item: In) => Promise<Out>,
+): Promise<Out[]> {
+  const results = new Array<Out>(items.length);
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) {
+      const index = next++;
+      results[index] = await map(items[index] as In);
+    }
+  };
+  const workers = Array.from({ length: Math.min(limit, items.length) }, worker);
+  const settled = await Promise.allSettled(workers);
+  for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason;
+  return results;
+}
+
+const error = (code: string, message: string, hint: string): Finding => ({
+  severity: 'error',
+  code,
+  message,
+  hint,
+});
+
+const WIDER = 'Move it into the project, or set a root that contains it (--root DIR).';
+
+export const outsideProject = (path: string, root: string) =>
+  error('outside_project', `${quoted(path)} is outside the project (${rootName(root)}).`, WIDER);
+
+export const entryOutside = (path: string, root: string) =>
+  error(
+    'outside_project',
+    `${quoted(path)} is outside the root (${rootName(root)}).`,
+    'Set a root that contains it (--root DIR).',
+  );
+
+const rootName = (root: string) => (root === '.' ? 'the current folder' : root);
+
+export const globClimbs = (pattern: string) =>
+  error(
+    'outside_project',
+    `${quoted(pattern)} has ".." after a wildcard.`,
+    'Put "../" only at the beginning.',
+  );
+
+export const globMatchesNothing = (pattern: string): Finding => ({
+  severity: 'warning',
+  code: 'import_matches_nothing',
+  message: `${quoted(pattern)} matches no file.`,
+  hint: 'Create one, or correct the pattern. It is relative to this manifest. Symbolic links are not followed.',
+});
+
+export const globTooWide = (pattern: string, limit: number) =>
+  error(
+    'glob_too_wide',
+    limit === MANIFEST_LIMITS.globMatches
+      ? `${quoted(pattern)} matches more than ${limit.toLocaleString('en')} files.`
+      : `${quoted(pattern)} searches more than ${limit.toLocaleString('en')} files and folders.`,
+    'Choose a smaller folder.',
+  );
+
+export const globTooComplex = (pattern: string, why: string) =>
+  error(
+    'glob_too_complex',
+    `${quoted(pattern)} ${why}.`,
+    'Write several simpler entries, such as "./tools/*.yml" or "./{tools,more}/**/*.yml".',
+  );
+
+export const globUnreadable = (pattern: string, reason: string) =>
+  error(
+    'file_unreadable',
+    `${quoted(pattern)} cannot be searched for (${reason}).`,
+    'Check the folder and its permissions.',
+  );
+
+export const tooManyFiles = (what: 'files' | 'bytes') =>
+  error(
+    'too_many_files',
+    what === 'files'
+      ? `More than ${MANIFEST_LIMITS.files.toLocaleString('en')} files would be loaded.`
+      : `More than ${MANIFEST_LIMITS.totalBytes.toLocaleString('en')} bytes would be loaded.`,
+    'Load fewer files, or use narrower globs.',
+  );
+
+export const wrongKind = (list: string, wanted: string, label: string, line: number, kind: string) =>
+  error(
+    'wrong_kind',
+    `${label}:${line} is ${article(kind)} ${kind}, and "${list}" imports ${wanted}s.`,
+    `List it under "${listOf(kind)}", or make the pattern narrower.`,
+  );
+
+const listOf = (kind: string) => `${kind.toLowerCase()}s`;
+const article = (word: string) => (/^[aeiou]/i.test(word) ? 'an' : 'a');
+
+export const nameTaken = (kind: string, name: string, label: string, line: number) =>
+  error(
+    'name_taken',
+    `Another ${kind} is already named ${quoted(name)}: ${label}:${line}.`,
+    'Rename one of them. Names are unique per kind.',
+  );
+
+export const builtinNameTaken = (name: string, label: string, line: number) =>
+  error(
+    'name_taken',
+    `"builtin:${name}" and the Tool in ${label}:${line} have the same name.`,
+    'Rename your tool, or remove the built-in one.',
+  );

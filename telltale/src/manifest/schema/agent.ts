@@ -1,25 +1,270 @@
 import { z } from 'zod';
-import { actionTemplates } from './action-template.ts';
-import { agentInput } from './agent-input.ts';
+import { agentInput, imports } from './agent-input.ts';
 import { closed } from './closed.ts';
-import { component } from './component.ts';
 import { contextVariables } from './context-variables.ts';
+import { cel, component } from './decision.ts';
 import { feed } from './feed.ts';
 import { group, handoff } from './handoff.ts';
-import { hooks } from './hooks.ts';
-import { imports } from './imports.ts';
-import { internalActions } from './internal-actions.ts';
+import { hooks, notifications } from './hooks.ts';
 import { budget, limits } from './limits.ts';
-import { memory } from './memory.ts';
-import { metadata } from './metadata.ts';
-import { modelRef } from './model-ref.ts';
-import { name, nonEmptyText, text, version } from './names.ts';
-import { notifications } from './notifications.ts';
-import { count } from './numbers.ts';
+import { metadataField } from './metadata-field.ts';
+import { modelName, modelRef, modelRefOrAlias } from './model-ref.ts';
 import { permissions } from './permissions.ts';
-import { models, prompts } from './prompts.ts';
-import { protocolOptions } from './protocol-options.ts';
 import { userSchema } from './user-schema.ts';
+import {
+  byteSize,
+  count,
+  countFromZero,
+  flag,
+  identifier,
+  jsonObject,
+  name,
+  nonEmptyText,
+  positiveDuration,
+  targetName,
+  text,
+  version,
+} from './values.ts';
+
+const ACTION_TYPES = [
+  'tool',
+  'agent',
+  'relic',
+  'workflow',
+  'llm',
+  'artifact',
+  'internal',
+  'context_feed',
+] as const;
+
+const SLIPS = {
+  id: 'Each use of a template has an id of its own: give it on the <action> tag.',
+  tool: 'Write "type: tool" and "name: NAME".',
+  target: 'In an action, use "name". Only a workflow step has "target".',
+  params: 'Use "parameters".',
+  needs: 'In an action, use "depends_on". Only a workflow step has "needs".',
+  timeout_seconds: 'Use "timeout": a bare number is seconds.',
+  retries: 'Use "retry".',
+  max_retries: 'Use "retry".',
+  extends: 'To take the defaults of another template, use "template".',
+};
+
+const envelopeKeys = {
+  // No default: a template without a type has that of the one it names.
+  type: z
+    .enum(ACTION_TYPES)
+    .optional()
+    .describe(
+      'What is called; if absent, what its template calls, else a tool. context_feed is an alias of internal.',
+    ),
+  mode: z.enum(['sync', 'async', 'background', 'fire_and_forget']).optional().describe('async if absent.'),
+  name: targetName('The tool, agent, relic, workflow, prompt, artifact or internal action.').optional(),
+  parameters: jsonObject('Its parameters; $variables are resolved just before the start.').optional(),
+  output_key: name('Also store the result under this name.').optional(),
+  depends_on: z.array(name("An action's id.")).optional().describe('Ids that must have succeeded first.'),
+  timeout: positiveDuration('Time for each try.').optional(),
+  retry: countFromZero('Further tries after a failure.').optional(),
+  on_error: z
+    .enum(['skip', 'fail', 'retry'])
+    .optional()
+    .describe('skip: record it and go on; fail: end the session; retry: as retry: 3.'),
+  if: cel('A CEL test over metadata, vars, actions and agent; false: the action is skipped.').optional(),
+  literal: z.boolean().optional().describe('true: nothing in the parameters is replaced.'),
+  template: name('Another template whose fields are the defaults.').optional(),
+};
+
+const compensation = closed(
+  {
+    title: 'a compensation',
+    description: 'An action that undoes this one when the session rolls back.',
+    slips: SLIPS,
+    atLeastOne: [['name', 'template']],
+  },
+  envelopeKeys,
+);
+
+const actionTemplate = closed(
+  {
+    title: 'an action template',
+    description: 'Defaults for an action that names this template.',
+    slips: SLIPS,
+  },
+  { ...envelopeKeys, compensate: compensation.optional() },
+);
+
+const actionTemplates = z
+  .record(name('The name of a template.'), actionTemplate)
+  .describe('Defaults that an action takes by "template".');
+
+/** What a model may declare about itself, and how it is told of it. */
+const metadata = closed(
+  {
+    title: '"metadata"',
+    description: 'What the model may declare about itself; workflows are triggered by it.',
+    slips: {
+      schema: 'Put fields under "fields", each with its type. Only a field of type object has a "schema".',
+      persistence: 'Use "scope: session" or "scope: agent" to set how long metadata lives.',
+      max_fields: 'Put limits under "limits: { fields, bytes, depth }".',
+      max_size: 'Put limits under "limits: { fields, bytes, depth }".',
+    },
+  },
+  {
+    scope: z
+      .enum(['session', 'agent'])
+      .default('session')
+      .describe('agent: kept between runs of this agent.'),
+    on_invalid: z
+      .enum(['field', 'all'])
+      .default('field')
+      .describe(
+        'field: valid fields apply, invalid ones become soft errors; all: one bad field rejects the update.',
+      ),
+    limits: closed(
+      { title: '"metadata.limits"', description: 'How much metadata may hold.' },
+      {
+        fields: count('The greatest number of fields.').default(32),
+        bytes: byteSize('The greatest size of all values as JSON.').prefault('64KiB'),
+        depth: count('The greatest depth of a value.').default(8),
+      },
+    ).prefault({}),
+    inherit: z
+      .enum(['none', 'read', 'share'])
+      .default('none')
+      .describe(
+        'What it gets of the metadata of an agent that calls it. none: nothing; read: the values, to look at; share: fields that both have begin with the values of the caller, and changes are written back.',
+      ),
+    fields: z
+      .record(identifier('The name of a field.'), metadataField)
+      .prefault({})
+      .describe('The fields, by name.'),
+    injection: closed(
+      { title: '"metadata.injection"', description: 'How the model sees fields and values.' },
+      {
+        method: z
+          .enum(['auto', 'on_change', 'off'])
+          .default('on_change')
+          .describe(
+            'When the model is shown them. auto: all fields with their values before every turn; on_change: the values at first, then those that changed; off: never.',
+          ),
+        template: text('A page.')
+          .nullable()
+          .default(null)
+          .describe(
+            'A page of your own with {fields} {current} {values.NAME} {errors}; a line "- NAME:" may use {values} and {current_value}.',
+          ),
+      },
+    ).prefault({}),
+  },
+);
+
+const INTERNAL_ACTIONS = [
+  ...([
+    'add_context_feed',
+    'update_context_feed',
+    'remove_context_feed',
+    'list_context_feeds',
+    'read_context_feed',
+  ] as const),
+  ...([
+    'read_artifact',
+    'write_artifact',
+    'rollback_artifact',
+    'query_knowledge_graph',
+    'update_knowledge_graph',
+  ] as const),
+  ...(['set_variable', 'delete_variable', 'list_actions', 'cancel_action'] as const),
+  ...(['read_output', 'rollback', 'complete_step', 'handoff'] as const),
+] as const;
+
+const internalAction = z.enum(INTERNAL_ACTIONS).describe('An internal action.');
+
+const internalActions = closed(
+  {
+    title: '"internal_actions"',
+    description: "Actions on the agent's own environment.",
+    slips: {
+      allowed: 'Use "allowed_actions".',
+      blocked: 'Use "blocked_actions".',
+      allow: 'Use "allowed_actions".',
+      deny: 'Use "blocked_actions".',
+    },
+  },
+  {
+    enabled: flag('false: none at all.').default(true),
+    allowed_actions: z.array(internalAction).optional().describe('Only these; all if absent.'),
+    blocked_actions: z.array(internalAction).prefault([]).describe('Not these.'),
+  },
+);
+
+const protocolOptions = closed(
+  { title: '"protocol"', description: "How the model's tags are read." },
+  {
+    on_sync: z
+      .enum(['buffer', 'observe'])
+      .default('buffer')
+      .describe(
+        'At a sync action: buffer what follows, or cut the generation and show the result in the next turn.',
+      ),
+    actions_in: z
+      .array(z.enum(['outside', 'thought', 'response']))
+      .default(['outside', 'thought'])
+      .describe('Where actions, metadata and control tags count.'),
+    bare_text: z
+      .enum(['auto', 'remind', 'final', 'nudge'])
+      .default('auto')
+      .describe(
+        'Text without tags or calls. auto: the answer in chats and in the dialect tools, else one reminder. remind: one reminder, then it is the answer (formerly nudge). final: the answer at once.',
+      ),
+    final_with_actions: z
+      .enum(['held', 'accept', 'hold', 'bind'])
+      .default('held')
+      .describe(
+        'A final response beside an action whose result it neither names nor could have seen. held: the model sees the results first and confirms it (formerly hold). accept: it counts once the actions have succeeded (formerly bind).',
+      ),
+    seal: flag('true: every tag that acts must carry the key of the session.').default(false),
+    max_body: byteSize('The longest body of a tag.').prefault('1MiB'),
+  },
+);
+
+const promptTemplate = closed(
+  {
+    title: 'a prompt',
+    description: 'A prompt that actions of type llm name.',
+    slips: {
+      prompt: 'Use "template" for the text of a prompt.',
+      text: 'Use "template" for the text of a prompt.',
+    },
+  },
+  {
+    template: nonEmptyText('The text; {name} stands for a parameter of the action.'),
+    model: modelRefOrAlias("The model to ask; the agent's own if absent.").optional(),
+    description: text('What it is for; the model reads it.').optional(),
+  },
+);
+
+const prompts = z
+  .record(name('The name of a prompt.'), promptTemplate)
+  .describe('What actions of type llm name. Built in: summarize, extract, classify.');
+
+const models = z
+  .record(
+    modelName('A name for a model.'),
+    modelRef('provider/model or scripted:FILE. Claude, GPT and Gemini models need no provider.'),
+  )
+  .describe('Names of models, usable in llm actions, verifiers and llm feeds.');
+
+const memory = closed(
+  {
+    title: '"memory"',
+    description: 'The knowledge graph.',
+    demands: { inject: ['graph'] },
+    slips: { path: 'Use "graph".', max_tokens: 'Use "inject".' },
+  },
+  {
+    graph: nonEmptyText('The folder whose code and facts the graph holds.').optional(),
+    inject: countFromZero('Tokens of the most relevant part shown at the start of a session.').optional(),
+  },
+);
 
 const IMPORTED = 'Put it under "import".';
 const LIMITED = 'Put it under "limits".';

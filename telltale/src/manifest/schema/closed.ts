@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { finding } from './finding.ts';
-import { isMap } from './is-map.ts';
 import { orList } from './show-value.ts';
+import { finding, isMap } from './values.ts';
 
 /** Keys that people write in a place where they do not belong, each with where they do. */
 export type Slips = Readonly<Record<string, string>>;

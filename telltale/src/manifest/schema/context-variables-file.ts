@@ -1,14 +1,11 @@
 import type { z } from 'zod';
-import type { Issue } from '../issue.ts';
+import type { Issue } from '../diagnostic.ts';
 import { checkVariables, VARIABLE_CLASSES } from './checks/check-variables.ts';
 import { type DocumentNode, documentNode } from './checks/document-node.ts';
 import { closed } from './closed.ts';
 import { contextVariables } from './context-variables.ts';
-import { frozenCopy } from './frozen-copy.ts';
-import { nonEmptyText } from './names.ts';
-import { orderIssues } from './order-issues.ts';
-import { plainDocument } from './plain-document.ts';
-import { runSchema } from './run-schema.ts';
+import { orderIssues, plainDocument, runSchema } from './run-schema.ts';
+import { frozenCopy, nonEmptyText } from './values.ts';
 
 export type ContextVariables = z.output<typeof contextVariables>;
 

@@ -1,10 +1,54 @@
 import { z } from 'zod';
-import { cel, celOrBoolean } from './cel.ts';
+import type { ConditionCode } from '../../conditions/maps/condition-issues.ts';
+import { likelyOperators, parseConditions } from '../../conditions/maps/parse-conditions.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { checkCel } from './checks/document-node.ts';
 import { choice } from './choice.ts';
-import { invocation } from './invocation.ts';
-import { isMap } from './is-map.ts';
-import { name, nonEmptyText } from './names.ts';
-import { flag } from './numbers.ts';
+import { closed } from './closed.ts';
+import { type Finding, finding, flag, isMap, jsonValue, name, nonEmptyText } from './values.ts';
+
+const SLIPS = {
+  artifact: 'Use "invoke" to name the artifact.',
+  artifact_id: 'Use "invoke" to name the artifact.',
+  function: 'Use "method" to name the function.',
+  parameters: 'Put arguments into "args", a list. The context is always passed as the last argument.',
+  params: 'Put arguments into "args", a list. The context is always passed as the last argument.',
+  default: 'Use "fallback" for the value when the artifact fails.',
+  else: 'Use "fallback" for the value when the artifact fails.',
+  timeout: 'An invocation has no timeout of its own. Each artifact has 100 ms.',
+};
+
+/** A decision taken by an artifact. `fallback` is of the type that the place wants, and is what counts on failure. */
+export const invocation = <Fallback extends z.core.$ZodType>(id: string, fallback: Fallback) =>
+  closed(
+    { title: 'an invocation', id, slips: SLIPS, description: 'A decision taken by an artifact.' },
+    {
+      invoke: name('The artifact to ask.'),
+      method: name('The method of the artifact.'),
+      args: z
+        .array(jsonValue('An argument.'))
+        .prefault([])
+        .describe('Arguments; the standard context is added as the last one.'),
+      cache: flag('false asks afresh each time instead of once a run for the same context.').default(true),
+      fallback,
+    },
+  );
+
+/** A CEL expression, parsed when the manifest is checked; the manifest keeps its source. */
+export const cel = (description: string) =>
+  z
+    .string()
+    .check((ctx) => {
+      for (const found of checkCel(ctx.value)) ctx.issues.push(finding(ctx.value, found));
+    })
+    .register(z.globalRegistry, { description, expects: 'a CEL expression' });
+
+/** Where CEL decides, `true` and `false` may stand unquoted: that is what an environment variable leaves there. */
+export const celOrBoolean = (description: string) =>
+  z
+    .boolean()
+    .transform((value) => (value ? 'true' : 'false'))
+    .register(z.globalRegistry, { description });
 
 const askedTest = invocation(
   'TestInvocation',
@@ -40,3 +84,91 @@ export const promptKeys = (description: string) => ({
 });
 
 export const PROMPT_KEYS = ['prompt', 'prompt_artifact_id'] as const;
+
+const stepName = name('A step.');
+
+const entry = closed(
+  {
+    title: 'an entry of "inject_into"',
+    exactlyOne: [['always', 'if']],
+    slips: { when: 'Use "if".', condition: 'Use "if".', name: 'Use "step" for the step.' },
+  },
+  {
+    step: stepName,
+    always: z.literal(true).describe('Without condition.').optional(),
+    if: test('When it is injected.').optional(),
+  },
+);
+
+const list = z
+  .array(choice([stepName, entry], (value) => (isMap(value) ? entry : stepName)))
+  .describe('Step names, or entries { step, always: true } or { step, if }.');
+
+const asked = invocation(
+  'StepsInvocation',
+  z.array(stepName).describe('The steps when the artifact is missing, fails or is too slow.'),
+);
+
+/** A fragment of prompt, and the steps whose prompt it joins. */
+export const component = closed(
+  {
+    title: 'a component',
+    id: 'Component',
+    description: 'A fragment of prompt that joins the prompts of steps.',
+    exactlyOne: [PROMPT_KEYS],
+    slips: {
+      text: 'Use "prompt".',
+      content: 'Use "prompt".',
+      template: 'Use "prompt".',
+      inject: 'Use "inject_into".',
+      steps: 'Use "inject_into".',
+    },
+  },
+  {
+    name: name('The name of the component.'),
+    ...promptKeys('The fragment.'),
+    inject_into: choice([list, asked], (value) => (isMap(value) ? asked : list)).describe(
+      'Step names; entries { step, always: true } or { step, if }; or an invocation that returns the list.',
+    ),
+  },
+);
+
+/** A condition map, read by the condition language when the manifest is checked; the manifest keeps it as written. */
+export const conditions = (description: string) =>
+  z
+    .record(
+      z.string(),
+      z.custom<Json>(() => true),
+    )
+    .check((ctx) => {
+      for (const { path, ...found } of checkConditions(ctx.value as JsonObject))
+        ctx.issues.push(finding(ctx.value, found, path));
+    })
+    .transform((value): JsonObject => value)
+    .register(z.globalRegistry, { description, expects: 'a map of conditions' });
+
+export interface ConditionFinding extends Finding {
+  readonly path: readonly (string | number)[];
+}
+
+/** Everything wrong with a condition map by itself; which fields there are is judged where it stands. */
+function checkConditions(conditions: Json): readonly ConditionFinding[] {
+  const parsed = parseConditions(conditions);
+  if (parsed.ok)
+    return likelyOperators(conditions).map((found) => ({
+      ...found,
+      severity: 'warning',
+      code: 'likely_operator',
+      at: 'key',
+    }));
+  return parsed.error.map(({ code, message, hint, offset, path }) => ({
+    code: 'bad_conditions',
+    message,
+    hint,
+    path,
+    ...(ABOUT_KEYS.has(code) ? { at: 'key' } : { offset }),
+  }));
+}
+
+/** What is wrong with the key that the path ends with, not with what stands behind it. */
+const ABOUT_KEYS: ReadonlySet<ConditionCode> = new Set(['bad_path', 'unknown_operator']);

@@ -1,4 +1,4 @@
-const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const FUNCTION_IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 const RESERVED = new Set(
   'arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while with yield'.split(
@@ -14,4 +14,4 @@ const THENABLE = 'then';
 
 /** Whether a method of an artifact can have that name. */
 export const isFunctionName = (name: string): boolean =>
-  IDENTIFIER.test(name) && !RESERVED.has(name) && !EVERYWHERE.has(name) && name !== THENABLE;
+  FUNCTION_IDENTIFIER.test(name) && !RESERVED.has(name) && !EVERYWHERE.has(name) && name !== THENABLE;

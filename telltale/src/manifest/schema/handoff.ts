@@ -1,11 +1,8 @@
 import { z } from 'zod';
-import { cel } from './cel.ts';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';
-import { test } from './decision.ts';
-import { invocation } from './invocation.ts';
-import { isMap } from './is-map.ts';
-import { name, nonEmptyText } from './names.ts';
+import { cel, invocation, test } from './decision.ts';
+import { isMap, name, nonEmptyText } from './values.ts';
 
 /** Words in place of an agent: the person speaks next, or the conversation is over. */
 export const NOT_AGENTS: readonly string[] = ['user', 'end'];

@@ -1,6 +1,5 @@
 import { closed } from './closed.ts';
-import { amount, count } from './numbers.ts';
-import { byteSize, positiveDuration } from './quantities.ts';
+import { amount, byteSize, count, positiveDuration } from './values.ts';
 
 export const limits = closed(
   {

@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { choiceByValue } from './choice.ts';
 import { closed, type Slips } from './closed.ts';
-import { jsonValue } from './json-value.ts';
-import { text } from './names.ts';
-import { countFromZero, flag } from './numbers.ts';
-import { pattern } from './pattern.ts';
 import { userSchema } from './user-schema.ts';
+import { countFromZero, flag, jsonValue, pattern, text } from './values.ts';
 
 export const FIELD_TYPES = ['enum', 'string', 'number', 'boolean', 'object', 'array'] as const;
 export type FieldType = (typeof FIELD_TYPES)[number];

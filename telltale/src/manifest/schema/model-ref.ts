@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_NAME_LENGTH } from './names.ts';
+import { MAX_NAME_LENGTH } from './values.ts';
 
 const FULL = String.raw`scripted:.+|[A-Za-z0-9][A-Za-z0-9_.-]*\/\S+`;
 /** How the names of a provider's own models begin. `gpt-oss` is served by others. */

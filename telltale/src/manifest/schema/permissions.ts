@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { nearest } from '../../kernel/nearest.ts';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';
-import { isMap } from './is-map.ts';
-import { nonEmptyText } from './names.ts';
 import { showValue } from './show-value.ts';
+import { isMap, nonEmptyText } from './values.ts';
 
 /** What `allow`, `ask` and `deny` name, whichever way it was written. */
 export interface Rules {

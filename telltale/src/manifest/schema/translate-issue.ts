@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { likeliest, nearest } from '../../kernel/nearest.ts';
-import type { Issue, IssuePath } from '../issue.ts';
+import type { Issue, IssuePath } from '../diagnostic.ts';
 import { placeOf } from './closed.ts';
-import type { Finding } from './finding.ts';
-import { isMap } from './is-map.ts';
 import { clip, orList, showValue } from './show-value.ts';
+import type { Finding } from './values.ts';
+import { isMap } from './values.ts';
 
 type Raw = z.core.$ZodRawIssue;
 

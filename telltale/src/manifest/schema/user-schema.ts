@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { finding } from './finding.ts';
 import { checkUserSchema } from './user-schemas/check-user-schema.ts';
+import { finding } from './values.ts';
 
 /** A JSON Schema that a user wrote (draft 2020-12), compiled when the manifest is checked. */
 export const userSchema = (description: string) =>

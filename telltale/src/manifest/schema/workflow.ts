@@ -1,16 +1,13 @@
 import { z } from 'zod';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';
-import { component } from './component.ts';
 import { contextVariables } from './context-variables.ts';
-import { test } from './decision.ts';
+import { component, test } from './decision.ts';
 import { hooks } from './hooks.ts';
-import { name, nonEmptyText, text, version } from './names.ts';
-import { count, flag } from './numbers.ts';
-import { once } from './once.ts';
 import { step } from './steps/step.ts';
 import { trigger } from './trigger.ts';
 import { userSchema } from './user-schema.ts';
+import { count, flag, name, nonEmptyText, once, text, version } from './values.ts';
 
 const TRANSITION_SLIPS = {
   target: 'Use "to".',

@@ -1,11 +1,11 @@
 import type { Json } from '../../kernel/json.ts';
 import type { Diagnostic, Finding } from '../diagnostic.ts';
+import { MANIFEST_LIMITS } from '../diagnostic.ts';
 import type { Env } from '../env/substitute-env.ts';
-import { MANIFEST_LIMITS } from '../limits.ts';
 import { type OpenDocument, openDocument } from '../open-document.ts';
 import type { VARIABLE_CLASSES } from '../schema/checks/check-variables.ts';
 import { checkContextVariablesFile } from '../schema/context-variables-file.ts';
-import { isMap } from '../schema/is-map.ts';
+import { isMap } from '../schema/values.ts';
 import { diagnose, type SourceText } from '../source-text.ts';
 
 /** The name of the file that is read beside agents. */

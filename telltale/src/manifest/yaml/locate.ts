@@ -9,8 +9,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import type { Span } from '../diagnostic.ts';
-import type { IssuePath } from '../issue.ts';
+import type { IssuePath, Span } from '../diagnostic.ts';
 import { otherNameOf } from '../other-names.ts';
 import type { ReadValue } from './read-value.ts';
 import { spanInside, spanOf } from './spans.ts';

@@ -1,6 +1,7 @@
 import {
   type Alias,
   isAlias,
+  isCollection,
   isMap,
   isScalar,
   isSeq,
@@ -12,25 +13,15 @@ import {
 } from 'yaml';
 import type { Json } from '../../kernel/json.ts';
 import type { Finding, Span } from '../diagnostic.ts';
-import { enabledFlag } from '../env/enabled-flag.ts';
-import { type Env, type EnvRoom, type Substituted, substituteEnv } from '../env/substitute-env.ts';
-import { MANIFEST_LIMITS } from '../limits.ts';
-import { readPlainScalar } from './plain-scalar.ts';
-import { spanInside, spanOf, tagSpan } from './spans.ts';
+import { MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
 import {
-  aliasCycle,
-  anchorUnknown,
-  customTag,
-  duplicateKey,
-  forbiddenKey,
-  keyNotText,
-  MERGE_KEY,
-  NOT_FINITE,
-  numberTooLarge,
-  QUOTE_OPEN,
-  tooManyKeys,
-  tooManyValues,
-} from './value-findings.ts';
+  type Env,
+  type EnvRoom,
+  enabledFlag,
+  type Substituted,
+  substituteEnv,
+} from '../env/substitute-env.ts';
+import { spanInside, spanOf, tagSpan } from './spans.ts';
 
 /** What reading a document's tree came to. The maps serve to find the place of an issue later. */
 export interface ReadValue {
@@ -213,4 +204,120 @@ function isClosed(source: string): boolean {
   let quotes = 0;
   while (quotes < source.length - 1 && source[source.length - 1 - quotes] === "'") quotes++;
   return quotes % 2 === 1;
+}
+
+const error = (code: string, message: string, hint: string): Finding => ({
+  severity: 'error',
+  code,
+  message,
+  hint,
+});
+
+/** Made when it is needed, as the next: the first number that is written for people takes 10 ms, at every start. */
+const tooManyValues = () =>
+  error(
+    'too_many_values',
+    `The document has more than ${MANIFEST_LIMITS.values.toLocaleString('en')} values. Each alias counts as all the values that it repeats.`,
+    'Use fewer aliases, or split the document into files and import them.',
+  );
+
+const tooManyKeys = () =>
+  error(
+    'too_many_keys',
+    `This map has more than ${MANIFEST_LIMITS.keys.toLocaleString('en')} keys.`,
+    'No manifest needs that many. Is this the right file?',
+  );
+
+const MERGE_KEY = error(
+  'merge_key',
+  'YAML 1.2 has no merge key "<<".',
+  'Write the keys out. An alias (key: *anchor) can replace a whole value.',
+);
+
+const NOT_FINITE = error('not_json', 'JSON has no Infinity or NaN.', 'Write a finite number.');
+
+const numberTooLarge = (source: string) =>
+  error(
+    'number_too_large',
+    `The number ${quoted(source).slice(1, -1)} has too many digits to be stored exactly.`,
+    'Put it in quotes if it is a name or an id.',
+  );
+
+const anchorUnknown = (name: string) =>
+  error(
+    'anchor_unknown',
+    `A value that starts with "*" is a YAML alias, but there is no anchor &${quoted(name).slice(1, -1)} above.`,
+    `If you mean text, put it in quotes: ${quoted(`*${name}`)}.`,
+  );
+
+const aliasCycle = (name: string) =>
+  error(
+    'alias_cycle',
+    `The alias *${name} refers to a value that contains it.`,
+    'Write the inner value out instead.',
+  );
+
+const customTag = (tag: string) =>
+  error(
+    'custom_tag',
+    `YAML tags such as ${quoted(tag)} are not supported.`,
+    'Delete the tag. If you mean text that starts with "!", put it in quotes.',
+  );
+
+const forbiddenKey = (key: string) =>
+  error(
+    'forbidden_key',
+    `A key cannot be named ${quoted(key)}.`,
+    'JavaScript reserves that name. Choose another one.',
+  );
+
+const duplicateKey = (key: string, firstLine: number, line: number) =>
+  error(
+    'duplicate_key',
+    firstLine === line
+      ? `The key ${quoted(key)} is twice in line ${line}.`
+      : `The key ${quoted(key)} is in line ${firstLine} and again in line ${line}.`,
+    'Keep one of them.',
+  );
+
+function keyNotText(node: ParsedNode): Finding {
+  if (isScalar(node) && node.source) {
+    const what = node.value === null ? 'null' : `a ${typeof node.value}`;
+    return error(
+      'key_not_text',
+      `The key ${node.source} is ${what}, not text.`,
+      `Put it in quotes: ${quoted(node.source)}.`,
+    );
+  }
+  const what = isAlias(node) ? 'an alias' : isCollection(node) ? 'a list or a map' : 'empty';
+  return error(
+    'key_not_text',
+    `A key is ${what}, not text.`,
+    'Write a name. If you mean text that starts with "{" or "[", put it in quotes.',
+  );
+}
+
+const QUOTE_OPEN = error(
+  'yaml_syntax',
+  'The quote that starts here is not closed.',
+  'Add the closing quote.',
+);
+
+const NULL = /^(?:~|[Nn]ull|NULL)?$/;
+const TRUE = /^(?:[Tt]rue|TRUE)$/;
+const FALSE = /^(?:[Ff]alse|FALSE)$/;
+const OCTAL = /^0o[0-7]+$/;
+const HEX = /^0x[0-9a-fA-F]+$/;
+const NUMBER = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
+
+/** A plain scalar by YAML 1.2's core schema, but for `.inf` and `.nan`, which stay text: JSON has neither. */
+export function readPlainScalar(text: string): string | number | boolean | null {
+  if (NULL.test(text)) return null;
+  if (TRUE.test(text)) return true;
+  if (FALSE.test(text)) return false;
+  if (OCTAL.test(text)) return Number.parseInt(text.slice(2), 8);
+  if (HEX.test(text)) return Number.parseInt(text.slice(2), 16);
+  if (!NUMBER.test(text)) return text;
+  const number = Number(text);
+  return Number.isFinite(number) ? number : text;
 }

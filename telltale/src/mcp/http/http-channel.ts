@@ -1,27 +1,16 @@
-import { sleep } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { McpHttpStart } from '../../targets/mcp/mcp-server.ts';
-import { createKeptOutput } from '../../targets/output/kept-output.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { createSseReader } from '../../kernel/sse-reader.ts';
+import { type Clock, sleep } from '../../kernel/time.ts';
+import type { McpHttpStart, McpSend } from '../../targets/mcp/mcp-server.ts';
+import { createKeptOutput } from '../../targets/output/output.ts';
 import {
   type ChannelListener,
   KEPT_WORDS,
   MAX_JUNK,
   readMessage,
   type ServerChannel,
-} from '../server-channel.ts';
-import { createHide } from './hide-secrets.ts';
-import {
-  brokeOff,
-  isSessionLost,
-  messageTooLarge,
-  noAnswerIn,
-  noMessages,
-  tooMuchJunk,
-} from './http-errors.ts';
-import { type Answer, createHttpSession } from './http-session.ts';
-import { newPlace, readStream } from './message-stream.ts';
-import { readWhole } from './read-whole.ts';
-import { createStandingStream } from './standing-stream.ts';
+} from '../mcp-errors.ts';
 
 interface Message {
   readonly method?: string;
@@ -217,4 +206,309 @@ function listOf(text: string): readonly string[] {
   } catch {
     return [text];
   }
+}
+
+const HIDDEN = '[hidden]';
+/** Shorter values would be found by chance in any text. */
+const MIN_LENGTH = 4;
+
+/** Takes the values of headers, and the parts of them that are tokens, out of a text: servers quote what they got. */
+function createHide(headers: Readonly<Record<string, string>>): (text: string) => string {
+  const secrets = [
+    ...new Set(Object.values(headers).flatMap((value) => [value.trim(), ...value.trim().split(/\s+/)])),
+  ]
+    .filter((value) => value.length >= MIN_LENGTH && !SCHEMES.has(value.toLowerCase()))
+    .toSorted((a, b) => b.length - a.length);
+  return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text);
+}
+
+const SCHEMES: ReadonlySet<string> = new Set(['bearer', 'basic', 'token', 'digest']);
+
+/** The stream on which a server sends what nobody has asked for, such as that its tools are others now. */
+export interface StandingStream {
+  /** Opens it, also where it had been given up. Call it whenever the server was heard of. */
+  wake(): void;
+}
+
+export interface StandingDeps {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Listens until the stream ends. `none`: the server has no such stream. */
+  readonly listen: (place: StreamPlace) => Promise<'ended' | 'failed' | 'none'>;
+}
+
+const FIRST_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 30_000;
+/** Streams in a row that brought nothing; then it is left until the server is heard of again. */
+const MAX_IN_VAIN = 5;
+/** One that was open for so long was a good one, though nothing came. */
+const GOOD_MS = 10_000;
+
+function createStandingStream({ clock, signal, listen }: StandingDeps): StandingStream {
+  let isOpen = false;
+  let isOffered = true;
+  const place = newPlace();
+
+  const run = async () => {
+    for (let inVain = 0; inVain < MAX_IN_VAIN && !signal.aborted; ) {
+      const { events } = place;
+      const began = clock.monotonic();
+      const outcome = await listen(place);
+      if (outcome === 'none') {
+        isOffered = false;
+        return;
+      }
+      const isGood = place.events > events || clock.monotonic() - began > GOOD_MS;
+      inVain = outcome === 'ended' && isGood ? 0 : inVain + 1;
+      const backOff = FIRST_WAIT_MS * 2 ** Math.max(0, inVain - 1);
+      // Of no clock: the process must not stay for it.
+      await wait(Math.min(Math.max(place.retryMs ?? 0, backOff), MAX_WAIT_MS), undefined, {
+        ref: false,
+        signal,
+      });
+    }
+  };
+  return {
+    wake() {
+      if (isOpen || !isOffered || signal.aborted) return;
+      isOpen = true;
+      run().then(
+        () => {
+          isOpen = false;
+        },
+        () => {
+          isOpen = false; // the wait was broken off: the channel has ended
+        },
+      );
+    },
+  };
+}
+
+export type Answer = Awaited<ReturnType<McpSend>>;
+
+export interface Asking {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+  readonly isBackground?: boolean;
+}
+
+/** What every request to a server has in common: whose it is, and what a refusal means. */
+export interface HttpSession {
+  /** Undefined before the server has given one, where it gives none, and once it is lost. */
+  id: string | undefined;
+  /** The version of the protocol that was agreed on. */
+  version: string | undefined;
+  /** Resolves with a response that is none of a failure; rejects as the status says, or with `mcp_session_lost`. */
+  ask(asking: Asking): Promise<Answer>;
+}
+
+const MAX_SHOWN_BODY = 4_096;
+
+/** `hide` takes out of a text what must not be shown. */
+function createHttpSession(start: McpHttpStart, hide: (text: string) => string): HttpSession {
+  const { name, send } = start;
+  const what = `The MCP server "${name}"`;
+  const own = Object.fromEntries(
+    Object.entries(start.headers).map(([key, value]) => [key.toLowerCase(), value]),
+  );
+  const session: HttpSession = {
+    id: undefined,
+    version: undefined,
+    async ask({ headers, ...asking }) {
+      const { id, version } = session;
+      const all = {
+        ...own,
+        ...(id === undefined ? {} : { 'mcp-session-id': id }),
+        ...(version === undefined ? {} : { 'mcp-protocol-version': version }),
+        ...headers,
+      };
+      const answer = await send({ what, headers: all, ...asking }).catch((thrown: unknown) => {
+        throw cannotReach(name, thrown);
+      });
+      if (answer.status < 300) return answer;
+      const said = hide(await readSaid(answer));
+      // Many servers say 400 of a session that they do not know, as the SDK's examples do.
+      const isLost = answer.status === 404 || (answer.status === 400 && /session/i.test(said));
+      if (id === undefined || !isLost) throw badStatus(name, answer.status, said);
+      if (session.id === id) session.id = undefined;
+      throw sessionLost(name);
+    },
+  };
+  return session;
+}
+
+/** Of an error; nothing where it cannot be read. JSON-RPC's is the message in it. */
+async function readSaid(answer: Answer): Promise<string> {
+  const text = await readWhole(answer, MAX_SHOWN_BODY, undefined).catch(() => '');
+  const { error } = (readMessage(text) ?? {}) as { readonly error?: { readonly message?: unknown } };
+  return String(typeof error?.message === 'string' ? error.message : text).trim();
+}
+
+/** A body as text. One above `maxBytes` is thrown at with `tooLarge`, or cut where that is undefined. */
+async function readWhole(
+  answer: StreamedAnswer,
+  maxBytes: number,
+  tooLarge: Error | undefined,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  try {
+    for await (const chunk of answer.body) {
+      chunks.push(chunk);
+      total += chunk.length;
+      if (total <= maxBytes) continue;
+      if (tooLarge !== undefined) throw tooLarge;
+      break;
+    }
+  } finally {
+    answer.discard();
+  }
+  return Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8');
+}
+
+const MAX_SHOWN = 500;
+
+/** The server no longer knows the session of the request, and so has not acted on it. */
+const sessionLost = (name: string) =>
+  new RuntimeError('mcp_session_lost', `The MCP server "${name}" no longer knows this client's session.`, {
+    hint: 'It was greeted anew, and forgot that session, too. Is it several servers behind one address that share no sessions?',
+    retryable: true,
+  });
+
+export const isSessionLost = (thrown: unknown): boolean =>
+  thrown instanceof RuntimeError && thrown.code === 'mcp_session_lost';
+
+/** What sending rejects with, with the server's name; a call that was stopped stays what it is. */
+function cannotReach(name: string, thrown: unknown): unknown {
+  if (!(thrown instanceof RuntimeError)) return thrown;
+  const { code, message, hint, retryable, cause } = thrown;
+  if (code !== 'http_failed' && code !== 'not_permitted') return thrown;
+  return new RuntimeError(
+    code === 'http_failed' ? 'mcp_failed' : code,
+    `The MCP server "${name}" cannot be reached. ${message}`,
+    { hint, retryable, cause },
+  );
+}
+
+function badStatus(name: string, status: number, said: string): RuntimeError {
+  const told = said === '' ? '.' : `: ${clip(said)}`;
+  return new RuntimeError(
+    'mcp_failed',
+    `The MCP server "${name}" answered with the status ${status}${told}`,
+    {
+      hint: STATUS_HINTS[status],
+      retryable: status === 429 || status >= 500,
+    },
+  );
+}
+
+const NO_ACCESS =
+  'Give what it asks for under "headers", such as { Authorization: "Bearer ${TOKEN}" }. Signing in by OAuth is not built in: get a token by other means.';
+
+const STATUS_HINTS: Readonly<Record<number, string>> = {
+  401: NO_ACCESS,
+  403: NO_ACCESS,
+  404: 'Look at the path of its "url". A server of the older protocol with two addresses (HTTP+SSE) is not supported.',
+  405: 'Look at the path of its "url". A server of the older protocol with two addresses (HTTP+SSE) is not supported.',
+};
+
+const messageTooLarge = (name: string, maxBytes: number) =>
+  new RuntimeError('mcp_failed', `The MCP server "${name}" sent a message of more than ${maxBytes} bytes.`, {
+    hint: 'Make it print less.',
+  });
+
+const noMessages = (name: string, type: string) =>
+  new RuntimeError(
+    'mcp_failed',
+    `The MCP server "${name}" answered with ${type === '' ? 'no type' : `"${clip(type, 100)}"`}, which holds no messages.`,
+    { hint: 'Look at the path of its "url": another thing than an MCP server may answer there.' },
+  );
+
+const noAnswerIn = (name: string) =>
+  new RuntimeError('mcp_failed', `What the MCP server "${name}" answered is no answer to what was asked.`);
+
+const tooMuchJunk = (name: string, count: number) =>
+  new RuntimeError('mcp_failed', `The MCP server "${name}" sent ${count} events that are no messages.`);
+
+const brokeOff = (name: string, tries: number) =>
+  new RuntimeError(
+    'mcp_failed',
+    `The MCP server "${name}" closed the connection before it answered${tries === 0 ? '' : `, and could not be resumed in ${tries} tries`}.`,
+    { hint: 'Whether the call had an effect is not known.', retryable: true },
+  );
+
+const clip = (text: string, max = MAX_SHOWN) => (text.length > max ? `${text.slice(0, max)}…` : text);
+
+/** A response whose body is read as it comes. */
+export interface StreamedAnswer {
+  readonly body: AsyncIterable<Uint8Array>;
+  discard(): void;
+}
+
+/** How far a stream has come: kept from one connection to the next. */
+export interface StreamPlace {
+  /** From where it can be resumed; undefined where it cannot. */
+  lastId: string | undefined;
+  /** How long the server wants us to wait before that. */
+  retryMs: number | undefined;
+  events: number;
+}
+
+const newPlace = (): StreamPlace => ({ lastId: undefined, retryMs: undefined, events: 0 });
+
+export interface StreamDeps {
+  readonly clock: Clock;
+  readonly maxMessageBytes: number;
+  /** Takes the data of an event; true if it is what the stream was opened for. Throws to give the stream up. */
+  readonly take: (data: string) => boolean;
+  readonly tooLarge: () => Error;
+}
+
+/** What a server has, once it has answered, to end its stream: a connection that was ended well can be used again. */
+const LINGER_MS = 1_000;
+
+/**
+ * Reads events until the stream ends or breaks; resolves with whether what it was opened for has come. Rejects only
+ * where it has to be given up.
+ */
+async function readStream(
+  answer: StreamedAnswer,
+  place: StreamPlace,
+  { clock, maxMessageBytes, take, tooLarge }: StreamDeps,
+): Promise<boolean> {
+  let isDone = false;
+  let stopLingering = () => {};
+  let failure: unknown;
+  const reader = createSseReader(maxMessageBytes, {
+    event({ id, event, data }) {
+      place.lastId = id;
+      place.events++;
+      if (event !== 'message' || data === '' || failure !== undefined) return;
+      try {
+        if (!take(data) || isDone) return;
+        isDone = true;
+        stopLingering = clock.after(LINGER_MS, answer.discard);
+      } catch (thrown) {
+        failure = thrown;
+      }
+    },
+    retry: (ms) => {
+      place.retryMs = ms;
+    },
+  });
+  try {
+    for await (const chunk of answer.body) {
+      if (!reader.push(chunk)) failure ??= tooLarge();
+      if (failure !== undefined) break;
+    }
+  } catch {
+    // It broke: the same to us as if it had ended, since both can be resumed.
+  } finally {
+    stopLingering();
+    answer.discard();
+  }
+  if (failure !== undefined && !isDone) throw failure;
+  return isDone;
 }

@@ -1,9 +1,8 @@
+import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
+import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { Runtime, Session, SessionResult } from '../../session/runtime-types.ts';
-import type { Progress, ServedTool, ToolCall } from './served-tool.ts';
-import type { ToolAnswer } from './tool-answer.ts';
 
 export interface AgentToolDeps {
   readonly runtime: Pick<Runtime, 'start'>;
@@ -93,3 +92,53 @@ const agentEnded = (agent: string, session: string, status: string, why = 'no re
   new RuntimeError('agent_failed', `The agent "${agent}" (${session}) ended as ${status}: ${why}`, {
     hint: `Its log: telltale://sessions/${session}/log`,
   });
+
+/** What goes on, for a person who waits. */
+export type Progress = (message: string, level?: 'info' | 'warning') => void;
+
+/** Who calls, and how it hears of what goes on. */
+export interface ToolCall {
+  /** The name that the client gives itself: shown, and never trusted. */
+  readonly client: string;
+  /** Whose key the client has, as the server knows: `token:ci`, `user:ana`. */
+  readonly identity: string;
+  /** Aborted when the client cancels the call or goes away. */
+  readonly signal: AbortSignal;
+  /** Absent where the client does not want to know. */
+  readonly progress?: Progress | undefined;
+}
+
+/** A tool of the server. Its arguments satisfy its schema; what it rejects with is told to the client's model. */
+export interface ServedTool {
+  readonly definition: Tool;
+  /** The arguments with our names where they have those of another system; an error where it is unclear what is meant. */
+  underOurNames?(args: JsonObject): JsonObject | RuntimeError;
+  call(args: JsonObject, call: ToolCall): Promise<ToolAnswer>;
+}
+
+/** What a call of a tool comes to. */
+export interface ToolAnswer {
+  readonly structured: JsonObject;
+  /** What a model reads; the structured answer as JSON where it is absent. */
+  readonly text?: string;
+  readonly isError?: true;
+}
+
+export const toCallResult = ({ structured, text, isError }: ToolAnswer): CallToolResult => ({
+  content: [{ type: 'text', text: text ?? JSON.stringify(structured) }],
+  structuredContent: structured,
+  ...(isError === undefined ? {} : { isError }),
+});
+
+/** An error that the model can do something about: the call's result, not the protocol's. */
+export function failedResult(thrown: unknown): CallToolResult {
+  const error = toRuntimeError(thrown);
+  return {
+    content: [{ type: 'text', text: errorText(error) }],
+    structuredContent: { error: error.toJSON() },
+    isError: true,
+  };
+}
+
+const errorText = ({ code, message, hint }: RuntimeError): string =>
+  `${code}: ${message}${hint === undefined ? '' : `\n${hint}`}`;

@@ -1,27 +1,26 @@
 import { readFileSync } from 'node:fs';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { LoggingLevel } from '@modelcontextprotocol/sdk/types.js';
-import type { Clock } from '../../kernel/clock.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import type {
+  GetPromptResult,
+  LoggingLevel,
+  Prompt,
+  ServerNotification,
+} from '@modelcontextprotocol/sdk/types.js';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import type { LoadedWorkflow } from '../../session/runs/run-types.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
-import { agentTools } from './agent-tools.ts';
-import { checkDepth } from './check-depth.ts';
-import { holdsToken } from './continue-token.ts';
-import { createProgress } from './create-progress.ts';
-import { handlePrompts } from './handle-prompts.ts';
-import { handleResources } from './handle-resources.ts';
-import { createServeCatalog } from './serve-catalog.ts';
-import type { ServedTool } from './served-tool.ts';
-import { createSessionResources } from './session-resources.ts';
-import { misplacedToken } from './token-errors.ts';
-import { createKeyRing } from './token-keys.ts';
-import { failedResult, toCallResult } from './tool-answer.ts';
-import { createWorkflowCalls } from './workflow-calls.ts';
+import { isTooDeep, MAX_DEPTH } from '../read-answer.ts';
+import type { Progress, ServedTool } from './agent-tools.ts';
+import { agentTools, failedResult, toCallResult } from './agent-tools.ts';
+import { createKeyRing, holdsToken, misplacedToken } from './continue-token.ts';
+import { createSessionResources, SESSION_TEMPLATES, type SessionResources } from './session-resources.ts';
+import { createServeCatalog, createWorkflowCalls, type ServeCatalog, workflowIn } from './workflow-calls.ts';
 import { CONTINUE, workflowTools } from './workflow-tools.ts';
 
 export interface McpServerOptions {
@@ -166,3 +165,226 @@ const ownVersion = (): string => {
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { readonly version: string }).version;
 };
+
+/** What is wrong with the arguments of a call before anybody else looks at them: values without end in each other. */
+const checkDepth = (args: Json, what: string): RuntimeError | undefined =>
+  isTooDeep(args) ? tooDeep(what) : undefined;
+
+const tooDeep = (what: string) =>
+  new RuntimeError(
+    'bad_parameters',
+    `The parameters of ${what} are nested deeper than ${MAX_DEPTH} levels.`,
+    {
+      hint: 'Send flatter values, or put them into a file and say where it is.',
+    },
+  );
+
+/** Levels at which an `info` is heard; a `warning` is heard at two more. */
+const INFO: ReadonlySet<LoggingLevel> = new Set(['debug', 'info']);
+const WARNING: ReadonlySet<LoggingLevel> = new Set(['debug', 'info', 'notice', 'warning']);
+
+/** Tells a client what goes on in its call, as progress and as log messages; undefined where it wants neither. */
+function createProgress(
+  send: (notification: ServerNotification) => Promise<void>,
+  token: string | number | undefined,
+  from: LoggingLevel | undefined,
+  onError: (error: unknown) => void,
+): Progress | undefined {
+  if (token === undefined && from === undefined) return undefined;
+  let progress = 0;
+  return (message, level = 'info') => {
+    const isHeard = from !== undefined && (level === 'info' ? INFO : WARNING).has(from);
+    if (isHeard)
+      send({ method: 'notifications/message', params: { level, logger: 'telltale', data: message } }).catch(
+        onError,
+      );
+    if (token === undefined) return;
+    progress++;
+    send({
+      method: 'notifications/progress',
+      params: { progressToken: token, progress, message },
+    }).catch(onError);
+  };
+}
+
+type Types = typeof import('@modelcontextprotocol/sdk/types.js');
+
+/** Answers what a client asks of prompts, and completes what a person types for them. */
+function handlePrompts(
+  server: Server,
+  { McpError, ErrorCode, ...types }: Types,
+  catalog: ServeCatalog,
+  resources: Pick<SessionResources, 'complete'>,
+): void {
+  const answering = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (thrown) {
+      if (!(thrown instanceof RuntimeError)) throw thrown;
+      throw new McpError(ErrorCode.InvalidParams, `${thrown.message} ${thrown.hint ?? ''}`.trim());
+    }
+  };
+  server.setRequestHandler(types.ListPromptsRequestSchema, () => ({ prompts: listPrompts(catalog) }));
+  server.setRequestHandler(types.GetPromptRequestSchema, ({ params: { name, arguments: args = {} } }) =>
+    answering(() => getPrompt(catalog, name, args)),
+  );
+  server.setRequestHandler(types.CompleteRequestSchema, async ({ params: { ref, argument } }) => {
+    const values =
+      ref.type === 'ref/prompt'
+        ? answering(() => completeArgument(catalog, ref.name, argument))
+        : await resources.complete(argument.name, argument.value);
+    return { completion: { values: [...values], hasMore: false } };
+  });
+}
+
+/** Values that are offered at a time: the protocol's own limit. */
+const MAX_VALUES = 100;
+
+/** Each workflow as a prompt that a person chooses in their client: it has the model start the workflow and work through it. */
+const listPrompts = ({ workflows }: ServeCatalog): Prompt[] =>
+  [...workflows].map(([name, { manifest }]) => ({
+    name,
+    description: manifest.description ?? `Works through the workflow "${name}".`,
+    arguments: Object.entries(propertiesOf(manifest)).map(([key, schema]) => ({
+      name: key,
+      ...(typeof schema.description === 'string' ? { description: schema.description } : {}),
+      required: requiredOf(manifest).includes(key),
+    })),
+  }));
+
+/** Throws `no_workflow`. */
+function getPrompt(
+  catalog: ServeCatalog,
+  name: string,
+  given: Readonly<Record<string, string>>,
+): GetPromptResult {
+  const { manifest } = workflowIn(catalog, name);
+  const properties = propertiesOf(manifest);
+  const input = Object.fromEntries(
+    Object.entries(given).map(([key, text]) => [key, readArgument(text, properties[key])] as const),
+  );
+  const start = JSON.stringify({ workflow: name, ...(Object.keys(input).length === 0 ? {} : { input }) });
+  const text = `Work through the workflow "${name}". Call start_workflow with ${start}. Then do what each step says, one after another, and complete each with continue_workflow until isComplete is true.`;
+  return {
+    ...(manifest.description === undefined ? {} : { description: manifest.description }),
+    messages: [{ role: 'user', content: { type: 'text', text } }],
+  };
+}
+
+/** The values that an argument may have, as far as the workflow's schema names them. */
+function completeArgument(
+  catalog: ServeCatalog,
+  name: string,
+  argument: { readonly name: string; readonly value: string },
+): readonly string[] {
+  const { enum: named } = propertiesOf(workflowIn(catalog, name).manifest)[argument.name] ?? {};
+  const values = Array.isArray(named) ? named.map(String) : [];
+  return values.filter((value) => value.startsWith(argument.value)).slice(0, MAX_VALUES);
+}
+
+type Manifest = LoadedWorkflow<unknown>['manifest'];
+
+function propertiesOf({ input }: Manifest): Readonly<Record<string, JsonObject>> {
+  const properties = (input as JsonObject | undefined)?.properties;
+  return typeof properties === 'object' && properties !== null
+    ? (properties as unknown as Record<string, JsonObject>)
+    : {};
+}
+
+function requiredOf({ input }: Manifest): readonly string[] {
+  const required = (input as JsonObject | undefined)?.required;
+  return Array.isArray(required) ? required.map(String) : [];
+}
+
+/** Arguments of prompts are texts: where the schema wants something else, they are read as JSON. */
+function readArgument(text: string, schema: JsonObject | undefined): Json {
+  if (schema === undefined || schema.type === undefined || schema.type === 'string') return text;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text; // start_workflow says what is wrong with it
+  }
+}
+
+type HandleResourcesTypes = typeof import('@modelcontextprotocol/sdk/types.js');
+
+/** Resources that one client may follow at a time. */
+const MAX_SUBSCRIPTIONS = 1_000;
+/** What the protocol says of a resource that is not there. */
+const RESOURCE_NOT_FOUND = -32_002;
+
+/** Answers what a client asks of resources, and tells it of changes to those that it follows. */
+function handleResources(
+  server: Server,
+  { McpError, ErrorCode, ...types }: HandleResourcesTypes,
+  resources: SessionResources,
+  onError: (error: unknown) => void,
+): void {
+  /** What ends each: taken before the resource is looked for, so that the same, asked for meanwhile, is followed once. */
+  const followed = new Map<string, () => void>();
+  const refused = (thrown: unknown) => {
+    if (!(thrown instanceof RuntimeError)) return thrown;
+    const code = thrown.code === 'resource_unknown' ? RESOURCE_NOT_FOUND : ErrorCode.InvalidParams;
+    return new McpError(code, `${thrown.message} ${thrown.hint ?? ''}`.trim());
+  };
+  const answering = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (thrown) {
+      throw refused(thrown);
+    }
+  };
+  server.setRequestHandler(types.ListResourcesRequestSchema, ({ params }) =>
+    answering(() => resources.list(params?.cursor)),
+  );
+  server.setRequestHandler(types.ListResourceTemplatesRequestSchema, () => ({
+    resourceTemplates: [...SESSION_TEMPLATES],
+  }));
+  server.setRequestHandler(types.ReadResourceRequestSchema, ({ params: { uri } }) =>
+    answering(() => resources.read(uri)),
+  );
+  server.setRequestHandler(types.SubscribeRequestSchema, ({ params: { uri } }) =>
+    answering(async () => {
+      if (followed.has(uri)) return {};
+      if (followed.size >= MAX_SUBSCRIPTIONS) throw tooManySubscriptions();
+      let isDue = false;
+      let isOver = false;
+      let unwatch: () => void = () => undefined;
+      followed.set(uri, () => {
+        isOver = true;
+        unwatch();
+      });
+      const tell = () => {
+        isDue = false;
+        if (isOver) return;
+        server.sendResourceUpdated({ uri }).catch(onError);
+      };
+      try {
+        unwatch = await resources.watch(uri, () => {
+          // What moves in one go is told once.
+          if (!isDue) setImmediate(tell);
+          isDue = true;
+        });
+      } catch (thrown) {
+        if (!isOver) followed.delete(uri);
+        throw thrown;
+      }
+      if (isOver) unwatch();
+      return {};
+    }),
+  );
+  server.setRequestHandler(types.UnsubscribeRequestSchema, ({ params: { uri } }) => {
+    followed.get(uri)?.();
+    followed.delete(uri);
+    return {};
+  });
+  server.onclose = () => {
+    for (const unwatch of followed.values()) unwatch();
+    followed.clear();
+  };
+}
+
+const tooManySubscriptions = () =>
+  new RuntimeError('too_many_subscriptions', `${MAX_SUBSCRIPTIONS} resources are followed already.`, {
+    hint: 'Unsubscribe from some.',
+  });

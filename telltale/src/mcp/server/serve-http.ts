@@ -2,13 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { cannotListen } from '../../kernel/cannot-listen.ts';
-import { isLoopback, urlOf } from '../../kernel/host-name.ts';
-import { registerListener } from '../../targets/access/own-addresses.ts';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { cannotListen } from '../../kernel/errors.ts';
+import { hostNameOf, isLoopback, urlOf } from '../../kernel/host-name.ts';
+import { registerListener } from '../../targets/access/addresses.ts';
 import type { McpServer } from './create-mcp-server.ts';
-import { bearerOf, refuseRequest } from './http-guard.ts';
-import { readBody } from './read-body.ts';
-import { INVALID_REQUEST, refusal } from './read-message.ts';
 
 export interface HttpOptions {
   /** 0 for a free one. */
@@ -125,4 +123,126 @@ const reply = (response: ServerResponse, status: number, message: string, header
 function replyWith(response: ServerResponse, status: number, body: object, headers: object = {}): void {
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...headers });
   response.end(JSON.stringify(body));
+}
+
+/** Of one request. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+
+/** The JSON of a request's body, or what is to be answered where there is none. */
+export async function readBody(
+  request: IncomingMessage,
+): Promise<{ readonly value: unknown } | { readonly refused: MessageRefusal; readonly status: number }> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // What is too long is answered, too: the request stays open for that.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES)
+      return {
+        refused: refusal(INVALID_REQUEST, `A request has more than ${MAX_BODY_BYTES} bytes.`),
+        status: 413,
+      };
+    chunks.push(chunk);
+  }
+  try {
+    return { value: JSON.parse(Buffer.concat(chunks).toString('utf8')) };
+  } catch (thrown) {
+    return {
+      refused: refusal(PARSE_ERROR, `That is no JSON: ${(thrown as SyntaxError).message}`),
+      status: 400,
+    };
+  }
+}
+
+export interface GuardOptions {
+  /** Whether the server listens on this machine only. */
+  readonly isOwnOnly: boolean;
+  /** Whether its token is valid. */
+  readonly isKnown: boolean;
+  readonly path: string;
+}
+
+export interface RequestRefusal {
+  readonly status: number;
+  readonly message: string;
+  readonly headers?: object;
+}
+
+const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'POST', 'DELETE']);
+
+/**
+ * Why a request is not listened to. A page on the web can have a browser send requests to this machine, under a name of
+ * its own that it points here: so the names in Host and Origin must be this machine's.
+ */
+export function refuseRequest(
+  { headers, method, url = '/' }: Pick<IncomingMessage, 'headers' | 'method' | 'url'>,
+  { isOwnOnly, isKnown, path }: GuardOptions,
+): RequestRefusal | undefined {
+  const { host = '', origin } = headers;
+  if (isOwnOnly && !isLoopback(hostNameOf(`http://${host}`)))
+    return { status: 403, message: 'Host is not this machine.' };
+  if (origin !== undefined && !isOwnSite(hostNameOf(origin), hostNameOf(`http://${host}`)))
+    return { status: 403, message: 'Origin is another site.' };
+  if (!isKnown) return NO_TOKEN;
+  if (url.split('?')[0] !== path) return { status: 404, message: `MCP is served at ${path}.` };
+  if (!METHODS.has(method))
+    return {
+      status: 405,
+      message: 'GET, POST and DELETE are answered.',
+      headers: { allow: 'GET, POST, DELETE' },
+    };
+  return undefined;
+}
+
+/** What has no name, such as `null`, is nobody's. */
+const isOwnSite = (site: string, own: string): boolean => isLoopback(site) || (site !== '' && site === own);
+
+/** What a client sends as its bearer token; undefined where that is none. */
+export const bearerOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined =>
+  /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+
+/** Of a request without a token that is valid here. */
+const NO_TOKEN: RequestRefusal = {
+  status: 401,
+  message: 'A bearer token is needed.',
+  headers: { 'www-authenticate': 'Bearer' },
+};
+
+type Types = typeof import('@modelcontextprotocol/sdk/types.js');
+
+/** The answer to what is no message. */
+export interface MessageRefusal {
+  readonly jsonrpc: '2.0';
+  readonly id: string | number | null;
+  readonly error: { readonly code: number; readonly message: string };
+}
+
+const PARSE_ERROR = -32_700;
+export const INVALID_REQUEST = -32_600;
+
+export const refusal = (
+  code: number,
+  message: string,
+  id: string | number | null = null,
+): MessageRefusal => ({ jsonrpc: '2.0', id, error: { code, message } });
+
+/** A message in a line, or what is to be answered where there is none. */
+export function readMessage(
+  line: string,
+  { JSONRPCMessageSchema }: Pick<Types, 'JSONRPCMessageSchema'>,
+): { readonly message: JSONRPCMessage } | { readonly refused: MessageRefusal } {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (thrown) {
+    return { refused: refusal(PARSE_ERROR, `That is no JSON: ${(thrown as SyntaxError).message}`) };
+  }
+  const parsed = JSONRPCMessageSchema.safeParse(value);
+  if (parsed.success) return { message: parsed.data };
+  return { refused: refusal(INVALID_REQUEST, 'That is no message of JSON-RPC 2.0.', idOf(value)) };
+}
+
+function idOf(value: unknown): string | number | null {
+  const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null;
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
 }

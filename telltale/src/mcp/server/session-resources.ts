@@ -4,7 +4,7 @@ import type {
   Resource,
   ResourceTemplate,
 } from '@modelcontextprotocol/sdk/types.js';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import { readEventPage } from '../../session/read-session.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 

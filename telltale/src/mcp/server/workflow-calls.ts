@@ -1,16 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../../kernel/clock.ts';
-import { mcpIdentity } from '../../kernel/identity.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { mcpIdentity } from '../../kernel/ids.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { ClientRuns } from '../../session/runs/client-types.ts';
+import { suggest } from '../../kernel/nearest.ts';
+import type { Clock } from '../../kernel/time.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import type { ClientRuns, ClientView } from '../../session/runs/client-worker.ts';
+import { findWorkflow } from '../../session/runs/find-workflow.ts';
+import { isManual, type LoadedWorkflow, workflowsOf } from '../../session/runs/run-types.ts';
 import { checkClaim } from '../../workflows/guided/check-claim.ts';
-import { holdsToken, readToken, type TokenClaims } from './continue-token.ts';
-import { type ServeCatalog, workflowIn } from './serve-catalog.ts';
-import { claimHoldsToken, tokenForeign, tokenReplayed, tokenStale } from './token-errors.ts';
-import type { KeyRing } from './token-keys.ts';
-import type { ToolAnswer } from './tool-answer.ts';
-import { workflowAnswer } from './workflow-answer.ts';
+import type { ToolAnswer } from './agent-tools.ts';
+import {
+  claimHoldsToken,
+  holdsToken,
+  type KeyRing,
+  readToken,
+  signToken,
+  type TokenClaims,
+  type TokenKeys,
+  tokenForeign,
+  tokenReplayed,
+  tokenStale,
+} from './continue-token.ts';
 
 export interface WorkflowCallDeps {
   readonly catalog: ServeCatalog;
@@ -162,3 +173,120 @@ const noting = (answer: ToolAnswer, isSameAsBefore: boolean): ToolAnswer =>
             'This step had been accepted already, with other content, which counts. Nothing was changed.',
         },
       };
+
+export interface AnswerDeps {
+  readonly keys: TokenKeys;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly tokenTtlMs: number;
+}
+
+/** What a client is told of its run. The same for the same state of the run's log, its token included. */
+function workflowAnswer(run: string, view: ClientView, deps: AnswerDeps): ToolAnswer {
+  switch (view.kind) {
+    case 'task':
+      return { structured: { run, isComplete: false, ...inHand(view, deps) } };
+    case 'waiting':
+    case 'busy':
+      return { structured: { run, isComplete: false, waitingFor: waitingFor(run, view) } };
+    case 'completed':
+      return { structured: { run, isComplete: true, output: view.output } };
+    case 'failed':
+      return { structured: { run, isComplete: false, error: view.error as unknown as Json }, isError: true };
+    case 'cancelled': {
+      const error = { code: 'cancelled', message: `The run was cancelled: ${view.reason}`, retryable: false };
+      return { structured: { run, isComplete: false, error }, isError: true };
+    }
+  }
+}
+
+/** The token is as old as the question: who asks again within its time gets the same one. */
+function inHand(
+  { run, task }: Extract<ClientView, { readonly kind: 'task' }>,
+  { keys, clock, tokenTtlMs }: AnswerDeps,
+): JsonObject {
+  const { step, attempt, nth, prompt, requires, accepts, again, at } = task;
+  const now = clock.now();
+  const expiresAt = (at + tokenTtlMs > now ? at : now) + tokenTtlMs;
+  return {
+    continueToken: signToken({ run, step, attempt, nth, expiresAt }, keys.current),
+    step: {
+      prompt,
+      ...(again === undefined ? {} : { instruction: again.text }),
+      ...(isEmpty(requires) ? {} : { requires }),
+      ...(isEmpty(accepts) ? {} : { accepts }),
+    },
+  };
+}
+
+function waitingFor(
+  run: string,
+  view: Extract<ClientView, { readonly kind: 'waiting' | 'busy' }>,
+): JsonObject {
+  const later = `Call resume_session {"run": "${run}"} later.`;
+  if (view.kind === 'busy')
+    return { what: 'steps that this server does itself', hint: `They take a while. ${later}` };
+  const { for: what, due, reviews } = view;
+  return {
+    what: reviews.length > 0 ? 'a person' : what,
+    ...(due === undefined ? {} : { until: new Date(due).toISOString() }),
+    ...(reviews.length === 0
+      ? {}
+      : {
+          reviews: reviews.map(({ review, prompt, options }) => ({ review, prompt, options: [...options] })),
+        }),
+    hint:
+      reviews.length > 0
+        ? `A person has to answer, for example with: telltale reviews approve ${reviews[0]?.review ?? ''}. ${later}`
+        : later,
+  };
+}
+
+const isEmpty = (map: object): boolean => Object.keys(map).length === 0;
+
+/** What a server offers. */
+export interface ServeCatalog {
+  readonly agents: readonly LoadedAgent<unknown>[];
+  /** By the name that clients use: the workflow's own, or `AGENT/NAME` where several agents have different ones of it. */
+  readonly workflows: ReadonlyMap<string, LoadedWorkflow<unknown>>;
+}
+
+/** Agents are unique by name. A workflow that several of them import is served once, in the name of the first. */
+export function createServeCatalog(agents: readonly LoadedAgent<unknown>[]): ServeCatalog {
+  const byName = new Map<string, LoadedAgent<unknown>>();
+  for (const agent of agents) {
+    const { name } = agent.manifest;
+    const other = byName.get(name);
+    if (other === undefined) byName.set(name, agent);
+    else if (other.path !== agent.path) throw agentTwice(name, [other.path, agent.path]);
+  }
+  const served = [...byName.values()];
+  const variants = new Map<string, LoadedWorkflow<unknown>[]>();
+  for (const agent of served)
+    for (const [name, manifest] of workflowsOf(agent)) {
+      if (!isManual(manifest)) continue;
+      const known = variants.get(name) ?? [];
+      variants.set(name, known);
+      const isKnown = known.some((each) => JSON.stringify(each.manifest) === JSON.stringify(manifest));
+      if (!isKnown) known.push(findWorkflow(agent, name));
+    }
+  const workflows = [...variants].flatMap(([name, all]) =>
+    all.map((each) => [all.length === 1 ? name : `${each.agent.manifest.name}/${name}`, each] as const),
+  );
+  return { agents: served, workflows: new Map(workflows) };
+}
+
+export function workflowIn({ workflows }: ServeCatalog, name: string): LoadedWorkflow<unknown> {
+  const found = workflows.get(name);
+  if (found !== undefined) return found;
+  throw new RuntimeError('no_workflow', `No workflow is named "${name}".`, {
+    hint:
+      workflows.size === 0
+        ? 'This server offers none.'
+        : `${suggest(name, [...workflows.keys()], 'Workflows')} list_workflows says more of them.`,
+  });
+}
+
+const agentTwice = (name: string, paths: readonly string[]) =>
+  new RuntimeError('usage', `Two agents are named "${name}": in ${paths.join(' and ')}.`, {
+    hint: 'Serve them by servers of their own, or give one of them another name.',
+  });

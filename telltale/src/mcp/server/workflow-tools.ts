@@ -1,10 +1,13 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { JsonObject } from '../../kernel/json.ts';
+import { calledWorkflows, clientRefusal } from '../../session/runs/client-worker.ts';
+import type { LoadedWorkflow } from '../../session/runs/run-types.ts';
+import { workflowsOf } from '../../session/runs/run-types.ts';
 import { claimWithOurNames } from '../../workflows/guided/check-claim.ts';
-import { describeWorkflow, summaryOf } from './describe-workflow.ts';
-import { type ServeCatalog, workflowIn } from './serve-catalog.ts';
-import type { ServedTool, ToolCall } from './served-tool.ts';
+import { allSteps } from '../../workflows/machine/composite.ts';
+import type { ServedTool, ToolCall } from './agent-tools.ts';
 import type { ClientCall, ContinueArguments, StartArguments, WorkflowCalls } from './workflow-calls.ts';
+import { type ServeCatalog, workflowIn } from './workflow-calls.ts';
 
 /** The only tool that takes a token. */
 export const CONTINUE = 'continue_workflow';
@@ -151,3 +154,37 @@ const objectOf = (properties: JsonObject, required: readonly string[]): Tool['in
   required: [...required],
   additionalProperties: false,
 });
+
+/** What a client may know of a workflow before it starts it: what it asks of it, and never what its steps say. */
+function describeWorkflow(name: string, { manifest, agent }: LoadedWorkflow<unknown>): JsonObject {
+  const all = workflowsOf(agent);
+  const steps = [...calledWorkflows(manifest, all)].flatMap((each) => allSteps(each));
+  const tasks = steps.filter(({ type }) => type === 'task').length;
+  const refusal = clientRefusal(manifest, all);
+  return {
+    ...summaryOf(name, { manifest, agent }),
+    ...(manifest.version === undefined ? {} : { version: manifest.version }),
+    input: (manifest.input ?? { type: 'object' }) as JsonObject,
+    /** Loops and branches decide how many of them come up. */
+    tasks,
+    asksPeople: steps.some(mayAskPeople),
+    ...(refusal === undefined ? {} : { refusal: `${refusal.message} ${refusal.hint ?? ''}`.trim() }),
+  };
+}
+
+const summaryOf = (
+  name: string,
+  { manifest, agent }: Pick<LoadedWorkflow<unknown>, 'manifest' | 'agent'>,
+): JsonObject => ({
+  workflow: name,
+  description: manifest.description ?? '',
+  agent: agent.manifest.name,
+});
+
+type Step = ReturnType<typeof allSteps>[number];
+
+/** A verifier that does not come to an end with who works on it leaves the decision to a person. */
+const mayAskPeople = (step: Step): boolean =>
+  step.type === 'approval' ||
+  (step.type === 'task' && (step.confirm !== undefined || step.verify !== undefined)) ||
+  (step.type === 'plan' && (step.approval === 'always' || step.verify !== undefined));

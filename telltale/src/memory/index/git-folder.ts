@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { folderMissing, folderUnreadable, notAFolder } from '../memory.ts';
 
 /** Where a repository keeps its own things. Read without git, which may not be there and takes milliseconds to start. */
 export interface GitFolder {
@@ -81,5 +82,18 @@ function readText(path: string): string | undefined {
     return readFileSync(path, 'utf8');
   } catch {
     return undefined; // Not there: the next place is looked at.
+  }
+}
+
+/** Where a folder really is. */
+export function realFolder(given: string): string {
+  try {
+    const folder = realpathSync(given);
+    if (!statSync(folder).isDirectory()) throw notAFolder(given);
+    return folder;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw folderMissing(given);
+    throw code === 'not_a_folder' ? error : folderUnreadable(given, error);
   }
 }

@@ -1,14 +1,18 @@
 import type { FileRecord, GraphFile, GraphStore } from '../../store/graph.ts';
-import type { IndexProgress, IndexReport } from '../memory.ts';
-import { indexThreadEnded } from '../memory-errors.ts';
-import type { Language } from '../parsed-file.ts';
+import type { IndexProgress, IndexReport, Language } from '../memory.ts';
+import { indexThreadEnded } from '../memory.ts';
 import type { IndexThread } from './index-thread.ts';
-import { MAX_RESTARTS } from './limits.ts';
-import { type FromThread, type PassRequest, packFiles, type ReadBatch, type WalkReport } from './messages.ts';
-import type { ResolveContext } from './resolve/resolve-context.ts';
-import { resolveImport } from './resolve/resolve-import.ts';
-import { pythonImports } from './resolve/resolve-module.ts';
-import { createResolveView, type ResolveView } from './resolve/resolve-view.ts';
+import {
+  type FromThread,
+  type PassRequest,
+  packFiles,
+  type ReadBatch,
+  type WalkReport,
+} from './index-thread.ts';
+import { MAX_RESTARTS } from './read-source.ts';
+import type { ResolveContext } from './resolve/read-context.ts';
+import { createResolveView, type ResolveView } from './resolve/read-context.ts';
+import { pythonImports, resolveImport } from './resolve/resolve-import.ts';
 
 export interface RunDeps {
   readonly store: GraphStore;

@@ -1,4 +1,4 @@
-import type { Language } from '../parsed-file.ts';
+import type { Language } from '../memory.ts';
 
 const BY_EXTENSION: Readonly<Record<string, Language>> = {
   ts: 'typescript',

@@ -1,5 +1,6 @@
+import type { LoadTokenizer } from '../../kernel/tokens.ts';
 import type { Fact, FoundCall, FoundSession, FoundSymbol } from '../../store/graph.ts';
-import type { MemoryEdge, MemoryNode } from '../memory.ts';
+import type { MemoryEdge, MemoryNode, MemoryView } from '../memory.ts';
 
 export type SymbolNode = Extract<MemoryNode, { readonly kind: 'symbol' }>;
 
@@ -102,4 +103,13 @@ export function createDraft(): Draft {
     nodes: () => [...nodes.values()].sort((a, b) => b.score - a.score || a.node.distance - b.node.distance),
     edges: () => [...edges.values()],
   };
+}
+
+export interface QueryDeps {
+  /** Absent: all may be seen. */
+  readonly view?: MemoryView | undefined;
+  /** Asked for only where an answer may be too long. */
+  readonly tokenizer: LoadTokenizer;
+  /** Lines of a file of the graph, from 1 on, both included; undefined where it cannot be read. */
+  readonly readLines: (path: string, from: number, to: number) => Promise<readonly string[] | undefined>;
 }

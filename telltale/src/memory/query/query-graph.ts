@@ -1,8 +1,10 @@
 import { isAbsolute, relative, sep } from 'node:path';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { LoadTokenizer } from '../../kernel/tokens.ts';
 import type { GraphStore } from '../../store/graph.ts';
-import type { MemoryAnswer, MemoryQuery, MemoryView } from '../memory.ts';
-import { createDraft, type Draft, type DraftNode, placeOf } from './draft.ts';
-import { fitAnswer } from './fit-answer.ts';
+import type { MemoryAnswer, MemoryEdge, MemoryNode, MemoryQuery, MemoryView } from '../memory.ts';
+import type { QueryDeps } from './draft.ts';
+import { createDraft, type Draft, type DraftNode, keyOf, placeOf } from './draft.ts';
 import {
   type GraphView,
   gatherCalls,
@@ -13,9 +15,7 @@ import {
   gatherSessions,
   type Reach,
 } from './gather.ts';
-import type { QueryDeps } from './query-edges.ts';
-import { queryMalformed } from './query-errors.ts';
-import { addSnippets } from './snippets.ts';
+import { renderAnswer } from './render-answer.ts';
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
@@ -175,4 +175,140 @@ function normalPath(path: string, folder: string): string {
     .split(sep)
     .join('/')
     .replace(/^(?:\.\/)+/, '');
+}
+
+const queryMalformed = (given: number) =>
+  new RuntimeError(
+    'query_malformed',
+    given === 0
+      ? 'The query of the knowledge graph asks for nothing.'
+      : `The query of the knowledge graph has ${given} of query, symbol and path.`,
+    { hint: 'Give one of them: query for words, symbol for a name, path for a file.' },
+  );
+
+/** Lines of a definition that are shown, and characters of a line. */
+const LINES = 12;
+const LINE_CHARS = 200;
+/** Definitions, and calls, of which lines are read. */
+const DEFINITIONS = 10;
+const CALLS = 30;
+
+/** Adds lines of the files: the beginning of what was asked for, the line of a call of what is around it. */
+async function addSnippets(
+  nodes: readonly DraftNode[],
+  readLines: QueryDeps['readLines'],
+): Promise<readonly DraftNode[]> {
+  let [definitions, calls] = [0, 0];
+  return Promise.all(
+    nodes.map(async (one) => {
+      const { node, symbol, call } = one;
+      if (node.kind !== 'symbol' || symbol === undefined) return one;
+      const isFound = node.distance === 0;
+      if (isFound ? ++definitions > DEFINITIONS : call === undefined || ++calls > CALLS) return one;
+      const lines = isFound
+        ? await readLines(symbol.path, symbol.line, Math.min(symbol.endLine, symbol.line + LINES - 1))
+        : await readLines(call?.path ?? '', call?.line ?? 0, call?.line ?? 0);
+      const snippet = textOf(lines ?? []);
+      // A definition of one line is its signature.
+      if (snippet === '' || snippet.trim() === node.signature.trim()) return one;
+      return { ...one, node: { ...node, snippet } };
+    }),
+  );
+}
+
+/** Without the indentation that all of them share. */
+function textOf(lines: readonly string[]): string {
+  const shared = Math.min(...lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)));
+  return lines
+    .slice(0, LINES)
+    .map((line) => (Number.isFinite(shared) ? line.slice(shared) : line).trimEnd().slice(0, LINE_CHARS))
+    .join('\n')
+    .trimEnd();
+}
+
+/** Of a text that is far too long only so much is counted: source has three to four characters a token. */
+const MOST_CHARACTERS_A_TOKEN = 8;
+
+/** A node, and the edges between it and those before it. */
+interface Group {
+  readonly node: MemoryNode;
+  readonly edges: readonly MemoryEdge[];
+}
+
+/**
+ * The answer as long as it may be: what is worth least is left out, with the edges that lead to it, and the note says
+ * how much that is. Counted as Markdown, as models read it; as JSON it is three to four times as long. Counting is what
+ * takes time (2,000 tokens: 3 ms), so it is done two or three times, however much there is.
+ */
+async function fitAnswer(
+  nodes: readonly MemoryNode[],
+  edges: readonly MemoryEdge[],
+  note: string | undefined,
+  maxTokens: number,
+  loadTokenizer: LoadTokenizer,
+): Promise<MemoryAnswer> {
+  const groups = groupsOf(nodes, edges);
+  const whole = answerOf(groups, note);
+  const text = renderAnswer(whole);
+  // No token is shorter than a byte.
+  if (Buffer.byteLength(text) <= maxTokens) return whole;
+  const tokenizer = await loadTokenizer();
+  const begun = text.slice(0, maxTokens * MOST_CHARACTERS_A_TOKEN);
+  const tokens = tokenizer.count(begun);
+  if (begun === text && tokens <= maxTokens) return whole;
+  const roomChars = (maxTokens * begun.length) / tokens;
+  const first = (count: number, more: readonly Group[] = []): MemoryAnswer => {
+    const kept = [...groups.slice(0, count), ...more];
+    return answerOf(kept, leftOut(note, groups.length - kept.length, maxTokens));
+  };
+  let count = longest(groups.length - 1, (tried) => renderAnswer(first(tried)).length <= roomChars);
+  const fits = (answer: MemoryAnswer) => tokenizer.count(renderAnswer(answer)) <= maxTokens;
+  while (count > 0 && !fits(first(count))) count--;
+  // What was asked for stands there at least without its lines.
+  const next = groups[count];
+  const short = next === undefined || count > 0 ? undefined : first(0, [withoutSnippet(next)]);
+  return short !== undefined && fits(short) ? short : first(count);
+}
+
+/** The most, up to `most`, for which it holds; it holds for 0, and for all below one for which it does. */
+function longest(most: number, holds: (count: number) => boolean): number {
+  let [low, high] = [0, Math.max(0, most)];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (holds(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function groupsOf(nodes: readonly MemoryNode[], edges: readonly MemoryEdge[]): readonly Group[] {
+  const places = new Map(nodes.map((node, place) => [keyOf(node), place]));
+  const own: MemoryEdge[][] = nodes.map(() => []);
+  for (const edge of edges) {
+    const [from, to] = [places.get(edge.from), places.get(edge.to)];
+    // What is superseded is no node of any answer.
+    const isWhole = to !== undefined || edge.kind === 'supersedes';
+    if (from !== undefined && isWhole) own[Math.max(from, to ?? 0)]?.push(edge);
+  }
+  return nodes.map((node, place) => ({ node, edges: own[place] ?? [] }));
+}
+
+function withoutSnippet(group: Group): Group {
+  if (group.node.kind !== 'symbol' || group.node.snippet === undefined) return group;
+  const { snippet: _, ...node } = group.node;
+  return { ...group, node };
+}
+
+function answerOf(groups: readonly Group[], note: string | undefined): MemoryAnswer {
+  return {
+    nodes: groups.map(({ node }) => node),
+    edges: groups.flatMap(({ edges }) => edges),
+    ...(note === undefined ? {} : { note }),
+  };
+}
+
+function leftOut(note: string | undefined, missing: number, maxTokens: number): string | undefined {
+  if (missing === 0) return note;
+  const more = `${missing} more ${missing === 1 ? 'is' : 'are'} left out to keep within ${maxTokens} tokens.`;
+  return note === undefined ? more : `${note} ${more}`;
 }

@@ -1,16 +1,15 @@
-import { type Clock, createSystemClock } from '../../kernel/clock.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import { nearest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { quoted } from '../../manifest/printable.ts';
+import { type Clock, createSystemClock } from '../../kernel/time.ts';
+import { printable, quoted } from '../../manifest/diagnostic.ts';
 import { knownContextWindow } from '../context-windows.ts';
 import type { Model } from '../model.ts';
+import { modelFailed } from '../model-errors.ts';
 import { modelFacts } from '../prices.ts';
-import { boundedFetch } from './bounded-fetch.ts';
 import { endedFetch } from './ended-fetch.ts';
 import { fromLanguageModel } from './from-language-model.ts';
 import { KNOWN_PROVIDERS, type KnownProvider } from './known-providers.ts';
 import type { LanguageModel } from './language-model.ts';
-import { ownOriginFetch } from './own-origin-fetch.ts';
 
 export interface ProviderModelOptions {
   /** Keys and addresses: the process's own variables are not looked at. */
@@ -138,3 +137,236 @@ const baseInvalid = (base: string, { baseVariable }: KnownProvider) =>
   new RuntimeError('model_base_url_invalid', `${quoted(base)} is not the address of a model server.`, {
     hint: `Set ${baseVariable} to an address that starts with http:// or https://.`,
   });
+
+type Fetch = typeof globalThis.fetch;
+
+/** For messages: the model's id, where it is asked, and the variable that says so. */
+export interface AskedAt {
+  readonly id: string;
+  readonly baseURL: string;
+  readonly baseVariable: string;
+}
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * A `fetch` that follows redirects within the origin only, and gives nothing but answers and errors. What is sent holds a
+ * key and a whole conversation, and `fetch` itself leaves but `authorization` and cookies behind: `x-api-key` would go to
+ * whoever is named. Without `fetch`, it is the global one at each call, which others may have replaced since.
+ */
+const ownOriginFetch =
+  (at: AskedAt, fetch?: Fetch): Fetch =>
+  async (input, init) => {
+    const first = new URL(input instanceof Request ? input.url : input);
+    let from = first;
+    let target: Parameters<Fetch>[0] = input;
+    for (let redirects = 0; ; redirects++) {
+      const response = await (fetch ?? patientFetch)(target, { ...init, redirect: 'manual' });
+      const location = response.headers.get('location');
+      const isRedirect = REDIRECTS.has(response.status) && location !== null;
+      if (!isRedirect && !isNoAnswer(response.status)) return response;
+      await response.body?.cancel();
+      if (!isRedirect) throw noAnswer(at, from, response.status);
+      if (redirects === MAX_REDIRECTS) throw redirectsOn(at, from);
+      const next = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
+      if (next?.origin !== first.origin) throw leadsAway(at, first, next);
+      // Any other one asks anew by GET, without a body; and only a text can be sent twice.
+      if (response.status < 307 || typeof init?.body !== 'string')
+        throw leavesPrompt(at, response.status, next);
+      from = next;
+      target = next;
+    }
+  };
+
+/** Neither an answer nor an error: whatever reads on would take it for a stream that broke off. */
+const isNoAnswer = (status: number): boolean =>
+  status === 204 || status === 205 || (status >= 300 && status < 400);
+
+const MAX_SHOWN = 200;
+const shown = (text: string): string => printable(text.slice(0, MAX_SHOWN));
+
+const refused = (at: AskedAt, what: string, hint?: string): RuntimeError =>
+  modelFailed('model_bad_request', `${at.id}: ${what}`, {
+    hint: hint ?? `Check ${at.baseVariable}, and any proxy in between.`,
+  });
+
+const noAnswer = (at: AskedAt, { origin }: URL, status: number) =>
+  refused(at, `${origin} answers with the status ${status}, which no model server does.`);
+
+const redirectsOn = (at: AskedAt, { origin }: URL) =>
+  refused(at, `${origin} redirects more than ${MAX_REDIRECTS} times.`);
+
+function leadsAway(at: AskedAt, from: URL, to: URL | undefined): RuntimeError {
+  const isWeb = to !== undefined && /^https?:$/.test(to.protocol);
+  const where = isWeb ? to.origin : 'what is not an http:// or https:// address';
+  return refused(
+    at,
+    `${from.origin} redirects to ${shown(where)}. Telltale does not follow this redirect.`,
+    isWeb
+      ? `Set ${at.baseVariable} to ${shown(baseBehind(at, from, to))}, if that is where it should go.`
+      : undefined,
+  );
+}
+
+const leavesPrompt = (at: AskedAt, status: number, { origin, pathname }: URL) =>
+  refused(
+    at,
+    `${origin} answers with a redirect (${status}) to ${shown(pathname)}, which would lose the prompt.`,
+  );
+
+/** The base URL with which the very address would be asked for, where it ends as the one that was. */
+function baseBehind({ baseURL }: AskedAt, from: URL, to: URL): string {
+  const rest = from.pathname.slice(new URL(baseURL).pathname.replace(/\/$/, '').length);
+  return to.origin + (to.pathname.endsWith(rest) ? to.pathname.slice(0, -rest.length) : '');
+}
+
+/**
+ * Node's `fetch` gives up after five minutes without an answer, or without a byte of it, and has no option for that. How
+ * long a model may take is for `limits.first_token` to say, and for the watchdog of the call: here nothing ends a request
+ * but its signal. A global `fetch` that was replaced, and another dispatcher (a proxy), are used as they are.
+ */
+const patientFetch: typeof globalThis.fetch = (input, init) => {
+  const dispatcher = patientDispatcher();
+  const patient = dispatcher === undefined ? init : { ...init, dispatcher };
+  return globalThis.fetch(input, patient as RequestInit);
+};
+
+/** As much of undici's dispatcher as `fetch` uses. */
+interface Dispatcher {
+  dispatch(options: object, handler: object): boolean;
+}
+
+/** Where undici, which Node's `fetch` is made of, keeps the dispatcher of all requests. */
+const GLOBAL_DISPATCHERS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')];
+
+/** The global dispatcher, as it is at each request, without its limits of time. */
+function patientDispatcher(): Dispatcher | undefined {
+  if (globalDispatcher() === undefined) return undefined;
+  return {
+    dispatch: (options, handler) =>
+      globalDispatcher()?.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler) ?? false,
+  };
+}
+
+function globalDispatcher(): Dispatcher | undefined {
+  void globalThis.Request; // Node loads undici with the first look at a part of it
+  for (const name of GLOBAL_DISPATCHERS) {
+    const found = (globalThis as Record<symbol, unknown>)[name] as Dispatcher | undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+type BoundedFetch = typeof globalThis.fetch;
+
+/** Bytes that a provider may send without an empty line: more than any frame of a stream, or any answer that is none. */
+const MAX_FRAME = 16 * 1024 * 1024;
+
+/**
+ * A `fetch` whose answers end with an error where a frame does not. What reads the frames of a stream gathers each to its
+ * end before it looks at it: a server that never ends one would fill the memory. `id` is the model's.
+ */
+const boundedFetch =
+  (id: string, fetch: BoundedFetch): BoundedFetch =>
+  async (input, init) => {
+    const response = await fetch(input, init);
+    const { body, status, statusText, headers } = response;
+    if (body === null) return response;
+    if (response.ok && /^text\/html\b/i.test(headers.get('content-type') ?? ''))
+      throw isPage(id, urlOf(input), await beginningOf(body));
+    return new Response(bounded(body, id), { status, statusText: latin(statusText), headers });
+  };
+
+const urlOf = (input: Parameters<BoundedFetch>[0]): string =>
+  input instanceof Request ? input.url : String(input);
+
+/** Of a page only its title is of interest. */
+const MAX_PAGE_READ = 64 * 1024;
+
+async function beginningOf(body: ReadableStream<Uint8Array>): Promise<string> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  while (text.length < MAX_PAGE_READ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += decoder.decode(value, { stream: true });
+    if (/<\/title>/i.test(text)) break;
+  }
+  await reader.cancel().catch(() => undefined); // it may be over already
+  return text;
+}
+
+function isPage(id: string, url: string, page: string): RuntimeError {
+  const title = printable(/<title[^>]*>([^<]{0,200})/i.exec(page)?.[1] ?? '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const { origin, pathname } = new URL(url);
+  return modelFailed(
+    'model_bad_request',
+    `${id}: ${origin}${pathname} answered with an HTML page${title === '' ? '' : ` ("${title}")`} instead of a model's stream.`,
+    { hint: 'This is the address of a web site. Check the base URL. Is /v1 missing at its end?' },
+  );
+}
+
+/** What a server says beside the status may be read, but not given, in other letters: then it goes without. */
+const latin = (text: string): string => (/[\u0100-\uffff]/.test(text) ? '' : text);
+
+function bounded(body: ReadableStream<Uint8Array>, id: string): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const frame: Frame = { bytes: 0, isLineEmpty: true, isAfterCr: false };
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) return controller.close();
+      take(frame, value);
+      if (frame.bytes <= MAX_FRAME) return controller.enqueue(value);
+      controller.error(frameTooLarge(id));
+      await reader.cancel();
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** How far the frame in hand is, and where its last line stands. */
+interface Frame {
+  bytes: number;
+  isLineEmpty: boolean;
+  /** A line break of CR LF is one. */
+  isAfterCr: boolean;
+}
+
+const LF = 10;
+const CR = 13;
+
+/** An empty line ends a frame, wherever chunks are cut: there are gateways that send line by line. */
+function take(frame: Frame, chunk: Uint8Array): void {
+  let { bytes, isLineEmpty, isAfterCr } = frame;
+  for (let at = 0; at < chunk.length; at++) {
+    const byte = chunk[at];
+    bytes++;
+    if (byte === LF && isAfterCr) isAfterCr = false;
+    else if (byte === LF || byte === CR) {
+      if (isLineEmpty) bytes = 0;
+      isLineEmpty = true;
+      isAfterCr = byte === CR;
+    } else {
+      isLineEmpty = false;
+      isAfterCr = false;
+    }
+  }
+  frame.bytes = bytes;
+  frame.isLineEmpty = isLineEmpty;
+  frame.isAfterCr = isAfterCr;
+}
+
+const frameTooLarge = (id: string): RuntimeError =>
+  modelFailed(
+    'model_broke_off',
+    `${id}: one frame of the stream has more than ${MAX_FRAME / 1024 / 1024} MiB.`,
+    {
+      hint: 'No provider sends such frames. Check the base URL, and any proxy in between.',
+      retryable: false,
+    },
+  );

@@ -1,4 +1,4 @@
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/time.ts';
 
 type Fetch = typeof globalThis.fetch;
 

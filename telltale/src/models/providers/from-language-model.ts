@@ -1,20 +1,23 @@
-import { type Clock, createSystemClock } from '../../kernel/clock.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import type { Model, ModelPrice, ModelRequest, ModelTool } from '../model.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import { type Clock, createSystemClock } from '../../kernel/time.ts';
+import type { Model, ModelMessage, ModelPrice, ModelRequest, ModelTool, ToolAnswer } from '../model.ts';
 import type {
   CallOptions,
   FunctionTool,
   LanguageModel,
+  PromptMessage,
   ProviderOptions,
+  SaidPart,
   StreamingModel,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
 } from './language-model.ts';
 import { providerFailure } from './provider-failure.ts';
 import { readStream } from './read-stream.ts';
-import { type OpenOn, requestOptions } from './request-options.ts';
+import { type SaidPartsOptions, saidParts } from './said-parts.ts';
 import { superviseCall } from './supervise-call.ts';
-import { toPrompt } from './to-prompt.ts';
 import { functionTool, schemaDialectOf } from './tool-schema.ts';
-import { withTools } from './with-tools.ts';
 
 export interface LanguageModelOptions {
   /** As the log and errors call it: `anthropic/claude-sonnet-4-5`. */
@@ -118,4 +121,235 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
         });
       }),
   };
+}
+
+/** A tool that must be called is called once: Anthropic's models are known to call it twice. */
+const ONE_CALL: ProviderOptions = { anthropic: { disableParallelToolUse: true } };
+
+/**
+ * A call of a provider that offers tools, in the form that all versions of the interface take. Where calls are
+ * complete `late`, the raw stream is asked for as well: `readStream` looks there for what must not be lost.
+ */
+function withTools(
+  options: CallOptions,
+  tools: readonly FunctionTool[],
+  toolChoice: string | undefined,
+  isLate: boolean,
+): CallOptions {
+  return {
+    ...options,
+    tools,
+    toolChoice: toolChoice === undefined ? { type: 'auto' } : { type: 'tool', toolName: toolChoice },
+    ...(isLate ? { includeRawChunks: true } : {}),
+    ...(toolChoice === undefined ? {} : { providerOptions: merged(options.providerOptions, ONE_CALL) }),
+  };
+}
+
+const merged = (given: ProviderOptions = {}, added: ProviderOptions): ProviderOptions => ({
+  ...given,
+  ...Object.fromEntries(Object.entries(added).map(([name, each]) => [name, { ...given[name], ...each }])),
+});
+
+/** Opens a provider's model on a connection of the caller's. */
+export type OpenOn = (fetch: typeof globalThis.fetch) => Promise<LanguageModel>;
+
+/** What a request holds of the conversation and the tools, and the model's name, over all wire formats. */
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([
+  'model',
+  'system',
+  'instructions',
+  'systemInstruction',
+  'messages',
+  'input',
+  'contents',
+  'tools',
+]);
+
+/**
+ * The options that a provider's package puts into the body of a request: those that are given, and its own. The request
+ * is made and not sent.
+ */
+async function requestOptions(open: OpenOn, call: CallOptions): Promise<JsonObject> {
+  let body: Json | undefined;
+  const model = await open(async (_, init) => {
+    body = JSON.parse(String(init?.body)) as Json;
+    throw new Error('This request is only looked at.');
+  });
+  try {
+    const { stream } = await (model as unknown as StreamingModel).doStream(call);
+    await stream.cancel();
+  } catch (thrown) {
+    if (body === undefined) throw thrown;
+  }
+  if (!isJsonObject(body)) return {};
+  return Object.fromEntries(Object.entries(body).filter(([key]) => !SHOWN_ELSEWHERE.has(key)));
+}
+
+/** Up to a breakpoint Anthropic keeps the prompt for the next request; the others find the common beginning alone. */
+const BREAKPOINT: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } };
+
+export interface ToPromptOptions extends SaidPartsOptions {
+  /** Whether ids of calls may hold a signature that has to stay. */
+  readonly keepsIds?: boolean;
+}
+
+/**
+ * The conversation as providers take it. Messages without text or calls are left out (Anthropic refuses them), and
+ * those of one role in a row are joined (templates of local models want roles to alternate). Every native call is
+ * answered by the message behind it, and every answer has its call: providers refuse all else. Names and ids of calls are
+ * such as they take. What a request begins
+ * with does not change when messages are added. For Anthropic, assistants' messages lose white space at their end,
+ * which it refuses, and the system prompt and the last message are marked for its cache. Pure.
+ */
+export function toPrompt(
+  system: string,
+  messages: readonly ModelMessage[],
+  options: ToPromptOptions,
+): readonly PromptMessage[] {
+  const cleaner = new CallCleaner(options.keepsIds === true);
+  const prompt: PromptMessage[] = [];
+  if (system.trim() !== '') prompt.push({ role: 'system', content: system, ...mark(options.isAnthropic) });
+  let calls: readonly ToolCallPart[] = [];
+  for (const [index, message] of messages.entries()) {
+    if (message.role === 'assistant') {
+      const parts = saidParts(message, options);
+      calls = parts.filter((part) => part.type === 'tool-call');
+      const cleaned = new Map(calls.map((call) => [call, cleaner.clean(call)]));
+      add(
+        prompt,
+        'assistant',
+        parts.map((part) => (part.type === 'tool-call' ? (cleaned.get(part) ?? part) : part)),
+      );
+      if (calls.length > 0) {
+        const results = toolResults(calls, answersBehind(messages, index));
+        const content = results.map((result, at) => {
+          const { toolCallId, toolName } = [...cleaned.values()][at] ?? result;
+          return { ...result, toolCallId, toolName };
+        });
+        prompt.push({ role: 'tool', content });
+      }
+    } else if (message.role === 'user') add(prompt, 'user', textParts(message.text));
+    else
+      for (const answer of message.answers ?? [])
+        if (!calls.some(({ toolCallId }) => toolCallId === answer.call))
+          add(prompt, 'user', textParts(answerInWords(answer)));
+  }
+  const last = prompt.at(-1);
+  if (options.isAnthropic && (last?.role === 'user' || last?.role === 'tool'))
+    prompt[prompt.length - 1] = { ...last, ...mark(true) };
+  return prompt;
+}
+
+const textParts = (text: string): readonly TextPart[] => (text.trim() === '' ? [] : [{ type: 'text', text }]);
+
+/** Behind what was said in the same role before; of two texts that meet, one is made. */
+function add(prompt: PromptMessage[], role: 'user' | 'assistant', parts: readonly SaidPart[]): void {
+  const [first, ...rest] = parts;
+  if (first === undefined) return;
+  const before = prompt.at(-1);
+  const said = before?.role === role ? (before.content as readonly SaidPart[]) : [];
+  const tail = said.at(-1);
+  const content =
+    tail?.type === 'text' && first.type === 'text' && !isSigned(tail) && !isSigned(first)
+      ? [...said.slice(0, -1), { type: 'text' as const, text: `${tail.text}\n\n${first.text}` }, ...rest]
+      : [...said, ...parts];
+  if (said.length > 0) prompt.pop();
+  prompt.push({ role, content } as PromptMessage);
+}
+
+const isSigned = ({ providerOptions }: TextPart): boolean => providerOptions !== undefined;
+
+const mark = (marked: boolean) => (marked ? { providerOptions: BREAKPOINT } : {});
+
+/** What a call is told that nobody answered: OpenAI and Anthropic refuse a request with such a call. */
+const NOT_RUN = 'not run: the turn broke off';
+
+/** The answers that stand between the assistant's message at `index` and its next one. */
+function answersBehind(messages: readonly ModelMessage[], index: number): readonly ToolAnswer[] {
+  const found: ToolAnswer[] = [];
+  for (let at = index + 1; at < messages.length && messages[at]?.role !== 'assistant'; at++)
+    found.push(...(messages[at]?.answers ?? []));
+  return found;
+}
+
+/** One result for each call, in the order of the calls. Pure. */
+function toolResults(
+  calls: readonly ToolCallPart[],
+  answers: readonly ToolAnswer[],
+): readonly ToolResultPart[] {
+  const left = [...answers];
+  return calls.map(({ toolCallId, toolName }) => {
+    const at = left.findIndex(({ call }) => call === toolCallId);
+    const [answer] = at === -1 ? [] : left.splice(at, 1);
+    const { text, failed } = answer ?? { text: NOT_RUN, failed: true };
+    return {
+      type: 'tool-result',
+      toolCallId,
+      toolName,
+      output: { type: failed === true ? 'error-text' : 'text', value: text },
+    };
+  });
+}
+
+/** An answer whose call is not in the request. */
+const answerInWords = ({ name, text, failed }: ToolAnswer): string =>
+  `[${name} ${failed === true ? 'failed' : 'answered'}: ${text}]`;
+
+/** What all providers take as the name of a tool. */
+const NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
+const MAX_NAME = 64;
+/** OpenAI's chat completions refuse longer ids; Anthropic other characters. */
+const MAX_ID = 40;
+/** LiteLLM puts the signature of a Gemini call behind its id, and looks for it there. */
+const HOLDS_SIGNATURE = /__thought__/;
+const STRANGE = /[^a-zA-Z0-9_-]/g;
+
+/**
+ * Makes the calls of a conversation such as providers accept: models make up names (`functions.shell`, `my tool!`), and
+ * use an id again in a later turn. Called for each call in the order of the conversation; what it gives depends on the
+ * calls before alone, so the beginning of a prompt stays as it is when the prompt grows.
+ */
+class CallCleaner {
+  private readonly ids = new Set<string>();
+  private readonly keepsSignatures: boolean;
+
+  /** `keepsSignatures`: ids that hold one stay as they are. */
+  constructor(keepsSignatures: boolean) {
+    this.keepsSignatures = keepsSignatures;
+  }
+
+  clean(call: ToolCallPart): ToolCallPart {
+    const toolName = cleanName(call.toolName);
+    const { toolCallId: given } = call;
+    const isKept = this.keepsSignatures && HOLDS_SIGNATURE.test(given);
+    const toolCallId = this.ownId(isKept ? given : shortId(given.replaceAll(STRANGE, '_')));
+    const isClean = toolName === call.toolName && toolCallId === call.toolCallId;
+    return isClean ? call : { ...call, toolName, toolCallId };
+  }
+
+  private ownId(id: string): string {
+    let own = id;
+    for (let n = 2; this.ids.has(own); n++) own = numbered(id, n);
+    this.ids.add(own);
+    return own;
+  }
+}
+
+function cleanName(name: string): string {
+  if (NAME.test(name)) return name;
+  const plain = name.replaceAll(STRANGE, '_').slice(0, MAX_NAME);
+  return /^[a-zA-Z_]/.test(plain) ? plain : `_${plain}`.slice(0, MAX_NAME);
+}
+
+const numbered = (id: string, n: number): string => {
+  const end = `_${n}`;
+  return id.length + end.length <= MAX_ID ? id + end : `${id.slice(0, MAX_ID - end.length)}${end}`;
+};
+
+/** Long ids may differ at their end alone: what is cut off leaves a checksum (FNV-1a). */
+function shortId(id: string): string {
+  if (id.length <= MAX_ID) return id;
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193) >>> 0;
+  return `${id.slice(0, MAX_ID - 9)}_${hash.toString(16).padStart(8, '0')}`;
 }

@@ -1,14 +1,20 @@
+import type { GivenPart } from '../../kernel/calls.ts';
+import type { RuntimeError } from '../../kernel/errors.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { GivenPart } from '../../kernel/provider-part.ts';
-import type { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { ModelEnd, ModelRequest, ModelSink } from '../model.ts';
+import { printable } from '../../manifest/diagnostic.ts';
+import { isMap } from '../../manifest/schema/values.ts';
+import type { ModelEnd, ModelRequest, ModelSink, ModelUsage } from '../model.ts';
+import { modelFailed } from '../model-errors.ts';
 import { type CallStream, createCallStream } from './call-stream.ts';
-import { CleanText } from './clean-text.ts';
-import { brokeOff, readFinish } from './finish.ts';
-import type { CallOptions, StreamingModel, StreamPart } from './language-model.ts';
-import { PartCollector } from './part-collector.ts';
+import type {
+  CallOptions,
+  PartFinish,
+  PartUsage,
+  PartWarning,
+  StreamingModel,
+  StreamPart,
+} from './language-model.ts';
 import { placeOf } from './provider-failure.ts';
-import { refuseWithoutTools } from './refuse-without-tools.ts';
 import type { SupervisedCall } from './supervise-call.ts';
 
 export interface Reading {
@@ -164,3 +170,209 @@ async function open(model: StreamingModel, options: CallOptions, failed: Reading
 
 const nothingCame = (baseURL: string | undefined): string =>
   `The server did not answer with a model's stream. Check the base URL${baseURL === undefined ? '' : `, which is ${placeOf(baseURL)}`}.`;
+
+/** Throws where a provider's package says, as it begins to stream, that it has left the tools out. */
+function refuseWithoutTools(warnings: readonly PartWarning[], id: string): void {
+  const warning = warnings.find(isAboutTools);
+  if (warning === undefined) return;
+  const details = printable(warning.details ?? '').trim();
+  throw modelFailed(
+    'model_no_tools',
+    `${id}: the provider leaves out native tools${details === '' ? '.' : `: ${details}`}`,
+  );
+}
+
+/** That a call cannot be demanded is no reason to stop: the model may still make it. */
+const isAboutTools = ({ type, feature, setting }: PartWarning): boolean =>
+  type === 'unsupported-tool' ||
+  (type === 'unsupported' && (feature === 'tools' || feature?.startsWith('tool ') === true)) ||
+  (type === 'unsupported-setting' && setting === 'tools');
+
+/** What the last part of a stream says of its end. Throws where it is no good one, `hint` where that gives no reason. Pure. */
+function readFinish(finish: PartFinish, usage: PartUsage, id: string, hint?: string): ModelEnd {
+  const { unified, raw } = typeof finish === 'string' ? { unified: finish, raw: finish } : finish;
+  const used = readUsage(usage);
+  const end = (how: ModelEnd['finish']): ModelEnd =>
+    used === undefined ? { finish: how } : { finish: how, usage: used };
+  switch (unified) {
+    case 'stop':
+    case 'tool-calls':
+      return end('stop');
+    case 'length':
+      return end('length');
+    case 'content-filter':
+      throw modelFailed('model_filtered', `${id}: the answer was stopped (${raw ?? unified}).`);
+    case 'other':
+      // Older providers say so when the stream ended without a word on why.
+      if (raw === undefined) throw brokeOff(id, hint);
+      return end('stop');
+    default:
+      throw brokeOff(id, hint);
+  }
+}
+
+const brokeOff = (id: string, hint?: string) =>
+  modelFailed(
+    'model_broke_off',
+    `${id}: the stream ended before the answer was complete.`,
+    hint === undefined ? {} : { hint },
+  );
+
+function readUsage(usage: PartUsage | undefined): ModelUsage | undefined {
+  if (usage === undefined) return undefined;
+  const { inputTokens, outputTokens } = usage;
+  const isNested = typeof inputTokens === 'object' && typeof outputTokens === 'object';
+  const input = isNested ? inputTokens.total : inputTokens;
+  const output = isNested ? outputTokens.total : outputTokens;
+  if (typeof input !== 'number' || typeof output !== 'number') return undefined;
+  const cached = isNested
+    ? inputTokens.cacheRead
+    : 'cachedInputTokens' in usage
+      ? usage.cachedInputTokens
+      : undefined;
+  const written = isNested ? inputTokens.cacheWrite : undefined;
+  const reasoning = isNested
+    ? outputTokens.reasoning
+    : 'reasoningTokens' in usage
+      ? usage.reasoningTokens
+      : undefined;
+  return {
+    input,
+    output,
+    ...(cached === undefined ? {} : { cached }),
+    ...(written === undefined ? {} : { written }),
+    ...(reasoning === undefined || reasoning === 0 ? {} : { reasoning }),
+  };
+}
+
+/** A text or a run of reasoning that has begun. */
+interface Block {
+  text: string;
+  meta: JsonObject | undefined;
+}
+
+type BlockPart = Extract<
+  StreamPart,
+  { readonly id: string; readonly type: `${'text' | 'reasoning'}-${string}` }
+>;
+
+/**
+ * Puts together what a provider wants back: reasoning with its signature, and what belongs to a text. Signatures come
+ * with the beginning, with a piece, or with the end. With `keepsPlain`, reasoning without any is kept as well.
+ */
+class PartCollector {
+  private readonly blocks = new Map<string, Block>();
+  private readonly keepsPlain: boolean;
+  private readonly keep: (part: GivenPart) => void;
+
+  constructor(keepsPlain: boolean, keep: (part: GivenPart) => void) {
+    this.keepsPlain = keepsPlain;
+    this.keep = keep;
+  }
+
+  read(part: BlockPart): void {
+    const isReasoning = part.type.startsWith('reasoning');
+    const key = `${isReasoning ? 'r' : 't'}${part.id}`;
+    const block = this.blocks.get(key) ?? { text: '', meta: undefined };
+    block.meta = merged(block.meta, part.providerMetadata);
+    if (isReasoning && 'delta' in part) block.text += part.delta;
+    if (!part.type.endsWith('-end')) {
+      this.blocks.set(key, block);
+      return;
+    }
+    this.blocks.delete(key);
+    const { text, meta } = block;
+    const given = meta === undefined || !saysAnything(meta) ? undefined : meta;
+    if (isReasoning && (given !== undefined || (this.keepsPlain && text !== '')))
+      this.keep({
+        type: 'reasoning',
+        ...(text === '' ? {} : { text }),
+        ...(given === undefined ? {} : { meta: given }),
+      });
+    else if (given !== undefined) this.keep({ type: 'text', meta: given });
+  }
+}
+
+/** What comes later adds to what came before. */
+function merged(before: JsonObject | undefined, given: JsonObject | undefined): JsonObject | undefined {
+  if (given === undefined || before === undefined) return given ?? before;
+  return Object.fromEntries(
+    [...new Set([...Object.keys(before), ...Object.keys(given)])].map((name) => {
+      const [one, other] = [before[name], given[name]];
+      return [name, isMap(one) && isMap(other) ? { ...one, ...other } : (other ?? one ?? null)];
+    }),
+  ) as JsonObject;
+}
+
+const saysAnything = (meta: JsonObject): boolean =>
+  Object.values(meta).some((each) => isMap(each) && Object.values(each).some((value) => value != null));
+
+/** What templates of models end a turn with; servers that do not know a model's let them through. */
+const END_TOKENS = [
+  '<|im_end|>',
+  '<|endoftext|>',
+  '<|eot_id|>',
+  '<|eom_id|>',
+  '<|end|>',
+  '<|end_of_text|>',
+  '<|end_of_turn|>',
+  '<end_of_turn>',
+  '<｜end▁of▁sentence｜>',
+  '</s>',
+];
+
+/** In a text with such tags, `</s>` is one of them. */
+const STRUCK = /<s[\s>]/;
+
+const BYTE_ORDER_MARK = '\ufeff';
+
+/** Leaves out what is no part of an answer: a byte order mark in front of it, and tokens of the model's template at its end. */
+class CleanText {
+  private held = '';
+  private isFirst = true;
+  private tokens: readonly string[] = END_TOKENS;
+
+  /** What may be said by now: a tail that may be such tokens waits. */
+  push(delta: string): string {
+    let text = this.held + delta;
+    if (this.isFirst && text !== '') {
+      if (text.startsWith(BYTE_ORDER_MARK)) text = text.slice(1);
+      this.isFirst = false;
+    }
+    if (STRUCK.test(text)) this.tokens = END_TOKENS.filter((token) => token !== '</s>');
+    const end = tailAt(text, this.tokens);
+    this.held = text.slice(end);
+    return text.slice(0, end);
+  }
+
+  /** Something else follows: what waited was no end. */
+  flush(): string {
+    const { held } = this;
+    this.held = '';
+    return held;
+  }
+
+  /** The answer is over: whole tokens are dropped, half of one is text. */
+  end(): string {
+    const held = this.flush();
+    return withoutTokens(held, this.tokens) === 0 ? '' : held;
+  }
+}
+
+/** Where the tail begins that consists of such tokens, with white space between them and perhaps half of one behind. */
+function tailAt(text: string, tokens: readonly string[]): number {
+  const half = text.lastIndexOf('<');
+  const isHalf = half >= 0 && tokens.some((token) => token.startsWith(text.slice(half)));
+  return withoutTokens(isHalf && !tokens.includes(text.slice(half)) ? text.slice(0, half) : text, tokens);
+}
+
+/** The length of the text without the tokens that it ends with. */
+function withoutTokens(text: string, tokens: readonly string[]): number {
+  let end = text.length;
+  for (;;) {
+    const rest = text.slice(0, end).trimEnd();
+    const token = tokens.find((each) => rest.endsWith(each));
+    if (token === undefined) return end;
+    end = rest.length - token.length;
+  }
+}

@@ -1,7 +1,7 @@
-import { FRAME_MARK, readTurnParts } from '../../kernel/call-frames.ts';
+import type { ProviderPart } from '../../kernel/calls.ts';
+import { FRAME_MARK, readTurnParts } from '../../kernel/calls.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { ProviderPart } from '../../kernel/provider-part.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
+import { isMap } from '../../manifest/schema/values.ts';
 import type { ModelMessage } from '../model.ts';
 import type { ProviderOptions, SaidPart } from './language-model.ts';
 

@@ -1,5 +1,5 @@
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { printable, quoted } from '../../manifest/printable.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { printable, quoted } from '../../manifest/diagnostic.ts';
 import type { ModelMessage } from '../model.ts';
 import type { Expectation, ScriptTurn } from './script.ts';
 

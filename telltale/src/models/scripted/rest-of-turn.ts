@@ -1,4 +1,4 @@
-import { FRAME_BREAK, FRAME_MARK, readFrameHead } from '../../kernel/call-frames.ts';
+import { FRAME_BREAK, FRAME_MARK, readFrameHead } from '../../kernel/calls.ts';
 import { isJsonObject, type Json } from '../../kernel/json.ts';
 
 /** An element that is open. */

@@ -1,6 +1,27 @@
+import { frameOf, openFrame, withoutMarks } from '../../kernel/calls.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { ModelUsage } from '../model.ts';
 import type { ModelFailure } from '../model-errors.ts';
+
+/** What a turn says as one text, in turn `number` of a session, which default ids hold. Pure. */
+export const turnText = (turn: ScriptSaying, number: number): string =>
+  turn.say === undefined ? turn.text : textOfParts(turn.say, number);
+
+export function textOfParts(parts: readonly ScriptPart[], number: number): string {
+  let calls = 0;
+  return parts
+    .map((part) =>
+      typeof part === 'string' ? withoutMarks(part) : textOfCall(part, `call_${number}_${++calls}`),
+    )
+    .join('');
+}
+
+function textOfCall({ call: name, id: given, input: written = {}, meta, cut }: ScriptCall, numbered: string) {
+  const id = given ?? numbered;
+  const input = typeof written === 'string' ? written : JSON.stringify(written);
+  if (cut === true) return openFrame(id, name) + withoutMarks(input);
+  return frameOf({ id, name, input, ...(meta === undefined ? {} : { meta }) });
+}
 
 /** What must, or must not, stand in what the model was told since it last spoke. */
 export type Expectation = { readonly contains: string } | { readonly notContains: string };

@@ -1,12 +1,11 @@
-import { type Clock, createSystemClock } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { type Clock, createSystemClock } from '../../kernel/time.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from '../model.ts';
 import { modelCancelled, modelFailed } from '../model-errors.ts';
 import { expectPrompt, nameOfTurn } from './expect-prompt.ts';
 import { type Pour, pour, wait } from './pour.ts';
 import { restOfTurn } from './rest-of-turn.ts';
-import { DEFAULT_CHUNK, type Script, type ScriptTurn } from './script.ts';
-import { turnText } from './turn-text.ts';
+import { DEFAULT_CHUNK, type Script, type ScriptTurn, turnText } from './script.ts';
 
 export interface ScriptedModelOptions extends Omit<Script, 'turns'> {
   /** `scripted` by default. */

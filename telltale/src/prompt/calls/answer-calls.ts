@@ -1,17 +1,19 @@
 import { type ActionState, isReported } from '../../events/action.ts';
 import { declaredIn, writtenId } from '../../events/action-id.ts';
-import type { FieldError } from '../../events/value-event.ts';
+import type { FieldError } from '../../events/session-events.ts';
+import type { SessionState } from '../../events/state.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { CallNames } from '../../protocol/calls/call-names.ts';
+import type { CallHead } from '../../protocol/calls/call-parser.ts';
+import { type CallDialect, createCallDialectParser } from '../../protocol/dialect-parser.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
-import { clip } from '../cut-text.ts';
 import { MAX_ERROR_SHOWN, MAX_NAME_SHOWN } from '../limits.ts';
 import { fitted, RESULTS_PART } from '../part-limits.ts';
 import type { PromptMessage } from '../prompt.ts';
 import type { BlockStyle, Told } from '../render-block.ts';
 import { endedOf, type ResultRoom, renderAnswer, renderResults, roomFor } from '../render-results.ts';
-import { resultStatus } from '../result-text.ts';
-import type { CallStyle } from './call-style.ts';
-import type { TurnCall } from './read-turn-calls.ts';
+import { resultStatus } from '../show-result.ts';
+import { clip } from '../text.ts';
 
 type Answer = NonNullable<PromptMessage['answers']>[number];
 
@@ -198,4 +200,51 @@ function answerStep(events: readonly ParserEvent[], scene: Scene): Said {
   const results = scene.hidden ? [] : renderResults(ended, scene.actions, scene.style, scene.room);
   const text = [...results, ...parts].join('\n');
   return text === '' ? OK : { text };
+}
+
+/** A call of a turn, and what it meant. */
+export interface TurnCall extends CallHead {
+  readonly events: readonly ParserEvent[];
+}
+
+export interface TurnToRead {
+  readonly output: string;
+  /** The ids taken before the turn, as they were written; those of its actions are added. */
+  readonly ids: Set<string>;
+  /** Whether an id of this turn became an action. */
+  readonly isAction: (id: string) => boolean;
+}
+
+/**
+ * Reads a turn once more, to see what each of its calls became: given the ids that were taken before it, its own are
+ * given out as they were then.
+ */
+export function readTurnCalls(
+  { output, ids, isAction }: TurnToRead,
+  { dialect, names, maxBody, led }: CallStyle,
+): readonly TurnCall[] {
+  const parser = createCallDialectParser(dialect, { max_body: maxBody, earlier: ids, names, led });
+  const calls: TurnCall[] = [];
+  let events: ParserEvent[] = [];
+  for (let at = 0; at < output.length; ) {
+    const { closed } = parser;
+    at = parser.advance(output, at);
+    events.push(...parser.take());
+    if (parser.closed === closed) continue;
+    calls.push({ ...parser.call, events: events.filter(({ type }) => type !== 'text') });
+    events = [];
+  }
+  for (const id of parser.given) if (isAction(id)) ids.add(id);
+  return calls;
+}
+
+/** How the native calls of an agent's turns are read. */
+export interface CallStyle {
+  readonly dialect: CallDialect;
+  readonly names: CallNames;
+  readonly maxBody: number;
+  /** Whether a run leads the session: then `is_complete` ends a step of it. */
+  readonly led: boolean;
+  /** Ids that were given out before a turn. */
+  readonly takenIds: (state: SessionState, beforeTurn: number) => Set<string>;
 }

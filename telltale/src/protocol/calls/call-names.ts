@@ -1,4 +1,45 @@
-import { type CallTarget, meantTarget, withoutPrefix } from './meant-target.ts';
+import type { ActionKind } from '../../kernel/calls.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+
+/** Something an action can call. */
+export interface CallTarget {
+  readonly kind: ActionKind;
+  readonly name: string;
+}
+
+/** A name that no tool has, and that targets of several kinds have. */
+export interface Ambiguous {
+  readonly name: string;
+  readonly kinds: readonly ActionKind[];
+}
+
+const PREFIX = 'functions.';
+
+/** The name without the namespace that models were trained to put before it. */
+const withoutPrefix = (name: string): string => (name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name);
+
+const OTHER_KINDS = ['agent', 'relic', 'workflow', 'llm', 'artifact', 'internal'] as const;
+
+/**
+ * The target that a model means: the one that it names; without `functions.` where that is no part of a name; and, since
+ * `tool` is the kind of what names none, the only other one of that name. As it was asked for where there is none.
+ */
+export function meantTarget(
+  asked: CallTarget,
+  has: (kind: ActionKind, name: string) => boolean,
+): CallTarget | Ambiguous {
+  const { kind } = asked;
+  const plain = withoutPrefix(asked.name);
+  const names = plain === asked.name ? [plain] : [asked.name, plain];
+  for (const name of names) if (has(kind, name)) return { kind, name };
+  if (kind !== 'tool') return asked;
+  for (const name of names) {
+    const kinds = OTHER_KINDS.filter((other) => has(other, name));
+    const [only] = kinds;
+    if (only !== undefined) return kinds.length === 1 ? { kind: only, name } : { name, kinds };
+  }
+  return asked;
+}
 
 /** What the targets of an agent are called in native tool calls: one name each, over all kinds. */
 export interface CallNames {
@@ -82,3 +123,45 @@ const fit = (name: string) =>
     .slice(0, MAX_NAME);
 
 const numbered = (name: string, n: number) => `${name.slice(0, MAX_NAME - 1 - String(n).length)}_${n}`;
+
+/**
+ * What a model calls to work with its feeds. An `operation` says which internal action it means: one schema costs less
+ * than five. The log, permissions and hooks know the actions by their own names, and a model may call these as well.
+ */
+export const CONTEXT_FEED = 'context_feed';
+
+const ACTIONS = {
+  add: 'add_context_feed',
+  update: 'update_context_feed',
+  remove: 'remove_context_feed',
+  list: 'list_context_feeds',
+  read: 'read_context_feed',
+} as const;
+export type FeedOperation = keyof typeof ACTIONS;
+
+const OPERATIONS: ReadonlyMap<string, FeedOperation> = new Map(
+  Object.entries(ACTIONS).map(([operation, action]) => [action, operation as FeedOperation]),
+);
+
+interface NamedCall {
+  readonly name: string;
+  readonly parameters: JsonObject;
+}
+
+/** The operation that an internal action is; undefined for one that has nothing to do with feeds. */
+export const feedOperationOf = (action: string): FeedOperation | undefined => OPERATIONS.get(action);
+
+/** The internal action that a call of `context_feed` means; undefined if it has no valid operation. */
+export function feedActionOf(parameters: JsonObject): NamedCall | undefined {
+  const { operation, ...rest } = parameters;
+  if (typeof operation !== 'string' || !Object.hasOwn(ACTIONS, operation)) return undefined;
+  return { name: ACTIONS[operation as FeedOperation], parameters: rest };
+}
+
+/** An internal action as the call of `context_feed` that means it; any other as it is. */
+export function asFeedCall(call: NamedCall): NamedCall {
+  const operation = feedOperationOf(call.name);
+  return operation === undefined
+    ? call
+    : { name: CONTEXT_FEED, parameters: { operation, ...call.parameters } };
+}

@@ -1,6 +1,6 @@
-import { FRAME_BREAK, FRAME_MARK, readFrameHead, type ToolCall } from '../../kernel/call-frames.ts';
+import { FRAME_BREAK, FRAME_MARK, readFrameHead, type ToolCall } from '../../kernel/calls.ts';
 import type { ParserEvent } from '../intents.ts';
-import { endPair, endRun, newRun, type Output, putText, takeEvents } from '../prose/output.ts';
+import { emit, endPair, endRun, newRun, type Output, putText, takeEvents } from '../prose/output.ts';
 import { pushedAfterEnd, type TurnParser } from '../turn-parser.ts';
 
 /** Reads one turn with native calls (kernel/call-frames.ts). */
@@ -123,4 +123,16 @@ export function createCallParser(listener: CallListener, given: readonly string[
   };
   newRun(output, 'outside', false);
   return parser;
+}
+
+/** A response that is there as a whole. */
+export function sayWhole(output: Output, text: string, final: boolean, at: number): void {
+  emit(output, { type: 'open', tag: 'response', depth: 0, final }, at);
+  if (text !== '') emit(output, { type: 'delta', tag: 'response', text }, at);
+  emit(output, { type: 'close', tag: 'response' }, at);
+}
+
+/** Closes a response of which `final` may have been decided only now. */
+export function closeResponse(output: Output, opened: boolean, final: boolean, at: number): void {
+  emit(output, { type: 'close', tag: 'response', ...(final === opened ? {} : { final }) }, at);
 }

@@ -1,13 +1,11 @@
-import { ACTION_MODES } from '../../kernel/action-envelope.ts';
+import { ACTION_MODES } from '../../kernel/calls.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { ID_FORM, isId } from '../envelope/action-id.ts';
-import { BODY_FIELDS, clip, readEnvelope } from '../envelope/envelope.ts';
-import { type IdBook, takeAutomaticId, takeId } from '../envelope/id-book.ts';
-import { makeIntent } from '../envelope/make-intent.ts';
-import type { ActionIntent } from '../intents.ts';
+import { BODY_FIELDS, clip, makeIntent, readEnvelope } from '../envelope/envelope.ts';
+import { ID_FORM, type IdBook, isId, takeAutomaticId, takeId } from '../envelope/ids.ts';
+import type { ActionIntent, FaultCode, ParserEvent } from '../intents.ts';
+import { LARGE_NUMBER } from '../json/tolerant-json.ts';
 import { aboutAction } from '../tags/faults.ts';
-import { ambiguousCall, badCall, badRunValue, type Fault, idTaken } from './call-faults.ts';
 import type { CallNames } from './call-names.ts';
 
 /** Where how to run a call stands in its input. */
@@ -99,3 +97,113 @@ function undoOf(undo: JsonObject, names: CallNames): JsonObject {
 function strange(key: string, { where, elsewhere }: Call): string {
   return `${where} has no field "${clip(key)}". ${suggest(key, RUN_FIELDS, 'Fields')} ${elsewhere}`;
 }
+
+export type Fault = Extract<ParserEvent, { type: 'fault' }>;
+
+// As with tags, each message is read by the model: what was seen, why it does not count, what to do instead.
+const fault = (code: FaultCode, message: string): Fault => ({ type: 'fault', code, message });
+
+/** What most of those inputs lack that cannot be read. */
+export const QUOTING = 'double quotes, \\" for a quote and \\n for a line break inside strings';
+
+export const callTruncated = (name: string) =>
+  fault(
+    'truncated',
+    `The turn ended before the call of "${clip(name)}" was complete, so it did not act. Make it again, whole.`,
+  );
+
+export const callBadJson = (name: string) =>
+  fault(
+    'bad_json',
+    `The input of "${clip(name)}" is no JSON object that can be read, so it did not act. Write one object: ${QUOTING}.`,
+  );
+
+export const callNotFinite = (name: string) =>
+  fault(
+    'bad_json',
+    `The call of "${clip(name)}" did not act: a number in its input is too large to be kept. ${LARGE_NUMBER}`,
+  );
+
+export const callTooLarge = (name: string, maxBody: number) =>
+  fault(
+    'body_too_large',
+    `The input of "${clip(name)}" has more than ${maxBody} characters, so it did not act. Send less, or in parts.`,
+  );
+
+export const badCall = (name: string, problem: string) =>
+  fault('bad_action', `The call of "${clip(name)}" did not run: ${problem}`);
+
+const ambiguousCall = (name: string, natives: readonly string[]) =>
+  badCall(
+    name,
+    `no tool has that name, and several others have it. Call ${natives.map((native) => `"${clip(native)}"`).join(' or ')}.`,
+  );
+
+const badRunValue = (name: string, key: string, value: unknown, allowed: string) =>
+  fault(
+    'bad_attribute',
+    `The call of "${clip(name)}" did not run: "${key}" is ${clip(JSON.stringify(value) ?? String(value))}. Allowed: ${allowed}.`,
+  );
+
+const idTaken = (id: string) =>
+  fault(
+    'duplicate_id',
+    `The id "${clip(id)}" is taken already, so the call did not run. Choose another, or leave it out.`,
+  );
+
+export const badFinalValue = (value: unknown) =>
+  fault(
+    'bad_attribute',
+    `"final" is ${clip(JSON.stringify(value) ?? String(value))}, neither true nor false, and counts as false.`,
+  );
+
+export const noText = () =>
+  fault(
+    'bad_action',
+    'The call of "respond" said nothing: it has no "text". Write {"text": "…"}, and "final": false if you go on.',
+  );
+
+export const stepTruncated = () =>
+  fault(
+    'truncated',
+    'The turn ended before the call of "step" was complete. What was whole in it counts; "is_complete" does not. Go on with a new step.',
+  );
+
+export const stepBadJson = () =>
+  fault(
+    'bad_json',
+    'The input of "step" cannot be read as JSON from some point on. What stood before that counts, the rest does not, nor does "is_complete". Say the rest again in a new step.',
+  );
+
+export const stepTooLarge = (maxBody: number) =>
+  fault(
+    'body_too_large',
+    `The input of "step" has more than ${maxBody} characters. What was whole in it before that counts; "is_complete" does not. Go on with a new step.`,
+  );
+
+export const onlyStep = (name: string) =>
+  fault(
+    'bad_action',
+    `There is no tool "${clip(name)}" to call by itself. Call "step", and put this into its "tool_calls": {"name": "${clip(name)}", "input": {…}}.`,
+  );
+
+export const badStepField = (key: string, problem: string) =>
+  fault('bad_action', `"${clip(key)}" of the step did not count: ${problem}`);
+
+export const badStepCall = (problem: string) =>
+  fault('bad_action', `In "tool_calls" of the step an item ${problem}`);
+
+export const strangeStepField = (key: string, known: readonly string[]) =>
+  fault('bad_action', `A step has no field "${clip(key)}", so it was not read. ${suggest(key, known)}`);
+
+export const notesMissing = () =>
+  fault(
+    'bad_action',
+    '"is_complete" did not count: it needs "notes", which say in a few words what was done and what came of it. Send the step again with both.',
+  );
+
+export const callsUnmade = () =>
+  fault(
+    'bad_action',
+    '"is_complete" did not count: a tool call of the same step could not be made. Mend it first.',
+  );

@@ -1,7 +1,14 @@
 import type { JsonObject } from '../../kernel/json.ts';
-import { objectIn } from '../envelope/parameters.ts';
-import { callsInJson, parametersOf, withFields } from './json-calls.ts';
-import { type Found, isCallName, type RawCall, Source } from './source.ts';
+import { objectIn } from '../envelope/envelope.ts';
+import {
+  callsInJson,
+  type Found,
+  isCallName,
+  parametersOf,
+  type RawCall,
+  Source,
+  withFields,
+} from './code-calls.ts';
 
 /** An opening tag. Its length is bounded, since a pattern may be tried at each `<`. */
 const TAG =

@@ -1,7 +1,18 @@
-import { APOSTROPHE, isSpace, QUOTE } from '../prose/chars.ts';
-import { beginComment, type CommentScan, createCommentScan, readComment } from './comment-scan.ts';
-import { createRawValue, type RawValue, readRaw, readScalar, startRaw } from './raw-value.ts';
-import { createStringText, decodeString, type StringText, startString } from './string-text.ts';
+import {
+  APOSTROPHE,
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  isSpace,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SLASH,
+  STAR,
+} from '../prose/chars.ts';
+import { ESCAPES, HEX } from './tolerant-json.ts';
 
 /** What a scan came upon. */
 export type Found =
@@ -253,4 +264,188 @@ export function endMembers(scan: MemberScan): Found {
   scan.done = true;
   if (state !== 'raw' && state !== 'scalar') return 'nothing';
   return scan.inList ? 'item' : 'value';
+}
+
+/** A JSON string that is decoded as it comes. */
+export interface StringText {
+  /** The character code of the quote that ends it. */
+  quote: number;
+  /** The part of an escape that has come. */
+  escape: string;
+  /** The first half of a surrogate pair, whose second half may come. */
+  half: string;
+  /** What the last call decoded. */
+  decoded: string;
+}
+
+const createStringText = (): StringText => ({ quote: 0, escape: '', half: '', decoded: '' });
+
+/** How many hexadecimal digits follow. */
+const DIGITS: Readonly<Record<string, number>> = { u: 4, x: 2 };
+
+function startString(text: StringText, quote: number): void {
+  text.quote = quote;
+  text.escape = '';
+  text.half = '';
+}
+
+/**
+ * Decodes from `from` on, up to the quote that ends the string or to the end of the chunk, and returns where that is.
+ * Raw line breaks count as what they are; what is no escape of JSON is read as in a body (tolerant-json.ts).
+ */
+function decodeString(text: StringText, chunk: string, from: number): number {
+  let out = text.half;
+  let at = from;
+  for (; at < chunk.length; at++) {
+    if (text.escape !== '') {
+      const c = chunk.charAt(at);
+      if (goesOnWith(text.escape, c)) {
+        out += goOnWithEscape(text, c);
+        continue;
+      }
+      // No escape after all: what came of it is text, and this character may end the string.
+      out += text.escape;
+      text.escape = '';
+    }
+    let end = at;
+    while (end < chunk.length) {
+      const c = chunk.charCodeAt(end);
+      if (c === text.quote || c === BACKSLASH) break;
+      end++;
+    }
+    out += chunk.slice(at, end);
+    at = end;
+    if (at >= chunk.length || chunk.charCodeAt(at) === text.quote) break;
+    text.escape = '\\';
+  }
+  const isOver = at < chunk.length;
+  const last = out.charCodeAt(out.length - 1);
+  const isHalf = !isOver && last >= 0xd800 && last <= 0xdbff;
+  text.half = isHalf ? out.slice(-1) : '';
+  text.decoded = isHalf ? out.slice(0, -1) : out;
+  return at;
+}
+
+function goesOnWith(begun: string, c: string): boolean {
+  return begun.length === 1 || HEX.test(c);
+}
+
+/** What an escape comes to with its next character; nothing while it goes on. */
+function goOnWithEscape(text: StringText, c: string): string {
+  const whole = text.escape + c;
+  const digits = DIGITS[whole.charAt(1)] ?? 0;
+  text.escape = digits > 0 && whole.length < digits + 2 ? whole : '';
+  if (text.escape !== '') return '';
+  return digits > 0 ? String.fromCharCode(Number.parseInt(whole.slice(2), 16)) : (ESCAPES[c] ?? whole);
+}
+
+/** The text of one JSON value, as it comes: only where it ends is looked for. */
+export interface RawValue {
+  text: string;
+  complete: boolean;
+  depth: number;
+  /** The quote of the string that it is in, 0 outside; and whether a backslash came before. */
+  quote: number;
+  escaped: boolean;
+  readonly comment: CommentScan;
+}
+
+const createRawValue = (): RawValue => ({
+  text: '',
+  complete: false,
+  depth: 0,
+  quote: 0,
+  escaped: false,
+  comment: createCommentScan(),
+});
+
+/** `first` is its opening quote or bracket; of a scalar, nothing. */
+function startRaw(value: RawValue, first: string, isString: boolean): void {
+  value.text = first;
+  value.complete = false;
+  value.depth = isString ? 0 : 1;
+  value.quote = isString ? first.charCodeAt(0) : 0;
+  value.escaped = false;
+  value.comment.isSpaced = false;
+}
+
+/** Reads a string, an object or a list up to its end, and returns where that is. What stands in a comment ends nothing. */
+function readRaw(value: RawValue, chunk: string, from: number): number {
+  let at = from;
+  for (; at < chunk.length; at++) {
+    if (value.comment.state !== 'none') {
+      at = readComment(value.comment, chunk, at) ?? at;
+      if (at >= chunk.length) break;
+    }
+    const c = chunk.charCodeAt(at);
+    if (value.quote !== 0) {
+      if (value.escaped) value.escaped = false;
+      else if (c === BACKSLASH) value.escaped = true;
+      else if (c === value.quote) value.quote = 0;
+      else continue;
+      if (value.quote !== 0 || value.depth > 0) continue;
+    } else if (beginComment(value.comment, c)) continue;
+    else if (c === QUOTE || c === APOSTROPHE) {
+      value.quote = c;
+      continue;
+    } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
+      value.depth++;
+      continue;
+    } else if (c !== CLOSE_BRACE && c !== CLOSE_BRACKET) continue;
+    else if (--value.depth > 0) continue;
+    value.text += chunk.slice(from, at + 1);
+    value.complete = true;
+    return at + 1;
+  }
+  value.text += chunk.slice(from);
+  return at;
+}
+
+/** Reads a scalar up to what ends it. */
+function readScalar(value: RawValue, chunk: string, from: number): number {
+  let at = from;
+  while (at < chunk.length && !endsScalar(chunk.charCodeAt(at))) at++;
+  value.text += chunk.slice(from, at);
+  return at;
+}
+
+const endsScalar = (c: number) => isSpace(c) || c === COMMA || c === CLOSE_BRACE || c === CLOSE_BRACKET;
+
+const HASH = 35;
+
+/** Where the text of almost-JSON stands in a comment, whose pieces come one after the other. */
+export interface CommentScan {
+  /** `slash`: one was read that may begin a comment. `star`: one was read that may end a block. */
+  state: 'none' | 'slash' | 'line' | 'block' | 'star';
+  /** Whether white space came before: only then is `#` a comment. */
+  isSpaced: boolean;
+}
+
+const createCommentScan = (): CommentScan => ({ state: 'none', isSpaced: true });
+
+/** Whether `c`, outside of strings, may begin a comment; it belongs to it then. */
+function beginComment(comment: CommentScan, c: number): boolean {
+  if (c === SLASH) comment.state = 'slash';
+  else if (c === HASH && comment.isSpaced) comment.state = 'line';
+  comment.isSpaced = isSpace(c);
+  return comment.state !== 'none';
+}
+
+/** Reads on in a comment, and returns where that ends; undefined where a slash began none. */
+function readComment(comment: CommentScan, chunk: string, from: number): number | undefined {
+  for (let at = from; at < chunk.length; at++) {
+    const c = chunk.charCodeAt(at);
+    if (comment.state === 'slash') {
+      if (c !== SLASH && c !== STAR) {
+        comment.state = 'none';
+        return undefined;
+      }
+      comment.state = c === SLASH ? 'line' : 'block';
+    } else if (comment.state === 'line' ? c === LF : comment.state === 'star' && c === SLASH) {
+      comment.state = 'none';
+      comment.isSpaced = true;
+      return at + 1;
+    } else if (comment.state !== 'line') comment.state = c === STAR ? 'star' : 'block';
+  }
+  return chunk.length;
 }

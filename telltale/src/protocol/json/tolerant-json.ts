@@ -1,7 +1,76 @@
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import { isSpace } from '../prose/chars.ts';
 
+export interface ParsedValue {
+  readonly value: Json;
+  readonly repaired: boolean;
+}
+
+/** A JSON value of any kind; strict first, then as models get it slightly wrong. */
+export function parseValue(text: string): ParsedValue | Unreadable {
+  // In an object, since that is what bounds its depth, and what the tolerant reading reads.
+  const wrapped = `{"value":${text}}`;
+  const strict = strictJson(wrapped);
+  const read = readObject(wrapped, strict);
+  if (typeof read === 'string') return read;
+  const { value } = read;
+  return value === undefined ? 'unreadable' : { value, repaired: strict === undefined };
+}
+
+/** What JSON.parse makes of a text; undefined where it throws. */
+export function strictJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // told as a fault, or repaired
+  }
+}
+
+/** Why a text gives no value: it is no JSON that can be read, or holds a number that no double can. */
+export type Unreadable = 'unreadable' | 'not_finite';
+
+/** What to write in place of a number that is not finite. */
+export const LARGE_NUMBER = 'Write one below 1.8e308, or its digits as a string.';
+
+/**
+ * The object a body holds: `strict`, what JSON.parse made of it, else the tolerant reading. Unreadable where neither
+ * gives an object, and where it is nested deeper than `MAX_DEPTH`: who walks the value later may not take any depth.
+ */
+export function readObject(text: string, strict: unknown): JsonObject | Unreadable {
+  const value = strict === undefined ? readTolerantJson(text) : strict;
+  if (!isJsonObject(value)) return 'unreadable';
+  if (isPlain(value, MAX_DEPTH)) return value;
+  // The tolerant reading bounds the depth itself.
+  return strict !== undefined && isDeeperThan(value, MAX_DEPTH) ? 'unreadable' : 'not_finite';
+}
+
+/**
+ * Whether every number in it is finite (JSON.parse takes 1e999 for Infinity), and nothing in it is nested deeper than that.
+ * One walk for both: to count the brackets in the text, so that most values need none for the depth, is a search for
+ * each of them. One function, since two that call each other are compiled into each other, level by level.
+ */
+function isPlain(value: unknown, levels: number): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (levels === 0) return false;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) if (!isPlain(value[at], levels - 1)) return false;
+    return true;
+  }
+  for (const key in value) if (!isPlain((value as Record<string, unknown>)[key], levels - 1)) return false;
+  return true;
+}
+
+function isDeeperThan(value: object, levels: number): boolean {
+  if (levels === 0) return true;
+  for (const child of Object.values(value)) {
+    if (typeof child === 'object' && child !== null && isDeeperThan(child, levels - 1)) return true;
+  }
+  return false;
+}
+
 /** Bodies nested deeper than this are refused, so that nobody who walks a value later runs out of stack. */
-export const MAX_DEPTH = 500;
+const MAX_DEPTH = 500;
 
 const UNREADABLE = Symbol('unreadable');
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -28,7 +97,7 @@ type Container = { readonly object: Record<string, unknown>; key: string } | { r
  * in strings, missing closing brackets at the end, a Markdown fence around it, `{...}` for what was left out. Anything
  * else is unreadable and gives undefined. One pass, no recursion, no going back: linear whatever the input.
  */
-export function readTolerantJson(raw: string): unknown {
+function readTolerantJson(raw: string): unknown {
   const fence = FENCE_OPEN.exec(raw);
   const text = fence === null ? raw : withoutClosingFence(raw.slice(fence[0].length), fence[1] ?? '');
   const value = createReader(text, 0).readWhole();

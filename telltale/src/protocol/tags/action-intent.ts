@@ -1,14 +1,146 @@
-import { ACTION_KINDS, ACTION_MODES } from '../../kernel/action-envelope.ts';
-import { ID_FORM, isId } from '../envelope/action-id.ts';
-import type { Envelope } from '../envelope/envelope.ts';
-import { makeIntent } from '../envelope/make-intent.ts';
+import { ACTION_KINDS, ACTION_MODES, ON_ERROR as CHOICES } from '../../kernel/calls.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import { BODY_FIELDS, type Envelope, isVariableName, makeIntent } from '../envelope/envelope.ts';
+import { ID_FORM, isId } from '../envelope/ids.ts';
 import type { ActionIntent } from '../intents.ts';
-import { AS, ATTRIBUTE_NAMES, FINAL, ID, IN, KEY, MODE, TEST, TYPE } from './attribute-names.ts';
-import type { Attributes } from './attributes.ts';
+import { readJsonAt } from '../json/tolerant-json.ts';
 import type { Elements } from './elements.ts';
 import { badValue, type Fault, repeatedAttribute, unknownAttribute, unreadableAttributes } from './faults.ts';
-import { badField, FIELD_BITS } from './field-attributes.ts';
-import type { TagName } from './tag-names.ts';
+import type { TagName } from './names.ts';
+import {
+  AS,
+  ATTRIBUTE_NAMES,
+  DEPENDS_ON,
+  FINAL,
+  ID,
+  IN,
+  KEY,
+  LITERAL,
+  MODE,
+  NAME,
+  ON_ERROR,
+  OTHER,
+  OUTPUT_KEY,
+  RETRY,
+  TEST,
+  TIMEOUT,
+  TYPE,
+} from './names.ts';
+import { SPAN, type TagScan } from './tag-scan.ts';
+
+/** Fields of the envelope that an `<action>` may have as attributes, by code. */
+const CODES = [NAME, OUTPUT_KEY, DEPENDS_ON, TIMEOUT, RETRY, ON_ERROR, LITERAL];
+const FIELD_BITS = CODES.reduce((bits, code) => bits | (1 << code), 0);
+const NAME_BIT = 1 << NAME;
+
+const DECIMAL = /^\d+(?:\.\d+)?$/;
+/** An id, also of one round of a `<foreach>`. */
+const ID_FIELD = /^[A-Za-z0-9_-]+(?:\[\d+\])*$/;
+const BEYOND_ENVELOPE: readonly string[] = ['type', 'mode', 'id'];
+
+/** Whether it names its target, so that its body is the parameters and may be empty. */
+export const hasName = ({ present }: Attributes): boolean => (present & NAME_BIT) !== 0;
+
+export interface BadField {
+  readonly field: string;
+  readonly value: string;
+  readonly allowed: string;
+}
+
+/** The first attribute with a value that its field cannot have. */
+function badField({ present, values }: Attributes): BadField | undefined {
+  if ((present & FIELD_BITS) === 0) return undefined;
+  for (const code of CODES) {
+    const value = values[code];
+    if (value === undefined || read(code, value) !== undefined) continue;
+    return { field: ATTRIBUTE_NAMES[code] ?? '', value, allowed: ALLOWED[code] ?? '' };
+  }
+  return undefined;
+}
+
+const ALLOWED: Readonly<Record<number, string>> = {
+  [NAME]: 'a name that is not empty',
+  [OUTPUT_KEY]: 'a name of letters, digits, "_" and "-", not beginning with a digit',
+  [DEPENDS_ON]: 'ids of actions, such as ["a1", "fetch"] or "a1, fetch"',
+  [TIMEOUT]: 'a decimal number of seconds above 0',
+  [RETRY]: 'a whole number of further tries, 0 or more',
+  [ON_ERROR]: CHOICES.join(', '),
+  [LITERAL]: 'true, false',
+};
+
+/** What the field comes to; undefined where the value is not allowed. */
+function read(code: number, value: string): Json | undefined {
+  switch (code) {
+    case NAME:
+      return value === '' ? undefined : value;
+    case OUTPUT_KEY:
+      return isVariableName(value) ? value : undefined;
+    case DEPENDS_ON:
+      return readIds(value);
+    case TIMEOUT:
+      return readNumber(value, (seconds) => seconds > 0);
+    case RETRY:
+      return readNumber(value, Number.isInteger);
+    case ON_ERROR:
+      return CHOICES.includes(value as never) ? value : undefined;
+    default: {
+      const word = value.toLowerCase();
+      return word === 'true' ? true : word === 'false' ? false : undefined;
+    }
+  }
+}
+
+function readNumber(value: string, isAllowed: (number: number) => boolean): number | undefined {
+  const number = DECIMAL.test(value) ? Number(value) : Number.NaN;
+  return Number.isFinite(number) && isAllowed(number) ? number : undefined;
+}
+
+/** A JSON array, or ids parted by commas or white space, in brackets or not. */
+function readIds(value: string): readonly string[] | undefined {
+  const text = value.trim();
+  if (text.startsWith('[')) {
+    const { value: list, end } = readJsonAt(text, 0);
+    if (end === text.length && text.endsWith(']') && Array.isArray(list))
+      return list.every((id) => typeof id === 'string' && id !== '') ? list : undefined;
+  }
+  const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
+  const ids = bare.split(/[\s,]+/).filter((id) => id !== '');
+  return ids.every((id) => ID_FIELD.test(id)) ? ids : undefined;
+}
+
+/**
+ * The envelope of an action with fields as attributes, or what is wrong with it, in words for the model. With a name
+ * there, the body is the parameters themselves, unless it is an envelope.
+ */
+export function withFields({ present, values }: Attributes, body: JsonObject): JsonObject | string {
+  if ((present & FIELD_BITS) === 0) return body;
+  const isBare = (present & NAME_BIT) !== 0 && !isEnvelope(body);
+  const envelope: Record<string, Json> = isBare ? { parameters: body } : { ...body };
+  for (const code of CODES) {
+    const value = values[code];
+    if (value === undefined) continue;
+    const field = ATTRIBUTE_NAMES[code] ?? '';
+    const given = read(code, value) ?? null;
+    const other = envelope[field] ?? null;
+    if (other !== null && JSON.stringify(other) !== JSON.stringify(given))
+      return givenTwice(field, given, other);
+    envelope[field] = given;
+  }
+  return envelope;
+}
+
+/** An object whose `parameters` is an object, and whose other keys are all fields of an action. */
+const isEnvelope = (body: JsonObject): boolean =>
+  isJsonObject(body.parameters) &&
+  Object.keys(body).every((key) => BODY_FIELDS.includes(key) || BEYOND_ENVELOPE.includes(key));
+
+const givenTwice = (field: string, attribute: Json, body: Json): string =>
+  `"${field}" is ${clipped(attribute)} in the tag and ${clipped(body)} in the JSON. Write it in one of them only.`;
+
+function clipped(value: Json): string {
+  const text = JSON.stringify(value);
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}
 
 /** An opening tag as it was read. */
 export interface ReadTag {
@@ -78,4 +210,51 @@ export function actionIntent(
   const inParallel = last.parallel >= 0 && (body.template === undefined || asked !== undefined);
   const kind = type === 'context_feed' ? 'internal' : type;
   return makeIntent(kind, inParallel ? 'async' : asked, body, id, place, repaired);
+}
+
+/** The attributes of a finished tag. */
+export interface Attributes {
+  /** By code; undefined where it is absent. A bare attribute has the value `true`. */
+  readonly values: readonly (string | undefined)[];
+  /** One bit for each code that is present. */
+  readonly present: number;
+  /** The first name that is not known to any tag. */
+  readonly other: string | undefined;
+  /** The first name that stands twice; its first value holds. */
+  readonly repeated: string | undefined;
+}
+
+export const NO_ATTRIBUTES: Attributes = { values: [], present: 0, other: undefined, repeated: undefined };
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+
+/** Reads what the scan found in `tag`, its text from `<` to `>`. */
+export function readAttributes(scan: TagScan, tag: string): Attributes {
+  const { spans, spanCount } = scan;
+  if (spanCount === 0) return NO_ATTRIBUTES;
+  const escapes = tag.includes('&');
+  const values: (string | undefined)[] = [];
+  let present = 0;
+  let others: Set<string> | undefined;
+  let repeated: string | undefined;
+  for (let i = 0; i < spanCount; i += SPAN) {
+    const code = spans[i] ?? OTHER;
+    if (code === OTHER) {
+      const name = tag.slice(spans[i + 1], spans[i + 2]);
+      others ??= new Set();
+      if (others.has(name)) repeated ??= name;
+      others.add(name);
+    } else if ((present & (1 << code)) !== 0) repeated ??= ATTRIBUTE_NAMES[code];
+    else {
+      const from = spans[i + 3] ?? -1;
+      present |= 1 << code;
+      const value = from < 0 ? 'true' : tag.slice(from, spans[i + 4]);
+      values[code] = escapes ? decode(value) : value;
+    }
+  }
+  return { values, present, other: others?.values().next().value, repeated };
+}
+
+/** The five entities, once: `&amp;lt;` is `&lt;`. */
+function decode(value: string): string {
+  return value.replace(/&(lt|gt|amp|quot|apos);/g, (_, name: string) => ENTITIES[name] ?? '');
 }

@@ -1,6 +1,186 @@
 import { added, NONE, withoutLast } from '../../kernel/grow.ts';
-import type { ActionIntent, Place } from '../intents.ts';
-import type { ElementName } from './tag-names.ts';
+import {
+  closeForeach,
+  closeIf,
+  createIdBook,
+  type EarlierIds,
+  type IdBook,
+  renewIdBook,
+} from '../envelope/ids.ts';
+import type { ActionIntent, ParserEvent, Place } from '../intents.ts';
+import { emit, endRun as endRunOf, leaveHeld, newRun as newRunIn, type Output } from '../prose/output.ts';
+import {
+  controlInForeach,
+  type Fault,
+  inDoubt,
+  leftOpen,
+  notHere,
+  notInResponse,
+  reservedTag,
+  responseNotHere,
+  strayElse,
+  thoughtLeftOpen,
+  truncated,
+} from './faults.ts';
+import { type ElementName, isControl, type TagName } from './names.ts';
+
+type Ending = 'closed' | 'left_open' | 'truncated';
+
+/** Opens an element after its event, if it has one; a self-closing one is closed at once. */
+export function openElement(
+  turn: Turn,
+  frame: Frame,
+  event: ParserEvent | undefined,
+  selfClosing: boolean,
+  at: number,
+): void {
+  if (event !== undefined) emit(turn.output, event, at);
+  pushElement(turn.elements, frame);
+  if (selfClosing) closeElement(turn, frame.name, at);
+  else newRun(turn, frame.name === 'thought' || frame.name === 'response');
+}
+
+/** Closes the innermost element of this name, and first what was left open in it. */
+export function closeElement(turn: Turn, name: ElementName, at: number): void {
+  closeAbove(turn, findElement(turn.elements, name), 'left_open', at);
+  const frame = popElement(turn.elements);
+  if (frame !== undefined) endElement(turn, frame, 'closed', at);
+  newRun(turn, false);
+}
+
+/** Closes what stands above `index`, innermost first, as left open or truncated. */
+export function closeAbove(turn: Turn, index: number, ending: Ending, at: number): void {
+  while (turn.elements.stack.length - 1 > index) {
+    const frame = popElement(turn.elements);
+    if (frame !== undefined) endElement(turn, frame, ending, at);
+  }
+}
+
+function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void {
+  const { output, book } = turn;
+  const { name } = frame;
+  if (ending === 'truncated') emit(output, truncated(name), at);
+  else if (ending === 'left_open') emit(output, name === 'thought' ? thoughtLeftOpen() : leftOpen(name), at);
+  switch (frame.name) {
+    case 'thought':
+    case 'response':
+      if (ending === 'truncated') emit(output, { type: 'close', tag: frame.name, truncated: true }, at);
+      else emit(output, { type: 'close', tag: frame.name }, at);
+      return;
+    case 'if':
+      closeIf(book);
+      emit(output, { type: 'if', test: frame.test, body: 'close' }, at);
+      return;
+    case 'parallel': {
+      const id = frame.id === undefined ? {} : { id: frame.id };
+      emit(output, { type: 'parallel', ...id, body: 'close' }, at);
+      return;
+    }
+    case 'foreach': {
+      const runs = ending === 'closed' && !turn.doubt;
+      closeForeach(book, !runs);
+      if (runs) emit(output, { type: 'foreach', in: frame.list, as: frame.as, actions: frame.actions }, at);
+      else if (ending === 'closed') emit(output, inDoubt('foreach'), at);
+    }
+  }
+}
+
+export interface TurnOptions {
+  readonly output: Output;
+  readonly actionsIn: readonly Place[];
+  readonly key: string | undefined;
+  readonly ids: Set<string>;
+  readonly earlier: EarlierIds | undefined;
+}
+
+/**
+ * The state of one turn, above the characters: what is open, which ids are taken, whether it is in doubt, and the
+ * events so far. The functions of this file and its neighbours (`open-tag`, `close-tag`, `end-body`) tell what a tag means
+ * where it stands (rules 1, 2.4, 2.5, 2.7 and 4). A record, for the reason the reader is one.
+ */
+export interface Turn {
+  readonly output: Output;
+  readonly actionsIn: readonly Place[];
+  readonly key: string | undefined;
+  readonly elements: Elements;
+  readonly book: IdBook;
+  doubt: boolean;
+}
+
+/** What a tag that was read comes to, where it is not text because of a fault. */
+export const COUNTED = 0;
+/** An `<action>` or `<metadata>` that counts if a body follows, or an `<action>` with a name that may be empty. */
+export const NEEDS_BODY = 1;
+export const SILENT_TEXT = 2;
+export type Meaning = 0 | 1 | 2 | Fault;
+
+export function createTurn({ output, actionsIn, key, ids, earlier }: TurnOptions): Turn {
+  const book = createIdBook(ids, earlier);
+  return { output, actionsIn, key, elements: createElements(), book, doubt: false };
+}
+
+export function renewTurn(turn: Turn): void {
+  renewElements(turn.elements);
+  renewIdBook(turn.book);
+  turn.doubt = false;
+}
+
+/** Ends the run before a tag that counts; `outermost` is the lowest element the tag closes. */
+export function endRun({ output, elements }: Turn, at: number, outermost = Number.MAX_SAFE_INTEGER): void {
+  endRunOf(output, elements.speech >= outermost, at);
+}
+
+export function newRun({ output, elements }: Turn, fresh: boolean): void {
+  newRunIn(output, elements.place, fresh);
+}
+
+/** A fault about the text that follows it. */
+export function faultBeforeText({ output }: Turn, fault: Fault, at: number): void {
+  leaveHeld(output, at);
+  emit(output, fault, at);
+}
+
+/** Why an opening tag of this name is text here, whatever its attributes are; undefined if it may count. */
+export function misplaced(turn: Turn, name: TagName, lineIsBlank: boolean): Fault | undefined {
+  const found = placement(turn.elements, turn.actionsIn, name, lineIsBlank);
+  if (found?.doubt) turn.doubt = true;
+  return found?.fault;
+}
+
+/** Why a tag is text where it stands, and whether the turn is in doubt from there on. */
+export interface Misplaced {
+  readonly fault: Fault;
+  readonly doubt: boolean;
+}
+
+const isText = (fault: Fault, doubt = false): Misplaced => ({ fault, doubt });
+
+/**
+ * Why an opening tag of this name is text here whatever its attributes are (rules 1, 2.4 and 2.5), or undefined if it
+ * may count. `lineIsBlank`: nothing but white space since the last line break or tag.
+ */
+export function placement(
+  elements: Elements,
+  actionsIn: readonly Place[],
+  name: TagName,
+  lineIsBlank: boolean,
+): Misplaced | undefined {
+  const { place, innermost } = elements;
+  const acts = name === 'action' || name === 'metadata' || isControl(name);
+  if (place === 'response' && !(acts && actionsIn.includes('response'))) return isText(notInResponse(name));
+  if (name === 'result' || name === 'context_feed') return isText(reservedTag(name));
+  if (name === 'response') {
+    const stands = innermost === undefined || innermost === 'if' || lineIsBlank;
+    return stands ? undefined : isText(responseNotHere());
+  }
+  if (!acts) return undefined;
+  if (!actionsIn.includes(place)) return isText(notHere(name, place, actionsIn));
+  if (name === 'else') {
+    const frame = frameAt(elements, findElement(elements, 'if'));
+    return frame?.name === 'if' && !frame.inElse ? undefined : isText(strayElse(), true);
+  }
+  return isControl(name) && elements.last.foreach >= 0 ? isText(controlInForeach(name), true) : undefined;
+}
 
 export type Frame =
   | { readonly name: 'thought' | 'response' }
@@ -34,7 +214,7 @@ interface Outer {
   readonly outer: Outer | undefined;
 }
 
-export function createElements(): Elements {
+function createElements(): Elements {
   return {
     stack: NONE,
     innermost: undefined,
@@ -47,7 +227,7 @@ export function createElements(): Elements {
 }
 
 /** Closes all that a turn has left open. */
-export function renewElements(elements: Elements): void {
+function renewElements(elements: Elements): void {
   while (elements.stack.length > 0) popElement(elements);
 }
 
@@ -71,7 +251,7 @@ export function openForeach(elements: Elements): Extract<Frame, { name: 'foreach
   return frame?.name === 'foreach' ? frame : undefined;
 }
 
-export function pushElement(elements: Elements, frame: Frame): void {
+function pushElement(elements: Elements, frame: Frame): void {
   const { stack, last, place, speech, outer } = elements;
   const { name } = frame;
   elements.outer = { last: last[name], place, speech, outer };
@@ -85,7 +265,7 @@ export function pushElement(elements: Elements, frame: Frame): void {
   elements.innermost = name;
 }
 
-export function popElement(elements: Elements): Frame | undefined {
+function popElement(elements: Elements): Frame | undefined {
   const { stack, outer } = elements;
   const frame = frameAt(elements, stack.length - 1);
   if (frame === undefined) return undefined;

@@ -1,10 +1,9 @@
 import { suggest } from '../../kernel/nearest.ts';
-import { isId } from '../envelope/action-id.ts';
 import { BODY_FIELDS } from '../envelope/envelope.ts';
-import type { FaultCode } from '../fault-codes.ts';
-import type { ParserEvent, Place } from '../intents.ts';
-import { LARGE_NUMBER } from '../json/read-object.ts';
-import type { BodyTag, ElementName, TagName } from './tag-names.ts';
+import { isId } from '../envelope/ids.ts';
+import type { FaultCode, ParserEvent, Place } from '../intents.ts';
+import { LARGE_NUMBER } from '../json/tolerant-json.ts';
+import type { BodyTag, ElementName, TagName } from './names.ts';
 import { MAX_TAG } from './tag-scan.ts';
 
 export type Fault = Extract<ParserEvent, { type: 'fault' }>;

@@ -13,9 +13,8 @@ import {
   TILDE,
   ZERO,
 } from '../prose/chars.ts';
-import type { ElementName } from './tag-names.ts';
-import { COMPLETE, PENDING, stepTag } from './tag-scan.ts';
-import { createTagScan, startTag, type TagScan } from './tag-scan-state.ts';
+import type { ElementName } from './names.ts';
+import { COMPLETE, createTagScan, PENDING, startTag, stepTag, type TagScan } from './tag-scan.ts';
 
 // What the line holds so far.
 export const LINE_BLANK = 0;

@@ -1,22 +1,48 @@
-import { ID_FORM, isId } from '../envelope/action-id.ts';
-import { elseIf, openForeach, openIf, takeId } from '../envelope/id-book.ts';
+import { elseIf, ID_FORM, isId, openForeach, openIf, takeId } from '../envelope/ids.ts';
 import { emit } from '../prose/output.ts';
-import { type ReadTag, unknownName } from './action-intent.ts';
-import { AS, FINAL, ID, IN, KEY, TEST } from './attribute-names.ts';
-import { findElement, frameAt } from './elements.ts';
+import { hasName, type ReadTag, unknownName } from './action-intent.ts';
+import {
+  COUNTED,
+  closeAbove,
+  closeElement,
+  endRun,
+  findElement,
+  frameAt,
+  type Meaning,
+  NEEDS_BODY,
+  newRun,
+  openElement,
+  SILENT_TEXT,
+  type Turn,
+} from './elements.ts';
 import {
   badFinal,
   badValue,
   controlUnread,
   duplicateGroupId,
   type Fault,
+  fenceLeftOpen,
+  fenceLeftOpenAt,
   noBody,
+  notHere,
+  strayClose,
   unsealed,
 } from './faults.ts';
-import { hasName } from './field-attributes.ts';
-import { type BodyTag, isControl } from './tag-names.ts';
-import { COUNTED, endRun, type Meaning, NEEDS_BODY, newRun, type Turn } from './turn.ts';
-import { closeAbove, openElement } from './turn-elements.ts';
+import {
+  ALL_NAMES,
+  AS,
+  type BodyTag,
+  bitOf,
+  type ElementName,
+  FINAL,
+  ID,
+  IN,
+  isControl,
+  isElement,
+  KEY,
+  type TagName,
+  TEST,
+} from './names.ts';
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -107,4 +133,41 @@ function groupId({ output, book }: Turn, id: string | undefined, at: number): st
   else if (takeId(book, id)) return id;
   else emit(output, duplicateGroupId(id), at);
   return undefined;
+}
+
+const ELEMENTS = ['thought', 'response', 'if', 'foreach', 'parallel'] as const;
+
+/** The names of closing tags that matter here, one bit each: outside a response a stray one has a fault. */
+export function closable({ elements }: Turn): number {
+  if (elements.place !== 'response') return ALL_NAMES;
+  let bits = 0;
+  for (const name of ELEMENTS) if (findElement(elements, name) >= 0) bits |= bitOf(name);
+  return bits;
+}
+
+export function closeTag(turn: Turn, name: TagName, at: number): Meaning {
+  const { elements } = turn;
+  const index = isElement(name) ? findElement(elements, name) : -1;
+  if (index < 0 || !isElement(name)) return elements.place === 'response' ? SILENT_TEXT : strayClose(name);
+  if (isControl(name) && !turn.actionsIn.includes(elements.place))
+    return notHere(name, elements.place, turn.actionsIn);
+  endRun(turn, at, index);
+  closeElement(turn, name, at);
+  return COUNTED;
+}
+
+/** The closing tag of the innermost element, alone on a line of a fence left open. */
+export function closeInFence(turn: Turn, name: ElementName, at: number): void {
+  endRun(turn, at, findElement(turn.elements, name));
+  emit(turn.output, fenceLeftOpenAt(name), at);
+  turn.doubt = true;
+  closeElement(turn, name, at);
+}
+
+/** The end of the stream: all that is open is closed, innermost first. */
+export function finishTurn(turn: Turn, fenceIsOpen: boolean, at: number): void {
+  endRun(turn, at, 0);
+  if (fenceIsOpen) emit(turn.output, fenceLeftOpen(), at);
+  closeAbove(turn, -1, 'truncated', at);
+  turn.output.consumed = at;
 }

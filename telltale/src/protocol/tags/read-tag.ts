@@ -1,11 +1,11 @@
 import { isSpace, LF } from '../prose/chars.ts';
 import type { ReadTag } from './action-intent.ts';
-import { readAttributes } from './attributes.ts';
-import { closeInFence, closeTag } from './close-tag.ts';
+import { readAttributes } from './action-intent.ts';
+import { COUNTED, type Meaning, misplaced as misplacedIn, NEEDS_BODY } from './elements.ts';
 import { beginSelfClosed } from './empty-action.ts';
 import { controlUnread, type Fault, tagTooLong, unreadableAttributes } from './faults.ts';
-import { openTag, openThought } from './open-tag.ts';
-import { startPrelude } from './prelude.ts';
+import { canReach, isControl, type TagName } from './names.ts';
+import { closeInFence, closeTag, openTag, openThought } from './open-tag.ts';
 import {
   ALONE_IN_BLOCK,
   counted,
@@ -15,11 +15,10 @@ import {
   preludeOf,
   type Reader,
   release,
+  startPrelude,
   TAIL,
 } from './reader-state.ts';
-import { canReach, isControl, type TagName } from './tag-names.ts';
 import { BROKEN, COMPLETE, PENDING, stepTag, TOO_LONG } from './tag-scan.ts';
-import { COUNTED, type Meaning, misplaced as misplacedIn, NEEDS_BODY } from './turn.ts';
 
 export function readTag(r: Reader, chunk: string, from: number): number {
   const { scan } = r;

@@ -1,12 +1,198 @@
 import { withMethods } from '../../kernel/with-methods.ts';
-import type { EarlierIds } from '../envelope/id-book.ts';
+import type { EarlierIds } from '../envelope/ids.ts';
 import type { ParserEvent, Place } from '../intents.ts';
-import { textEvent } from '../prose/output.ts';
-import { DEFAULT_MAX_BODY, type TurnParser } from '../turn-parser.ts';
-import { goesOn } from './body-scan.ts';
-import { passes } from './read-prose.ts';
-import { endStream, read } from './reader.ts';
-import { bodyOf, createReader, forgetActions, type Reader, renewReader } from './reader-state.ts';
+import { emit, holdsNothing, takeEvents, textEvent } from '../prose/output.ts';
+import { DEFAULT_MAX_BODY, pushedAfterEnd, type TurnParser } from '../turn-parser.ts';
+import type { ReadTag } from './action-intent.ts';
+import { hasName } from './action-intent.ts';
+import {
+  BROKEN_BY_CLOSE,
+  BROKEN_BY_TAG,
+  bodyText,
+  endsInStringTail,
+  goesOn,
+  isBetweenTags,
+  keepCandidate,
+  READING,
+  scanBody,
+  startBody,
+  strictValue,
+} from './body.ts';
+import {
+  aboutTag,
+  beginBody,
+  beginClosing,
+  breakBody,
+  cutEmpty,
+  endBody,
+  readEmpty,
+} from './empty-action.ts';
+import { bodyTooLarge, noBody, truncatedBody } from './faults.ts';
+import { endText, isCalm } from './markdown.ts';
+import type { BodyTag } from './names.ts';
+import { finishTurn } from './open-tag.ts';
+import { passes, readText } from './read-prose.ts';
+import { closeFromCode, readTag, readTail } from './read-tag.ts';
+import {
+  BEGINS,
+  BODY,
+  bodyOf,
+  counted,
+  createReader,
+  EMPTY,
+  forgetActions,
+  MAY_CLOSE,
+  type Outlook,
+  PRELUDE,
+  preludeOf,
+  type Reader,
+  release,
+  renewReader,
+  stepPrelude,
+  TAG,
+  TAIL,
+  TEXT,
+  WAITING,
+} from './reader-state.ts';
+import { keepScan } from './tag-scan.ts';
+
+/** A long push is read in parts, so that a search for a mark that is far away is not made again and again. */
+const WINDOW = 1024;
+
+/** Reads on and returns the events. `consumed` is how far those before it went. */
+function read(r: Reader, chunk: string, consumed: number): ParserEvent[] {
+  if (r.outlook === 'ended') throw pushedAfterEnd();
+  const at = catchUp(r, consumed);
+  r.length = at + chunk.length;
+  if (chunk.length <= WINDOW) feed(r, chunk, at);
+  else for (let i = 0; i < chunk.length; i += WINDOW) feed(r, chunk.slice(i, i + WINDOW), at + i);
+  r.outlook = lookAhead(r);
+  return takeEvents(r.output);
+}
+
+/** Counts the chunks that were taken at a glance since the last one that was read; returns where the next begins. */
+function catchUp(r: Reader, consumed: number): number {
+  if (r.outlook === 'calm prose') r.length = consumed;
+  else if (r.outlook === 'calm body') r.length = r.bodyFrom + bodyOf(r).length;
+  r.output.consumed = consumed;
+  return r.length;
+}
+
+function lookAhead(r: Reader): Outlook {
+  const { mode } = r;
+  if (mode === BODY) {
+    const body = bodyOf(r);
+    r.bodyFrom = r.length - body.length;
+    return isBetweenTags(body) ? 'calm body' : 'unknown';
+  }
+  if (mode === TAG) keepScan(r.scan);
+  return mode === TEXT && isCalm(r.md) && holdsNothing(r.output) ? 'calm prose' : 'unknown';
+}
+
+function endStream(r: Reader, consumed: number): ParserEvent[] {
+  const { mode, turn } = r;
+  const length = catchUp(r, consumed);
+  r.outlook = 'ended';
+  if (mode === TAG) release(r, r.held, length, 0);
+  else if (mode === TAIL) closeFromCode(r, length);
+  else if (mode === PRELUDE) release(r, r.held, length, 0, noBody(r.tag?.name as BodyTag));
+  else if (mode === BODY) cutBody(r, length);
+  else if (mode === EMPTY) cutEmpty(r, length);
+  finishTurn(turn, endText(r.md), length);
+  return takeEvents(r.output);
+}
+
+function feed(r: Reader, chunk: string, at: number): void {
+  const outer = r.offset;
+  r.offset = at;
+  for (let i = 0; i < chunk.length; ) {
+    if (r.mode === TEXT) i = readText(r, chunk, i);
+    else if (r.mode === BODY || r.mode === EMPTY) {
+      i = r.mode === BODY ? readBody(r, chunk, i) : readEmpty(r, chunk, i);
+      if (r.again !== '') readAgain(r, at + i);
+    } else if (r.mode === TAG) i = readTag(r, chunk, i);
+    else if (r.mode === PRELUDE) i = readPrelude(r, chunk, i);
+    else i = readTail(r, chunk, i);
+  }
+  r.offset = outer;
+}
+
+/** A tag, or a part of one, that ended at `at` is read once more as what it is. */
+function readAgain(r: Reader, at: number): void {
+  const { again } = r;
+  r.again = '';
+  feed(r, again, at - again.length);
+}
+
+function readPrelude(r: Reader, chunk: string, from: number): number {
+  const prelude = preludeOf(r);
+  for (let i = from; i < chunk.length; i++) {
+    const verdict = stepPrelude(prelude, chunk.charCodeAt(i));
+    if (verdict === WAITING) continue;
+    const { held, tagLength } = r;
+    const name = r.tag?.name as BodyTag;
+    if (verdict === MAY_CLOSE && mayBeEmpty(r)) {
+      r.held += chunk.slice(from, i);
+      beginClosing(r);
+      return i + 1;
+    }
+    if (verdict !== BEGINS) return release(r, held + chunk.slice(from, i), r.offset + i, i, noBody(name));
+    beginBody(r.turn, r.offset + from - held.length);
+    counted(r);
+    r.mode = BODY;
+    r.saidTooLarge = false;
+    // Not cut off the tag and all that follows it: what is joined has to be copied to be cut.
+    const space = chunk.slice(from, i);
+    startBody(bodyOf(r), name, held.length === tagLength ? space : held.slice(tagLength) + space);
+    return i;
+  }
+  r.held += chunk.slice(from);
+  return chunk.length;
+}
+
+const mayBeEmpty = ({ tag }: Reader): boolean => tag?.name === 'action' && hasName(tag.attributes);
+
+function readBody(r: Reader, chunk: string, from: number): number {
+  const body = bodyOf(r);
+  const next = scanBody(body, chunk, from);
+  if (body.tooLarge) sayTooLarge(r, r.offset + next);
+  if (body.state !== READING) leaveBody(r, r.offset + next);
+  return next;
+}
+
+function sayTooLarge(r: Reader, at: number): void {
+  if (r.saidTooLarge) return;
+  r.saidTooLarge = true;
+  emit(r.output, aboutTag(r.tag as ReadTag, bodyTooLarge(bodyOf(r).tag, r.maxBody)), at);
+}
+
+/** The stream ended in a body. */
+function cutBody(r: Reader, at: number): void {
+  const body = bodyOf(r);
+  if (endsInStringTail(body)) {
+    breakBody(r.turn, r.tag as ReadTag, body.tooLarge, at);
+    return;
+  }
+  keepCandidate(body);
+  if (body.tooLarge) sayTooLarge(r, at);
+  else emit(r.output, aboutTag(r.tag as ReadTag, truncatedBody(body.tag)), at);
+}
+
+function leaveBody(r: Reader, at: number): void {
+  const { turn } = r;
+  const body = bodyOf(r);
+  const { candidate } = body;
+  const tag = r.tag as ReadTag;
+  counted(r);
+  if (body.state === BROKEN_BY_TAG) {
+    breakBody(turn, tag, body.tooLarge, at - candidate.length);
+    r.again = candidate;
+  } else if (body.state === BROKEN_BY_CLOSE) {
+    const space = candidate.slice(candidate.indexOf('>') + 1);
+    breakBody(turn, tag, body.tooLarge, at - space.length);
+    if (space !== '') release(r, space, at, 0);
+  } else if (!body.tooLarge) endBody(turn, tag, bodyText(body), strictValue(body), at);
+}
 
 export interface TagParserOptions {
   /** The most characters a body may have between its tags; 1 MiB by default. */

@@ -1,5 +1,184 @@
+import { resolve } from 'node:path';
 import type { ManifestProblem } from '../../client/api.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
+import { suggest } from '../../kernel/nearest.ts';
+import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
+
+/** Reads one agent. The file that it names is absolute. */
+export type LoadCatalogAgent = (path: string, name?: string) => Promise<LoadedAgent<unknown>>;
+
+export interface CatalogOptions {
+  /** The files that hold agents; asked again at each reload, since files come and go. */
+  readonly find: () => Promise<readonly string[]>;
+  readonly load: LoadCatalogAgent;
+  readonly now: () => number;
+  /** What the paths in problems are relative to. */
+  readonly cwd: string;
+}
+
+/** The agents of some files. A file that cannot be loaded keeps the version of it that could. */
+export async function createCatalog(options: CatalogOptions): Promise<AgentCatalog> {
+  const { find, load, now, cwd } = options;
+  let entries: readonly CatalogEntry[] = [];
+  const listeners = new Set<() => void>();
+  let reloading: Promise<void> | undefined;
+  let again = false;
+
+  const readAll = async () => {
+    const found: CatalogEntry[] = [];
+    for (const file of await find()) found.push(...(await readFile(file)));
+    const before = entries;
+    entries = named(found);
+    if (JSON.stringify(before.map(keyOf)) === JSON.stringify(entries.map(keyOf))) return;
+    for (const changed of [...listeners]) changed();
+  };
+
+  /** Every agent of a file: those that it holds, and those that they import. */
+  const readFile = async (file: string): Promise<readonly CatalogEntry[]> => {
+    const known = entries.filter((entry) => entry.source === file);
+    try {
+      const first = await load(file);
+      const others = first.project.manifests.filter(
+        ({ kind, name, file: own }) =>
+          kind === 'Agent' && !(resolve(own) === first.path && name === first.manifest.name),
+      );
+      const all = [first];
+      for (const other of others) all.push(await load(resolve(other.file), other.name));
+      return all.map((agent) => entryOf(agent, file, known));
+    } catch (thrown) {
+      const problems = problemsOf(thrown, file, cwd);
+      return known.length > 0
+        ? known.map((entry) => ({ ...entry, problems }))
+        : [{ name: nameOf(file), path: file, source: file, loadedAt: now(), problems }];
+    }
+  };
+
+  const entryOf = (
+    agent: LoadedAgent<unknown>,
+    source: string,
+    known: readonly CatalogEntry[],
+  ): CatalogEntry => {
+    const before = known.find(
+      ({ name, path, agent: was }) =>
+        name === agent.manifest.name && path === agent.path && was?.hash === agent.hash,
+    );
+    const { name } = agent.manifest;
+    if (before?.agent === undefined)
+      return { name, path: agent.path, source, agent, loadedAt: now(), problems: [] };
+    return { ...before, problems: [] };
+  };
+
+  const reload = async (): Promise<void> => {
+    if (reloading !== undefined) {
+      again = true;
+      return reloading;
+    }
+    reloading = (async () => {
+      do {
+        again = false;
+        await readAll();
+      } while (again);
+    })().finally(() => {
+      reloading = undefined;
+    });
+    return reloading;
+  };
+
+  await reload();
+  return {
+    list: () => entries,
+    find(name) {
+      const entry = entries.find((each) => each.name === name);
+      if (entry === undefined)
+        throw agentUnknown(
+          name,
+          entries.map((each) => each.name),
+        );
+      if (entry.agent === undefined) throw agentBroken(entry);
+      return entry.agent;
+    },
+    reload,
+    onChange(changed) {
+      listeners.add(changed);
+      return () => listeners.delete(changed);
+    },
+    async close() {
+      listeners.clear();
+      await reloading;
+    },
+  };
+}
+
+const keyOf = ({ name, path, agent, problems }: CatalogEntry) => [name, path, agent?.hash, problems];
+
+/** One agent a name: the first keeps it, and the others say whose it is. One that several files import is one. */
+function named(found: readonly CatalogEntry[]): readonly CatalogEntry[] {
+  const places = new Set<string>();
+  const owners = new Map<string, CatalogEntry>();
+  return found.flatMap((entry) => {
+    const place = `${entry.path} ${entry.name}`;
+    if (places.has(place)) return [];
+    places.add(place);
+    const owner = owners.get(entry.name);
+    if (owner === undefined) {
+      owners.set(entry.name, entry);
+      return [entry];
+    }
+    const { agent: _hidden, ...rest } = entry;
+    const name = `${entry.name} (${entry.path})`;
+    return [{ ...rest, name, problems: [...entry.problems, nameTaken(entry, owner)] }];
+  });
+}
+
+function problemsOf(thrown: unknown, file: string, cwd: string): readonly ManifestProblem[] {
+  const error = toRuntimeError(thrown);
+  const { diagnostics } = thrown as { readonly diagnostics?: readonly Diagnostic[] };
+  if (error.code === 'bad_manifest' && diagnostics !== undefined)
+    return [...diagnostics]
+      .sort(errorsFirst)
+      .map(({ severity, code, file: where, line = 1, column = 1, message, hint }) => ({
+        severity,
+        code,
+        line,
+        column,
+        message,
+        file: resolve(cwd, where),
+        ...(hint === undefined ? {} : { hint }),
+      }));
+  const { code, message, hint } = error;
+  return [
+    { severity: 'error', code, file, line: 1, column: 1, message, ...(hint === undefined ? {} : { hint }) },
+  ];
+}
+
+const errorsFirst = (one: Diagnostic, other: Diagnostic): number =>
+  Number(one.severity === 'warning') - Number(other.severity === 'warning');
+
+const nameOf = (file: string): string => (file.split(/[\\/]/).at(-1) ?? file).replace(/\.(ya?ml|json)$/i, '');
+
+const nameTaken = ({ name, path }: CatalogEntry, owner: CatalogEntry): ManifestProblem => ({
+  severity: 'error',
+  code: 'name_taken',
+  file: path,
+  line: 1,
+  column: 1,
+  message: `Another agent is named "${name}", too: the one of ${owner.path}.`,
+  hint: 'Give one of them another name: whoever starts a session names its agent.',
+});
+
+const agentUnknown = (name: string, known: readonly string[]) =>
+  new RuntimeError('agent_unknown', `No agent is named "${name}".`, {
+    hint:
+      known.length === 0
+        ? 'There is none: start the server with the manifests of agents.'
+        : suggest(name, known, 'Agents'),
+  });
+
+const agentBroken = ({ name, path, problems }: CatalogEntry) =>
+  new RuntimeError('bad_manifest', `The agent "${name}" cannot be started: ${problems[0]?.message ?? path}`, {
+    hint: `Fix ${problems[0]?.file ?? path}:${problems[0]?.line ?? 1}, then try again.`,
+  });
 
 /** An agent that the server knows. */
 export interface CatalogEntry {

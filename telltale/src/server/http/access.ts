@@ -1,18 +1,14 @@
 import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Role } from '../../client/api.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { RuntimeError } from '../../kernel/errors.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { Tokens } from '../auth/tokens.ts';
 import type { AppEnv, Caller } from '../server-edges.ts';
-import { withHeaders } from './error-answer.ts';
-import { isReading } from './guard.ts';
-import { rateLimited, roleNeeded, tokenMissing, tokenRefused } from './http-errors.ts';
-import type { ServerLimits } from './limits.ts';
-import { createRateLimiter, type Rate } from './rate-limiter.ts';
-import { HOOKS } from './read-body.ts';
-import { remoteKey } from './remote-key.ts';
-import { createTokenWatch } from './watch-tokens.ts';
+import { rateLimited, roleNeeded, tokenMissing, tokenRefused, withHeaders } from './error-answer.ts';
+import type { ServerLimits } from './open-http.ts';
+import { HOOKS, isReading } from './read-body.ts';
 
 const RANK: Readonly<Record<Role, number>> = { read: 0, run: 1, admin: 2 };
 
@@ -108,3 +104,121 @@ const isHook = ({ req }: Context<AppEnv>): boolean => req.method === 'POST' && r
 
 const slowDown = (what: string, waitMs: number): RuntimeError =>
   withHeaders(rateLimited(what), { 'retry-after': String(Math.ceil(waitMs / 1_000)) });
+
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+/** A household has at least that many groups of an IPv6 address to itself, and as many addresses as it likes behind them. */
+const GROUPS = 4;
+
+/** Whom a remote address stands for, where requests are counted. */
+export function remoteKey(address: string): string {
+  const mapped = MAPPED.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!address.includes(':')) return address;
+  const [head = '', tail = ''] = (address.split('%', 1)[0] ?? '').split('::', 2);
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === '' ? [] : tail.split(':');
+  const gap = address.includes('::') ? Array(Math.max(0, 8 - before.length - after.length)).fill('0') : [];
+  return [...before, ...gap, ...after].slice(0, GROUPS).join(':');
+}
+
+/** Looks after answers that take long, such as streams: one whose token was revoked is cut off. */
+export interface TokenWatch {
+  /** Until the response is over. */
+  add(token: string, response: ServerResponse): void;
+}
+
+/** How often the tokens of open answers are looked up: each once, whatever the number of its answers. */
+const LOOK_MS = 5_000;
+
+export function createTokenWatch(tokens: Pick<Tokens, 'check'>, clock: Pick<Clock, 'after'>): TokenWatch {
+  const open = new Map<string, Set<ServerResponse>>();
+  let disarm: (() => void) | undefined;
+
+  const arm = () => {
+    disarm ??= clock.after(LOOK_MS, () => {
+      disarm = undefined;
+      void look();
+    });
+  };
+  const look = async (): Promise<void> => {
+    await Promise.all(
+      [...open].map(async ([token, responses]) => {
+        // A store that does not answer has revoked nothing: the next look may find out.
+        const isRevoked = await tokens.check(token).then(
+          (caller) => caller === undefined,
+          () => false,
+        );
+        if (isRevoked) for (const response of responses) response.destroy();
+      }),
+    );
+    if (open.size > 0) arm();
+  };
+
+  return {
+    add(token, response) {
+      if (response.destroyed) return;
+      const responses = open.get(token) ?? new Set();
+      open.set(token, responses.add(response));
+      arm();
+      response.once('close', () => {
+        responses.delete(response);
+        if (responses.size > 0 || open.get(token) !== responses) return;
+        open.delete(token);
+        if (open.size > 0) return;
+        disarm?.();
+        disarm = undefined;
+      });
+    },
+  };
+}
+
+/** So much of everything: `burst` at once, `perSecond` in the long run. */
+export interface Rate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** Token buckets by key. Times are milliseconds that never go back. */
+export interface RateLimiter {
+  /** Takes one; 0 where there was one, else how many milliseconds until there is. */
+  take(key: string, nowMs: number): number;
+  /** The same without taking it. */
+  wait(key: string, nowMs: number): number;
+  readonly size: number;
+}
+
+/** Keys that are remembered: beyond that the one that was quiet for longest begins anew. */
+const MAX_KEYS = 10_000;
+
+interface Bucket {
+  readonly left: number;
+  readonly atMs: number;
+}
+
+export function createRateLimiter({ perSecond, burst }: Rate, maxKeys = MAX_KEYS): RateLimiter {
+  /** In the order of their last use. */
+  const buckets = new Map<string, Bucket>();
+
+  const leftOf = (key: string, nowMs: number): number => {
+    const bucket = buckets.get(key);
+    if (bucket === undefined) return burst;
+    return Math.min(burst, bucket.left + ((nowMs - bucket.atMs) / 1_000) * perSecond);
+  };
+  const waitOf = (left: number): number => (left >= 1 ? 0 : Math.ceil(((1 - left) / perSecond) * 1_000));
+
+  return {
+    take(key, nowMs) {
+      const left = leftOf(key, nowMs);
+      const waitMs = waitOf(left);
+      buckets.delete(key);
+      buckets.set(key, { left: waitMs === 0 ? left - 1 : left, atMs: nowMs });
+      const [oldest] = buckets.keys();
+      if (buckets.size > maxKeys && oldest !== undefined) buckets.delete(oldest);
+      return waitMs;
+    },
+    wait: (key, nowMs) => waitOf(leftOf(key, nowMs)),
+    get size() {
+      return buckets.size;
+    },
+  };
+}

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Clock } from '../../kernel/clock.ts';
-import { tokenIdentity } from '../../kernel/identity.ts';
-import { derivedId } from '../../kernel/ids.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { derivedId, tokenIdentity } from '../../kernel/ids.ts';
 import type { Json } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { Tables, TimedWrite } from '../../store/store.ts';
 import type { AppEnv, Caller } from '../server-edges.ts';
 import {
@@ -13,7 +12,7 @@ import {
   idempotencyMismatch,
   idempotencyNotKept,
   idempotencyRunning,
-} from './http-errors.ts';
+} from './error-answer.ts';
 import { bodyOf, HOOKS } from './read-body.ts';
 
 const TABLE = 'server.idempotency';

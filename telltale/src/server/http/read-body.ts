@@ -1,15 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MiddlewareHandler } from 'hono';
-import { holdsInfinity } from '../../kernel/holds-infinity.ts';
-import { hookTooLarge, hookUnknown } from '../../session/outside/hook-errors.ts';
-import { MAX_HOOK_BYTES } from '../../session/outside/receive-hook.ts';
-import type { Listeners } from '../hooks/listeners.ts';
+import type { RuntimeError } from '../../kernel/errors.ts';
+import { hostNameOf, isAddress, isLoopback } from '../../kernel/host-name.ts';
+import { holdsInfinity } from '../../kernel/json.ts';
+import { hookTooLarge, hookUnknown, MAX_HOOK_BYTES } from '../../session/outside/webhook.ts';
+import type { Listeners } from '../background.ts';
 import type { AppEnv } from '../server-edges.ts';
-import { withHeaders } from './error-answer.ts';
-import { isReading } from './guard.ts';
-import { badJson, bodyTooLarge, clientGone, jsonTooDeep, wrongMediaType } from './http-errors.ts';
-import { isTooDeep, jsonFault } from './json-fault.ts';
-import type { ServerLimits } from './limits.ts';
+import {
+  badJson,
+  badRequest,
+  badUrl,
+  bodyTooLarge,
+  clientGone,
+  headersTooLarge,
+  hostRefused,
+  jsonTooDeep,
+  originRefused,
+  urlTooLong,
+  withHeaders,
+  wrongMediaType,
+} from './error-answer.ts';
+import type { ServerLimits } from './open-http.ts';
 
 type BodyLimits = Pick<ServerLimits, 'bodyBytes' | 'jsonDepth'>;
 
@@ -108,4 +119,160 @@ function checkJson(body: Buffer, headers: IncomingMessage['headers'], depth: num
     throw badJson(`line ${line}, column ${column}: ${wanted} was expected`);
   }
   if (holdsInfinity(value)) throw badJson('a number in it is beyond 1.8e308');
+}
+
+/** One token of JSON, or nothing; strings may not hold bare control characters. */
+const TOKEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in strings
+  /[\t\n\r ]*(?:([[\]{},:])|"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.+-])|(?:true|false|null)(?!\w))/y;
+
+type Wants = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or ]' | ', or }' | 'nothing more';
+
+/**
+ * Where a text that is no JSON stops being some: the runtime's own message has a place only now and then. Runs after a
+ * failure, so it costs nobody else anything.
+ */
+export function jsonFault(text: string): {
+  readonly line: number;
+  readonly column: number;
+  readonly wanted: string;
+} {
+  const open: ('[' | '{')[] = [];
+  let wants: Wants = 'value';
+  let at = 0;
+  const afterValue = (): Wants => {
+    const inside = open.at(-1);
+    return inside === undefined ? 'nothing more' : inside === '[' ? ', or ]' : ', or }';
+  };
+  const step = (mark: string | undefined, isString: boolean): Wants | undefined => {
+    if (mark === undefined) {
+      if (wants === 'key' || wants === 'key or }') return isString ? ':' : undefined;
+      return wants === 'value' || wants === 'value or ]' ? afterValue() : undefined;
+    }
+    if ((mark === '[' || mark === '{') && (wants === 'value' || wants === 'value or ]')) {
+      open.push(mark);
+      return mark === '[' ? 'value or ]' : 'key or }';
+    }
+    if (mark === ':') return wants === ':' ? 'value' : undefined;
+    if (mark === ',') return wants === ', or ]' ? 'value' : wants === ', or }' ? 'key' : undefined;
+    if ((mark === ']' || mark === '}') && wants.endsWith(`or ${mark}`)) {
+      open.pop();
+      return afterValue();
+    }
+    return undefined;
+  };
+  for (;;) {
+    TOKEN.lastIndex = at;
+    const found = TOKEN.exec(text);
+    const next = found === null ? undefined : step(found[1], found[0].trimStart().startsWith('"'));
+    if (found === null || next === undefined) break;
+    wants = next;
+    at = TOKEN.lastIndex;
+  }
+  const from = at + (/^[\t\n\r ]*/.exec(text.slice(at))?.[0].length ?? 0);
+  const before = text.slice(0, from).split('\n');
+  return {
+    line: before.length,
+    column: (before.at(-1)?.length ?? 0) + 1,
+    wanted: wants.replace(/[[\]{},:]/g, '"$&"'),
+  };
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/** Whether lists and objects stand in each other more than `limit` times; on the bytes, before anything is built of them. */
+export function isTooDeep(json: Uint8Array, limit: number): boolean {
+  let depth = 0;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) {
+      for (at++; at < json.length && json[at] !== QUOTE; at++) if (json[at] === BACKSLASH) at++;
+    } else if (byte === 91 || byte === 123) {
+      if (++depth > limit) return true;
+    } else if (byte === 93 || byte === 125) depth--;
+  }
+  return false;
+}
+
+export interface GuardRules {
+  /** What is listened on. */
+  readonly host: string;
+  /** Further names that the server is reached by. */
+  readonly allowHosts: readonly string[];
+  /** Pages of other origins that may use it: `https://app.example.com`. */
+  readonly origins: readonly string[];
+  readonly headers: number;
+}
+
+export type Head = Pick<IncomingMessage, 'headers' | 'method' | 'url' | 'rawHeaders'>;
+
+const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
+
+/** Methods that change nothing. */
+export const isReading = (method: string | undefined): boolean => method === 'GET' || method === 'HEAD';
+
+/**
+ * Why a request is not listened to, by its head alone. A page on the web can have a browser send requests to this
+ * machine, under a name of its own that it points here: so the names in Host and Origin must be the server's.
+ */
+export function refuseHead(head: Head, rules: GuardRules): RuntimeError | undefined {
+  return refuseHost(head, rules) ?? refuseOrigin(head, rules) ?? refusePath(head.url ?? '/');
+}
+
+function refuseHost({ headers, rawHeaders }: Head, rules: GuardRules): RuntimeError | undefined {
+  if (rawHeaders.length > 2 * rules.headers) return headersTooLarge(`${rules.headers} lines`);
+  const named = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
+  const { host = '' } = headers;
+  if (named.length !== 1 || !HOST.test(host))
+    return badRequest('The request does not say once which server it is for.', 'Send one "host" header.');
+  const name = hostNameOf(`http://${host}`);
+  if (isLoopback(name) || rules.allowHosts.includes(name)) return undefined;
+  if (isLoopback(rules.host)) return hostRefused(name, true);
+  return isAddress(name) || name === rules.host.toLowerCase() ? undefined : hostRefused(name, false);
+}
+
+function refuseOrigin({ headers, method }: Head, { origins }: GuardRules): RuntimeError | undefined {
+  const { origin, host = '' } = headers;
+  if (isReading(method)) return undefined; // without leave in the answer a browser gives nothing of it to the page
+  if (origin === undefined)
+    return headers['sec-fetch-site'] === 'cross-site' ? originRefused('another site') : undefined;
+  if (origins.includes(origin) || isSameOrigin(origin, host)) return undefined;
+  return originRefused(origin === 'null' ? 'no origin' : origin);
+}
+
+/** Whatever the scheme: in front of the server a proxy may speak TLS. */
+function isSameOrigin(origin: string, host: string): boolean {
+  const { host: own } = URL.parse(origin) ?? { host: '' };
+  return own !== '' && own === host.toLowerCase().replace(origin.startsWith('https:') ? /:443$/ : /:80$/, '');
+}
+
+const MAX_URL_CHARS = 4_096;
+
+/** What stands for something else once it is decoded: a slash, a backslash, a control character. */
+const HIDDEN = /%(?:2f|5c|[01][0-9a-f]|7f)/i;
+const ENCODED = /%[0-9a-f]{2}/i;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+const CONTROL = /[\u0000-\u001f\u007f\\]/;
+
+/**
+ * Why the path of a request is none that is served: one that means another thing to the next that reads it. Routes never
+ * see such a path, and no file is opened by it in any case.
+ */
+export function refusePath(url: string): RuntimeError | undefined {
+  if (url.length > MAX_URL_CHARS) return urlTooLong(url.length, MAX_URL_CHARS);
+  // A proxy's form of it, or `*`.
+  if (!url.startsWith('/')) return badUrl('does not begin with "/"');
+  const path = url.split(/[?#]/, 1)[0] ?? '';
+  if (CONTROL.test(path)) return badUrl('has a backslash or a control character in it');
+  if (HIDDEN.test(path)) return badUrl('hides a slash or a control character');
+  let plain: string;
+  try {
+    plain = decodeURIComponent(path);
+  } catch {
+    return badUrl('is encoded wrongly');
+  }
+  if (ENCODED.test(plain)) return badUrl('is encoded twice');
+  if (plain.split('/').some((part) => part === '.' || part === '..')) return badUrl('has dots for a folder');
+  return undefined;
 }

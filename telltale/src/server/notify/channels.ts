@@ -1,75 +1,233 @@
-import type { NotificationInfo } from '../../client/api.ts';
-import { suggest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
-import type { AgentCatalog } from '../catalog/agent-catalog.ts';
-import type { Notice } from './notice.ts';
+import { createHmac } from 'node:crypto';
+import { parseHttpDate } from '../../kernel/dates.ts';
+import { toRuntimeError } from '../../kernel/errors.ts';
+import type { Clock } from '../../kernel/time.ts';
+import { keyOf } from '../../session/outside/webhook.ts';
+import type { EndedProcess } from '../../targets/process/command-request.ts';
+import { commandFailed } from '../../targets/process/command-request.ts';
+import { runProcess } from '../../targets/process/run-process.ts';
+import { type OutboxRow, payloadOf } from './outbox.ts';
 
-type Manifest = NonNullable<AgentManifest['notifications']>;
-export type ChannelManifest = Manifest['channels'][string];
-
-export interface Channel {
-  readonly name: string;
-  readonly kind: NotificationInfo['kind'];
-  readonly manifest: ChannelManifest;
-  readonly agent: LoadedAgent<unknown>;
+export interface WebhookChannel {
+  readonly url: string;
+  readonly secret: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The channels of the agents of a catalog, as it is now. */
-export interface Channels {
-  /** Whether any agent has some. */
-  any(): boolean;
-  find(agent: string, channel: string): Channel | undefined;
-  /** Who is to be told of it. */
-  of(agent: string, notice: Notice): readonly Channel[];
+export interface WebhookDeps {
+  readonly clock: Clock;
+  readonly fetch: typeof globalThis.fetch;
 }
 
-export function createChannels(
-  catalog: Pick<AgentCatalog, 'list'>,
-  onError: (thrown: unknown) => void,
-): Channels {
-  const agentOf = (name: string) => catalog.list().find((entry) => entry.name === name)?.agent;
-  const all = (name: string): readonly Channel[] => {
-    const agent = agentOf(name);
-    const channels = agent?.manifest.notifications?.channels ?? {};
-    if (agent === undefined) return [];
-    return Object.entries(channels).map(([channel, manifest]) => ({
-      name: channel,
-      manifest,
-      agent,
-      kind: 'webhook' in manifest ? 'webhook' : 'desktop' in manifest ? 'desktop' : 'command',
-    }));
-  };
-  return {
-    any: () => catalog.list().some(({ agent }) => agent?.manifest.notifications !== undefined),
-    find: (agent, channel) => all(agent).find(({ name }) => name === channel),
-    of(agent, { about, to }) {
-      const channels = all(agent);
-      if (channels.length === 0) return [];
-      if (about.includes('notify')) {
-        const named = to === undefined ? channels : channels.filter(({ name }) => name === to);
-        if (named.length > 0) return named;
-        // Rather to all than to nobody: somebody meant it to be heard.
-        onError(channelUnknown(agent, to ?? '', channels));
-        return channels;
-      }
-      const rules = agentOf(agent)?.manifest.notifications?.rules ?? [];
-      const told = rules.filter(({ on }) => on.some((event) => about.includes(event)));
-      return channels.filter(({ name }) => told.some((rule) => rule.to?.includes(name) ?? true));
-    },
-  };
+const TIMEOUT_MS = 10_000;
+/** Of an answer that is no success. */
+const MAX_QUOTE = 200;
+/** Refusals that pass: too slow, too early, too many. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** Posts it, signed as Standard Webhooks say. Any address that a manifest names is allowed, private ones too: who writes the manifest may as well run a command. */
+export async function sendWebhook(
+  { clock, fetch }: WebhookDeps,
+  { url, secret, headers }: WebhookChannel,
+  { row, url: page, signal }: Parcel,
+): Promise<Delivered> {
+  const body = JSON.stringify(payloadOf(row, page));
+  const stamp = String(Math.floor(clock.now() / 1_000));
+  const signature = createHmac('sha256', keyOf(secret)).update(`${row.id}.${stamp}.${body}`).digest('base64');
+  const { late, value, thrown } = await timed(clock, TIMEOUT_MS, signal, async (until) => {
+    const response = await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'user-agent': 'telltale',
+        'webhook-id': row.id,
+        'webhook-timestamp': stamp,
+        'webhook-signature': `v1,${signature}`,
+      },
+      body,
+      signal: until,
+    });
+    return { response, said: await firstWords(response) };
+  });
+  if (value === undefined)
+    return {
+      kind: 'failed',
+      error: late ? `No answer came within ${TIMEOUT_MS / 1_000} s.` : reasonOf(thrown),
+    };
+  return judge(value.response, value.said, clock.now());
 }
 
-const channelUnknown = (agent: string, to: string, channels: readonly Channel[]) =>
-  new RuntimeError(
-    'channel_unknown',
-    `A step of ${agent} tells "${to}", which is none of its channels: all of them are told.`,
-    {
-      hint: suggest(
-        to,
-        channels.map(({ name }) => name),
-        'Channels',
-      ),
-    },
+function judge({ status, headers }: Response, said: string, now: number): Delivered {
+  if (status >= 200 && status < 300) return { kind: 'sent' };
+  const error = `The answer was ${status}${said === '' ? '' : `: ${said}`}.`;
+  if (status >= 500 || PASSING.has(status))
+    return { kind: 'failed', error, afterMs: retryAfterMs(headers.get('retry-after'), now) };
+  if (status >= 300 && status < 400)
+    return { kind: 'final', error: `${error} Redirections are not followed: name the address itself.` };
+  return { kind: 'final', error };
+}
+
+/** The beginning of an answer that is no success. The rest is not waited for. */
+async function firstWords(response: Response): Promise<string> {
+  if (response.body === null) return '';
+  const reader = response.body.getReader();
+  try {
+    const { value } = response.ok ? {} : await reader.read();
+    const text = value === undefined ? '' : new TextDecoder().decode(value.subarray(0, 4 * MAX_QUOTE));
+    return clip(text.replace(/\s+/g, ' ').trim(), MAX_QUOTE);
+  } finally {
+    await reader.cancel();
+  }
+}
+
+/** `fetch failed` says nothing: its cause does. */
+function reasonOf(thrown: unknown): string {
+  const { cause, message } = thrown as { readonly cause?: unknown; readonly message?: string };
+  const inner = cause as { readonly message?: string; readonly code?: string } | undefined;
+  return clip(inner?.message || inner?.code || message || String(thrown), MAX_QUOTE);
+}
+
+export interface CommandChannel {
+  readonly command: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const COMMAND_TIMEOUT_MS = 30_000;
+const GRACE_MS = 2_000;
+const MAX_OUTPUT_BYTES = 4_096;
+const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
+const MAX_ERROR = 500;
+
+export interface Program {
+  readonly what: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+}
+
+/** Runs a program to its end, without a shell. */
+export async function runProgram(clock: Clock, program: Program, signal: AbortSignal): Promise<Delivered> {
+  const { late, value, thrown } = await timed<EndedProcess>(clock, COMMAND_TIMEOUT_MS, signal, (until) =>
+    runProcess(
+      { ...program, signal: until, maxBytes: MAX_OUTPUT_BYTES },
+      { clock, graceMs: GRACE_MS, maxDrainedBytes: MAX_DRAINED_BYTES },
+    ),
   );
+  if (value?.exitCode === 0) return { kind: 'sent' };
+  if (late)
+    return { kind: 'failed', error: `It took more than ${COMMAND_TIMEOUT_MS / 1_000} s, and was stopped.` };
+  const error = value === undefined ? toRuntimeError(thrown) : commandFailed(program.what, value);
+  const isHopeless = error.code === 'command_missing' || error.code === 'folder_missing';
+  const said = [error.message, error.hint ?? ''].join(' ').trim();
+  return { kind: isHopeless ? 'final' : 'failed', error: clip(said, MAX_ERROR) };
+}
+
+/** An argument stays one argument, whatever is filled in. */
+export function runChannelCommand(
+  clock: Clock,
+  { command, cwd, env }: CommandChannel,
+  { row, url, signal }: Parcel,
+): Promise<Delivered> {
+  const [program = '', ...args] = command;
+  const values: Readonly<Record<string, string>> = {
+    message: row.message,
+    type: row.about,
+    agent: row.agent,
+    id: row.id,
+    url: url ?? '',
+    session: row.of === 'session' ? row.stream : '',
+    run: row.of === 'run' ? row.stream : '',
+  };
+  const fill = (text: string) =>
+    text.replace(/\{([a-z]+)\}/g, (written, name: string) => values[name] ?? written).replaceAll('\0', ' ');
+  return runProgram(
+    clock,
+    {
+      program,
+      cwd,
+      env,
+      args: args.map(fill),
+      what: `channel "${row.channel}"`,
+      stdin: JSON.stringify(payloadOf(row, url)),
+    },
+    signal,
+  );
+}
+
+/** What came of a try. */
+export type Delivered =
+  | { readonly kind: 'sent' }
+  /** It may help to try again, `afterMs` from now at the earliest. */
+  | { readonly kind: 'failed'; readonly error: string; readonly afterMs?: number }
+  | { readonly kind: 'final'; readonly error: string }
+  /** The whole channel cannot be used here. */
+  | { readonly kind: 'unusable'; readonly error: string };
+
+export interface Parcel {
+  readonly row: OutboxRow;
+  /** The page that shows what it is about. */
+  readonly url: string | undefined;
+  /** Aborted when the server closes. */
+  readonly signal: AbortSignal;
+}
+
+/** What `work` makes of a signal that is aborted after that time, or with the other. */
+async function timed<T>(
+  clock: Clock,
+  limitMs: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<{ readonly late: boolean; readonly value?: T; readonly thrown?: unknown }> {
+  const control = new AbortController();
+  let late = false;
+  const disarm = clock.after(limitMs, () => {
+    late = true;
+    control.abort(new Error(`It took more than ${limitMs / 1_000} s.`));
+  });
+  const onAbort = () => control.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    const value = await work(control.signal);
+    return { late, value };
+  } catch (thrown) {
+    return { late, thrown };
+  } finally {
+    disarm();
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Pauses before the second try and on: about four hours in all. */
+const PAUSES_MS = [5_000, 30_000, 2 * 60_000, 10 * 60_000, 30 * 60_000, 60 * 60_000, 2 * 60 * 60_000];
+
+/** After that many it is given up. */
+export const MAX_TRIES = PAUSES_MS.length + 1;
+/** A receiver may ask for a longer pause, up to that. */
+const MAX_PAUSE_MS = 6 * 60 * 60_000;
+/** What pauses are off by, either way: many that failed together do not come back together. */
+const JITTER = 0.2;
+
+/** How long to wait after `tries`; undefined where it is given up. `random` is of [0, 1). */
+export function pauseAfter(tries: number, random: number, askedMs = 0): number | undefined {
+  const pause = PAUSES_MS[tries - 1];
+  if (pause === undefined) return undefined;
+  const own = pause * (1 - JITTER + 2 * JITTER * random);
+  return Math.round(Math.max(own, Math.min(askedMs, MAX_PAUSE_MS)));
+}
+
+/** Of the header `retry-after`: seconds, or a date. */
+export function retryAfterMs(header: string | null, now: number): number {
+  if (header === null) return 0;
+  const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1_000 : parseHttpDate(header) - now;
+  return ms > 0 ? ms : 0;
+}
+
+/** Ends with a whole character. */
+export const clip = (text: string, chars: number): string =>
+  text.length <= chars ? text : `${text.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, '')}…`;

@@ -1,6 +1,6 @@
-import { clip } from './clip.ts';
+import { clip } from './channels.ts';
 import type { Outbox } from './outbox.ts';
-import { type OutboxRow, outboxId } from './outbox-row.ts';
+import { type OutboxRow, outboxId } from './outbox.ts';
 
 /** Makes one message of those that are too many. */
 export interface Collapse {

@@ -1,23 +1,32 @@
 import { platform } from 'node:os';
-import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { Store } from '../../store/store.ts';
+import type { NotificationInfo } from '../../client/api.ts';
+import { decodeEvent } from '../../events/codec.ts';
+import type { SessionEvent } from '../../events/event.ts';
+import { decodeRunEvent } from '../../events/run-codec.ts';
+import type { RunEvent } from '../../events/run-event.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { suggest } from '../../kernel/nearest.ts';
+import type { Clock } from '../../kernel/time.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import type { Store, StreamInfo } from '../../store/store.ts';
 import { childEnvironment, type Env } from '../../targets/process/child-environment.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
-import { type Channel, createChannels } from './channels.ts';
+import { runChannelCommand, sendWebhook } from './channels.ts';
 import { createCollapse } from './collapse.ts';
-import { createDispatcher } from './dispatcher.ts';
-import { createLookAfterDead, lookBack, MARK_EVERY_MS, writeMark } from './look-back.ts';
-import { mayBeNotice, type Notice, noticeOf } from './notice.ts';
-import type { Notifications } from './notifications.ts';
-import { createOutbox } from './outbox.ts';
-import { infoOf, type OutboxRow, outboxId } from './outbox-row.ts';
-import { createPace, paceKey } from './pace.ts';
-import { runChannelCommand } from './run-channel-command.ts';
-import { sendWebhook } from './send-webhook.ts';
+import { createDispatcher, createPace, paceKey } from './dispatcher.ts';
+import {
+  isOfRun,
+  mayBeNotice,
+  type Notice,
+  noticeOf,
+  placeOf,
+  type StreamPlace,
+  streamOf,
+  type WatchedEvent,
+} from './notice.ts';
+import { createOutbox, infoOf, type OutboxRow, outboxId } from './outbox.ts';
 import { createDesktop, type Desktop } from './show-on-desktop.ts';
-import { isOfRun, streamOf, type WatchedEvent } from './stream-place.ts';
-import { createStreamPlaces } from './stream-places.ts';
 
 export interface NotificationsOptions {
   readonly store: Store;
@@ -190,3 +199,183 @@ const notificationUnknown = (id: string, isSent: boolean) =>
     isSent ? `The notification "${id}" was sent.` : `There is no notification "${id}".`,
     { hint: 'Those that were given up are listed under the status "dead".' },
   );
+
+/** Streams whose agent is remembered; the others are looked up. */
+const MAX_STREAMS = 10_000;
+
+/** Knows whose a stream is. */
+export interface StreamPlaces {
+  /** Takes what a stream's first event says. */
+  note(event: WatchedEvent): void;
+  of(event: WatchedEvent): Promise<StreamPlace | undefined>;
+}
+
+function createStreamPlaces(store: Pick<Store, 'read'>): StreamPlaces {
+  const places = new Map<string, StreamPlace>();
+  const keep = (stream: string, place: StreamPlace | undefined) => {
+    if (place === undefined) return undefined;
+    places.delete(stream);
+    places.set(stream, place);
+    const [oldest] = places.keys();
+    if (places.size > MAX_STREAMS && oldest !== undefined) places.delete(oldest);
+    return place;
+  };
+  return {
+    note: (event) => void keep(streamOf(event), placeOf(event)),
+    async of(event) {
+      const stream = streamOf(event);
+      const known = places.get(stream);
+      if (known !== undefined) return known;
+      const [line] = await store.read(stream, { from: 1, limit: 1 });
+      if (line === undefined) return undefined;
+      return keep(stream, placeOf(isOfRun(event) ? decodeRunEvent(line, stream) : decodeEvent(line, stream)));
+    },
+  };
+}
+
+const TABLE = 'notify.mark';
+const KEY = 'at';
+
+/** How often it is written down how far that got. */
+const MARK_EVERY_MS = 30_000;
+/** What was on its way into the store when it was written down. */
+const MARGIN_MS = 30_000;
+const MAX_MISSED_STREAMS = 500;
+const MAX_EVENTS = 500;
+
+const writeMark = (store: Pick<Store, 'tables'>, at: number): Promise<void> =>
+  store.tables.set(TABLE, KEY, at);
+
+type Take = (event: WatchedEvent) => Promise<void>;
+
+/**
+ * Events that were committed just before the last process ended, and that it may not have told anybody of. What it did
+ * tell is known by its id.
+ */
+async function lookBack(store: Pick<Store, 'tables' | 'list' | 'read'>, take: Take): Promise<void> {
+  const mark = await store.tables.get(TABLE, KEY);
+  if (typeof mark !== 'number') return;
+  await takeBetween(store, mark - MARGIN_MS, mark + MARK_EVERY_MS + MARGIN_MS, take);
+}
+
+/**
+ * In a fleet the others go on writing the mark when one dies: what that one committed last is looked at once it is known
+ * to be dead. Gives a function that does so for all that have died since it was called before.
+ */
+function createLookAfterDead(
+  store: Pick<Store, 'list' | 'read' | 'shared'>,
+  take: Take,
+): (now: number) => Promise<void> {
+  let known: ReadonlySet<number> = new Set();
+  return async (now) => {
+    const dead = ((await store.shared?.workers()) ?? []).filter(({ alive }) => !alive);
+    for (const { quietMs } of dead.filter(({ id }) => !known.has(id))) {
+      const heardAt = now - quietMs;
+      await takeBetween(store, heardAt - MARGIN_MS, heardAt + MARGIN_MS, take);
+    }
+    known = new Set(dead.map(({ id }) => id));
+  };
+}
+
+async function takeBetween(
+  store: Pick<Store, 'list' | 'read'>,
+  from: number,
+  until: number,
+  take: Take,
+): Promise<void> {
+  const streams = (await store.list({ limit: MAX_MISSED_STREAMS })).filter(
+    ({ updatedAt }) => updatedAt >= from,
+  );
+  for (const info of streams)
+    for (const event of await tailOf(store, info))
+      if (event.at >= from && event.at <= until && mayBeNotice(event)) await take(event);
+}
+
+async function tailOf(
+  store: Pick<Store, 'read'>,
+  { stream, kind, head }: StreamInfo,
+): Promise<readonly WatchedEvent[]> {
+  const lines = await store.read(stream, { from: Math.max(1, head - MAX_EVENTS + 1) });
+  return lines.map((line) => (kind === 'run' ? decodeRunEvent(line, stream) : decodeEvent(line, stream)));
+}
+
+type Manifest = NonNullable<AgentManifest['notifications']>;
+export type ChannelManifest = Manifest['channels'][string];
+
+export interface Channel {
+  readonly name: string;
+  readonly kind: NotificationInfo['kind'];
+  readonly manifest: ChannelManifest;
+  readonly agent: LoadedAgent<unknown>;
+}
+
+/** The channels of the agents of a catalog, as it is now. */
+export interface Channels {
+  /** Whether any agent has some. */
+  any(): boolean;
+  find(agent: string, channel: string): Channel | undefined;
+  /** Who is to be told of it. */
+  of(agent: string, notice: Notice): readonly Channel[];
+}
+
+function createChannels(catalog: Pick<AgentCatalog, 'list'>, onError: (thrown: unknown) => void): Channels {
+  const agentOf = (name: string) => catalog.list().find((entry) => entry.name === name)?.agent;
+  const all = (name: string): readonly Channel[] => {
+    const agent = agentOf(name);
+    const channels = agent?.manifest.notifications?.channels ?? {};
+    if (agent === undefined) return [];
+    return Object.entries(channels).map(([channel, manifest]) => ({
+      name: channel,
+      manifest,
+      agent,
+      kind: 'webhook' in manifest ? 'webhook' : 'desktop' in manifest ? 'desktop' : 'command',
+    }));
+  };
+  return {
+    any: () => catalog.list().some(({ agent }) => agent?.manifest.notifications !== undefined),
+    find: (agent, channel) => all(agent).find(({ name }) => name === channel),
+    of(agent, { about, to }) {
+      const channels = all(agent);
+      if (channels.length === 0) return [];
+      if (about.includes('notify')) {
+        const named = to === undefined ? channels : channels.filter(({ name }) => name === to);
+        if (named.length > 0) return named;
+        // Rather to all than to nobody: somebody meant it to be heard.
+        onError(channelUnknown(agent, to ?? '', channels));
+        return channels;
+      }
+      const rules = agentOf(agent)?.manifest.notifications?.rules ?? [];
+      const told = rules.filter(({ on }) => on.some((event) => about.includes(event)));
+      return channels.filter(({ name }) => told.some((rule) => rule.to?.includes(name) ?? true));
+    },
+  };
+}
+
+const channelUnknown = (agent: string, to: string, channels: readonly Channel[]) =>
+  new RuntimeError(
+    'channel_unknown',
+    `A step of ${agent} tells "${to}", which is none of its channels: all of them are told.`,
+    {
+      hint: suggest(
+        to,
+        channels.map(({ name }) => name),
+        'Channels',
+      ),
+    },
+  );
+
+/** Tells people outside of what happens: by webhook, on the desktop, by a command. Durable: what is due survives a restart. */
+export interface Notifications {
+  /** Called with every event that is committed here; decides by the rules of the event's agent. Never throws. */
+  observe(event: SessionEvent | RunEvent): void;
+  /** Newest first. */
+  list(options: {
+    readonly status?: NotificationInfo['status'];
+    readonly before?: string;
+    readonly limit: number;
+  }): Promise<readonly NotificationInfo[]>;
+  /** Tries a dead one again. Rejects with `notification_unknown`. */
+  retry(id: string): Promise<NotificationInfo>;
+  /** Ends what is being sent; the rest is sent after the next start. */
+  close(): Promise<void>;
+}

@@ -1,13 +1,11 @@
 import type { SessionEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
 import { visibleCovered } from '../../kernel/approved-files.ts';
-import { identityText } from '../../kernel/identity.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
-import { isJsonObject } from '../../kernel/json.ts';
-import type { ErrorJson } from '../../kernel/runtime-error.ts';
-import { visibleText } from '../../kernel/visible-text.ts';
-import { clip } from './clip.ts';
-import { isOfRun, type StreamPlace, type WatchedEvent } from './stream-place.ts';
+import type { ErrorJson } from '../../kernel/errors.ts';
+import { identityText } from '../../kernel/ids.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import { visibleText } from '../../kernel/text.ts';
+import { clip } from './channels.ts';
 
 /** Something that people may want to hear of. */
 export interface Notice {
@@ -159,3 +157,34 @@ function ofStep(written: Json): Notice | undefined {
 
 const quote = (value: Json): string =>
   clip(typeof value === 'string' ? value : JSON.stringify(value), MAX_QUOTE);
+
+export type WatchedEvent = SessionEvent | RunEvent;
+
+/** Whose a stream is. */
+export interface StreamPlace {
+  /** The agent that nobody called: its rules count for all that it sets off. */
+  readonly agent: string;
+  /** Whether nobody above hears how it ended, and does something about it. */
+  readonly isTop: boolean;
+  /** The workflow of a run. */
+  readonly workflow?: string;
+}
+
+export const isOfRun = <Event extends WatchedEvent>(event: Event): event is Event & RunEvent =>
+  !('session' in event);
+
+export const streamOf = (event: WatchedEvent): string => (isOfRun(event) ? event.run : event.session);
+
+export function placeOf(event: WatchedEvent): StreamPlace | undefined {
+  if (event.type === 'session.started') {
+    const { agent, parent } = event;
+    return { agent: parent?.agents[0] ?? agent, isTop: parent === undefined };
+  }
+  if (event.type !== 'workflow.started') return undefined;
+  const { manifest, origin, workflow } = event;
+  return {
+    agent: origin.agents[0] ?? manifest.agent,
+    isTop: origin.parent === undefined && origin.action === undefined && origin.leads !== true,
+    workflow,
+  };
+}

@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/time.ts';
 import { childEnvironment, type Env } from '../../targets/process/child-environment.ts';
-import type { Delivered, Parcel } from './delivery.ts';
-import { type Program, runProgram } from './run-channel-command.ts';
+import type { Delivered, Parcel } from './channels.ts';
+import { type Program, runProgram } from './channels.ts';
 
 /** Shows a notification to whoever sits in front of this machine. */
 export type Desktop = (parcel: Parcel) => Promise<Delivered>;

@@ -1,19 +1,21 @@
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { SessionEvent } from '../../events/event.ts';
+import type { ReviewRequest } from '../../events/review-event.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Clock } from '../../kernel/time.ts';
+import { within } from '../../kernel/time.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
-import type { ReviewReply } from '../../session/reviews/read-reply.ts';
-import { sessionQuarantined } from '../../session/runtime-errors.ts';
-import type { Session } from '../../session/runtime-types.ts';
+import { readEventPage } from '../../session/read-session.ts';
+import { createDistantSession } from '../../session/remote/remote-session.ts';
+import type { ReviewReply } from '../../session/reviews/read-review.ts';
+import { sessionQuarantined } from '../../session/runtime-deps.ts';
+import type { Runtime, Session } from '../../session/runtime-types.ts';
 import { QUARANTINED } from '../../store/quarantine.ts';
+import type { Tables } from '../../store/store.ts';
 import { accepted, placeHere } from '../routes/admitted.ts';
 import type { ServerDeps } from '../server-edges.ts';
-import { type Begun, createCurrentExchanges } from './current-exchanges.ts';
-import { createElsewhere } from './elsewhere.ts';
-import { createExchange, type Exchange } from './exchange/exchange.ts';
-import { type Beginning, createExchangeFold } from './exchange/exchange-end.ts';
-import { createIdleChats } from './idle-chats.ts';
-import { notWaiting, threadBusy } from './protocol-errors.ts';
-import { findRunning } from './running-exchange.ts';
-import { createThreadTable } from './thread-table.ts';
+import { type Beginning, createExchange, createExchangeFold, type Exchange } from './exchange/exchange.ts';
+import { notWaiting, threadBusy } from './read-fields.ts';
 
 /** What a client sends to a conversation. */
 export type Said =
@@ -218,3 +220,195 @@ export function createChats(deps: ServerDeps): Chats {
 
 /** What was said is given to a new session instead. */
 const ENDED_BADLY: ReadonlySet<string> = new Set(['failed', 'stalled', 'cancelled']);
+
+/** Chats that nobody talks to stay in memory for a while: the next message finds them at work. */
+export interface IdleChats {
+  /** Its exchange is over. */
+  add(session: Session<unknown>): void;
+  /** Another one begins. */
+  take(id: string): void;
+}
+
+const LINGER_MS = 30 * 60_000;
+/** Beyond that the one that was idle for the longest time is let go of. */
+const MAX_IDLE = 1_000;
+
+export interface IdleChatsDeps {
+  readonly runtime: Pick<Runtime, 'state'>;
+  readonly clock: Clock;
+  readonly onError: (thrown: unknown) => void;
+}
+
+/** One that is let go of is on the log like any other, and is taken up again with its next message. */
+export function createIdleChats({ runtime, clock, onError }: IdleChatsDeps): IdleChats {
+  const idle = new Map<string, { readonly session: Session<unknown>; readonly disarm: () => void }>();
+
+  const take = (id: string) => {
+    idle.get(id)?.disarm();
+    idle.delete(id);
+  };
+  const letGo = async (session: Session<unknown>) => {
+    take(session.id);
+    // Somebody else may have spoken to it, in the console.
+    if ((await runtime.state(session.id)).idle) await session.interrupt();
+    else add(session);
+  };
+  const add = (session: Session<unknown>) => {
+    take(session.id);
+    const disarm = clock.after(LINGER_MS, () => void letGo(session).catch(onError));
+    idle.set(session.id, { session, disarm });
+    const over = () => take(session.id);
+    session.result.then(over, over);
+    const [longest] = idle.values();
+    if (idle.size > MAX_IDLE && longest !== undefined) letGo(longest.session).catch(onError);
+  };
+  return { add, take };
+}
+
+/** Events that are looked through for the beginning of an exchange; one that is longer is not joined any more. */
+const MAX_BACK = 20_000;
+const PAGE = 1_000;
+
+/** The exchange that a session is in, begun through another server or before this one started; undefined where none is. */
+async function findRunning(
+  { runtime, closing }: Pick<ServerDeps, 'runtime' | 'closing'>,
+  elsewhere: Elsewhere,
+  id: string,
+): Promise<Begun | undefined> {
+  const info = await runtime.store.info(id);
+  if (info?.status !== 'running' || (await runtime.state(id)).idle) return undefined;
+  const first = await lastBeginning(
+    (from, limit) => readEventPage(runtime.store, id, from, limit),
+    info.head,
+  );
+  if (first === undefined) return undefined;
+  const since = first.seq - 1;
+  const { metadata, open, reviews } = await runtime.state(id, since);
+  const asking = reviews.filter((review) => review.answer === undefined);
+  const fold = createExchangeFold(beginningOf(first), asking, true);
+  const exchange = createExchange(elsewhere.session(id, since), { since, fold, replays: false, closing });
+  const isNew = first.type === 'session.started';
+  return { exchange, metadata: isNew ? undefined : metadata, open: [...open], reviews: asking };
+}
+
+/** What began the exchange in hand: the last message of the user, or the session's start. */
+async function lastBeginning(
+  read: (from: number, limit: number) => Promise<readonly SessionEvent[]>,
+  head: number,
+): Promise<SessionEvent | undefined> {
+  for (let to = head; to > 0 && head - to < MAX_BACK; to -= PAGE) {
+    const from = Math.max(1, to - PAGE + 1);
+    const found = (await read(from, to - from + 1)).findLast(
+      ({ type, ...event }) =>
+        type === 'session.started' ||
+        (type === 'message.received' && 'from' in event && event.from === 'user'),
+    );
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const beginningOf = (event: SessionEvent): Beginning =>
+  event.type === 'message.received' ? { kind: 'message', text: event.text } : { kind: 'session' };
+
+/** An exchange that has begun, and how the session stood before. */
+export interface Begun {
+  readonly exchange: Exchange;
+  /** Undefined of a new session, whose first event has it. */
+  readonly metadata: JsonObject | undefined;
+  /** Actions that had not ended, and reviews that nobody had answered. */
+  readonly open: readonly string[];
+  readonly reviews: readonly ReviewRequest[];
+}
+
+/** The exchange of a conversation that is under way, or about to begin. */
+export interface Current {
+  readonly thread: string;
+  readonly agent: string;
+  begun?: Begun;
+  /** Whether it is being broken off. */
+  stopping: boolean;
+  /** Resolves once the next exchange may begin. */
+  readonly over: Promise<void>;
+  readonly end: () => void;
+}
+
+/** One of each conversation at a time. */
+export interface CurrentExchanges {
+  /** Waits for an exchange that is being broken off; refuses beside one that is not. */
+  claim(agent: string, thread: string): Promise<Current>;
+  all(): Iterable<Current>;
+}
+
+/** How long a message waits for an exchange that was broken off to end: a program is killed after five seconds. */
+const STOPPING_MS = 15_000;
+
+function createCurrentExchanges(clock: Clock): CurrentExchanges {
+  const currents = new Map<string, Current>();
+  return {
+    async claim(agent, thread) {
+      const key = threadKey(agent, thread);
+      for (let before = currents.get(key); before !== undefined; before = currents.get(key)) {
+        const isOver = before.stopping && (await within(clock, STOPPING_MS, before.over)).kind === 'done';
+        if (!isOver) throw threadBusy(thread, before.begun?.exchange.session.id);
+      }
+      let resolve: () => void = () => undefined;
+      const over = new Promise<void>((done) => {
+        resolve = done;
+      });
+      const current: Current = {
+        thread,
+        agent,
+        stopping: false,
+        over,
+        end() {
+          if (currents.get(key) === current) currents.delete(key);
+          resolve();
+        },
+      };
+      currents.set(key, current);
+      return current;
+    },
+    all: () => currents.values(),
+  };
+}
+
+/** Which session a conversation of a front end is: by agent and the id that the client gave it. */
+export interface ThreadTable {
+  find(agent: string, thread: string): Promise<string | undefined>;
+  set(agent: string, thread: string, session: string): Promise<void>;
+}
+
+const TABLE = 'server.threads';
+
+const createThreadTable = (tables: Pick<Tables, 'get' | 'set'>): ThreadTable => ({
+  async find(agent, thread) {
+    const session = await tables.get(TABLE, threadKey(agent, thread));
+    return typeof session === 'string' ? session : undefined;
+  },
+  set: (agent, thread, session) => tables.set(TABLE, threadKey(agent, thread), session),
+});
+
+/** An agent's name holds no slash. */
+const threadKey = (agent: string, thread: string): string => `${agent}/${thread}`;
+
+/** Sessions that other processes work on. */
+export interface Elsewhere {
+  /** Behind the event `after`. */
+  session(id: string, after: number): Session<unknown>;
+  /** How a session goes on that this process lets go of; undefined where no other would take it. */
+  of(id: string): ((after: number) => Session<unknown>) | undefined;
+}
+
+export function createElsewhere({
+  runtime,
+  clock,
+  onError,
+}: Pick<ServerDeps, 'runtime' | 'clock' | 'onError'>): Elsewhere {
+  const session = (id: string, after: number) =>
+    createDistantSession({ runtime, clock }, id, { after, onError });
+  return {
+    session,
+    of: (id) => (runtime.store.shared === undefined ? undefined : (after) => session(id, after)),
+  };
+}

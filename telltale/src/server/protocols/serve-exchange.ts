@@ -1,9 +1,8 @@
 import type { Context } from 'hono';
 import type { ObservedEvent } from '../../events/event.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
-import type { Exchange } from './exchange/exchange.ts';
-import type { ExchangeEnd } from './exchange/exchange-end.ts';
-import { createSseBody, SSE_HEADERS } from './sse-body.ts';
+import type { Exchange, ExchangeEnd } from './exchange/exchange.ts';
 
 /** How a protocol tells an exchange. */
 export interface ExchangeFolder {
@@ -60,3 +59,111 @@ export function serveExchange(
 
 /** Which session an answer comes from. */
 export const SESSION_HEADER = 'x-telltale-session';
+
+/** The body of an answer that is a stream of server-sent events. */
+export interface SseBody {
+  readonly stream: ReadableStream<Uint8Array>;
+  /** One event: what `data:` holds, in one line. */
+  send(data: string): void;
+  end(): void;
+}
+
+/** What waits for a client that does not read, at the most: then it is cut off. */
+const MAX_BEHIND_BYTES = 4_194_304;
+/** What is handed to the connection ahead of its asking. */
+const AHEAD_BYTES = 65_536;
+/** Proxies cut connections on which nothing comes. */
+const KEEP_ALIVE_MS = 15_000;
+const KEEP_ALIVE = ': keep-alive\n\n';
+
+export interface SseOptions {
+  readonly clock: Pick<Clock, 'after'>;
+  /** Aborted when the client goes away; a connection that is gone before the first byte cancels no stream. */
+  readonly signal: AbortSignal;
+  /** Ends the connection of a client that does not read: it would not hear of the stream's end. */
+  readonly cut: () => void;
+  /** The client went away, or was cut off, before the end. Called once. */
+  readonly onGone: () => void;
+}
+
+/** Sends at once while the client reads; what it does not read waits as one piece, and within a limit. */
+export function createSseBody({ clock, signal, cut, onGone }: SseOptions): SseBody {
+  const encoder = new TextEncoder();
+  let behind: Uint8Array[] = [];
+  let bytesBehind = 0;
+  let ended = false;
+  let closed = false;
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let disarm: () => void = () => undefined;
+
+  const close = () => {
+    closed = true;
+    disarm();
+    signal.removeEventListener('abort', gone);
+    behind = [];
+  };
+  const gone = () => {
+    if (closed) return;
+    close();
+    onGone();
+  };
+  const flush = () => {
+    if (closed || controller === undefined) return;
+    if (behind.length > 0 && (controller.desiredSize ?? 0) > 0) {
+      const bytes = behind.length === 1 ? behind[0] : Buffer.concat(behind);
+      behind = [];
+      bytesBehind = 0;
+      if (bytes !== undefined) controller.enqueue(bytes);
+    }
+    if (ended && behind.length === 0) {
+      close();
+      controller.close();
+    }
+  };
+  const put = (text: string) => {
+    if (closed || ended) return;
+    const bytes = encoder.encode(text);
+    behind.push(bytes);
+    bytesBehind += bytes.length;
+    flush();
+    if (bytesBehind <= MAX_BEHIND_BYTES) return;
+    gone();
+    cut();
+  };
+  const keepAlive = () => {
+    disarm();
+    disarm = clock.after(KEEP_ALIVE_MS, () => {
+      if (bytesBehind === 0) put(KEEP_ALIVE);
+      if (!closed) keepAlive();
+    });
+  };
+
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start(given) {
+        controller = given;
+        keepAlive();
+      },
+      pull: flush,
+      cancel: gone,
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: AHEAD_BYTES }),
+  );
+  signal.addEventListener('abort', gone, { once: true });
+  if (signal.aborted) gone();
+  return {
+    stream,
+    send: (data) => put(`data: ${data}\n\n`),
+    end() {
+      if (closed || ended) return;
+      ended = true;
+      flush();
+    },
+  };
+}
+
+const SSE_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const;

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { isJsonObject } from '../../kernel/json.ts';
+import type { Clock } from '../../kernel/time.ts';
 import { quarantine } from '../../store/quarantine.ts';
 import type { Store } from '../../store/store.ts';
 

@@ -1,17 +1,29 @@
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { AgentInfo, WorkflowInfo } from '../../client/api.ts';
+import type {
+  AgentDetails,
+  AgentInfo,
+  ApiGraph,
+  ManifestProblem,
+  ModelChoice,
+  WorkflowInfo,
+} from '../../client/api.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
-import { workflowsOf } from '../../session/runs/workflow-catalog.ts';
+import { type EnvValue, envOf, hideEnv } from '../../manifest/env/hide-env.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import { isModelRef } from '../../manifest/schema/model-ref.ts';
+import { modelsWithKeys } from '../../session/load-agent.ts';
+import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import { shownManifest } from '../../session/runs/find-workflow.ts';
+import { workflowsOf } from '../../session/runs/run-types.ts';
+import { graphOf } from '../../workflows/graph/graph-of.ts';
 import type { CatalogEntry } from '../catalog/agent-catalog.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
-import { agentFiles } from './agent-files.ts';
-import { modelChoices } from './chosen-model.ts';
 import { addOperation } from './operation.ts';
-import { agentDetails, agentPage, workflowPage } from './schemas/agents.ts';
-import { shownAgent } from './shown-manifest.ts';
-import { workflowInfo } from './workflow-info.ts';
+import { answered, jsonObject, pageOf, type Shape, text, time } from './schemas/wire.ts';
 
 const tag = 'agents';
 
@@ -122,4 +134,188 @@ function infoOf({ name, path, agent, loadedAt, problems }: CatalogEntry): AgentI
 const agentUnknown = (asked: string, known: readonly string[]) =>
   new RuntimeError('agent_unknown', `No agent is named "${asked.slice(0, 200)}".`, {
     hint: known.length === 0 ? 'This server serves no agent.' : suggest(asked, known, 'Agents'),
+  });
+
+/** What is said of a workflow, as the agent that it belongs to has it. */
+function workflowInfo(agent: string, workflow: WorkflowManifest, fromEnv: readonly EnvValue[]): WorkflowInfo {
+  const { name, description, trigger, triggers = [], input } = workflow;
+  const all = trigger === undefined ? triggers : [trigger];
+  const { description: _, ...graph } = graphOf(workflow);
+  const shown = {
+    graph,
+    ...(description === undefined ? {} : { description }),
+    triggers: all.map((each) => withoutSecrets(each) as JsonObject),
+    ...(input === undefined ? {} : { input: JSON.parse(JSON.stringify(input)) as JsonObject }),
+  };
+  return { agent, name, ...(hideEnv(shown as unknown as JsonObject, fromEnv) as unknown as typeof shown) };
+}
+
+/** Files of an agent that are shown, and how large one may be. */
+const MAX_FILES = 200;
+const MAX_BYTES = 1_048_576;
+
+/** The files that an agent consists of, as they are now. One that is gone or too large says so in place of its text. */
+async function agentFiles({ path, agent, problems }: CatalogEntry): Promise<AgentDetails['files']> {
+  const imported = agent?.project.manifests.map(({ file }) => file) ?? [];
+  const paths = new Set(
+    [path, ...problems.map(({ file }) => file), ...imported].map((each) => resolve(each)),
+  );
+  return Promise.all(
+    [...paths].slice(0, MAX_FILES).map(async (file) => ({ path: file, text: await textOf(file) })),
+  );
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    const { size } = await stat(file);
+    if (size > MAX_BYTES) return `# ${size} bytes: too large to be shown.\n`;
+    return await readFile(file, 'utf8');
+  } catch (thrown) {
+    return `# It cannot be read: ${(thrown as Error).message}\n`;
+  }
+}
+
+const problem = answered<ManifestProblem>('ManifestProblem', {
+  file: text,
+  line: z.int(),
+  column: z.int(),
+  severity: z.enum(['error', 'warning']),
+  code: text,
+  message: text,
+  hint: text.optional(),
+});
+
+const infoShape: Shape<AgentInfo> = {
+  name: text,
+  path: text,
+  description: text.optional(),
+  model: text,
+  workflows: z.array(text),
+  examples: z.array(text).openapi({ description: 'Inputs to try it with.' }),
+  loadedAt: time,
+  problems: z.array(problem),
+  usable: z.boolean().openapi({ description: 'False where no version of it could be loaded.' }),
+};
+
+const agentPage = pageOf('AgentPage', answered<AgentInfo>('Agent', infoShape));
+
+const agentDetails = answered<AgentDetails>('AgentDetails', {
+  ...infoShape,
+  models: z
+    .array(answered<ModelChoice>('ModelChoice', { model: text, from: z.enum(['agent', 'provider']) }))
+    .openapi({
+      description:
+        'What it can be started with instead: what its manifest names, and what providers have whose keys are set.',
+    }),
+  manifest: jsonObject.nullable().openapi({ description: 'The manifest that is in force.' }),
+  files: z
+    .array(z.object({ path: text, text }))
+    .openapi({ description: 'The files it consists of, as they are now.' }),
+});
+
+const graph = answered<ApiGraph>('WorkflowGraph', {
+  workflow: text,
+  nodes: z.array(
+    answered<ApiGraph['nodes'][number]>('GraphNode', {
+      id: text,
+      kind: z.enum(['start', 'end', 'state', 'final', 'step', 'split']),
+      name: text,
+      lines: z.array(text),
+      group: text.optional(),
+    }),
+  ),
+  groups: z.array(
+    answered<ApiGraph['groups'][number]>('GraphGroup', {
+      id: text,
+      name: text,
+      type: text,
+      group: text.optional(),
+    }),
+  ),
+  edges: z.array(
+    answered<ApiGraph['edges'][number]>('GraphEdge', {
+      from: text,
+      to: text,
+      kind: z.enum(['next', 'error', 'open', 'back']),
+      label: text.optional(),
+    }),
+  ),
+});
+
+const workflowPage = pageOf(
+  'WorkflowPage',
+  answered<WorkflowInfo>('Workflow', {
+    agent: text,
+    name: text,
+    description: text.optional(),
+    triggers: z.array(jsonObject),
+    input: jsonObject.optional(),
+    graph,
+  }),
+);
+
+/** Keys under which manifests have what comes out of the environment and is nobody's to read. */
+const HIDDEN: ReadonlySet<string> = new Set([
+  'secret',
+  'token',
+  'password',
+  'authorization',
+  'api_key',
+  'headers',
+  'env',
+  'environment',
+  'url',
+  'connection',
+]);
+
+const HIDDEN_VALUE = '(hidden)';
+
+/**
+ * An agent's manifest as it is in force. What came from the environment is shown as the variable that it came from,
+ * and what stands under a key that secrets stand under is left out, also where the file has it in plain text.
+ */
+const shownAgent = ({ manifest, project }: Pick<LoadedAgent, 'manifest' | 'project'>): JsonObject =>
+  hideEnv(withoutSecrets(shownManifest(manifest)) as JsonObject, envOf(project.manifests));
+
+/** Plain data, and nothing under keys that secrets stand under. */
+function withoutSecrets(value: unknown): Json {
+  return JSON.parse(
+    JSON.stringify(value, (key, each: unknown) =>
+      HIDDEN.has(key) && each !== undefined ? HIDDEN_VALUE : each,
+    ),
+  ) as Json;
+}
+
+type Agent = LoadedAgent<unknown> | undefined;
+
+const SCRIPTED = 'scripted:';
+
+/**
+ * The model that a client asks for: a name of the agent's `models`, or `provider/model`. A script is a file of the server:
+ * only the manifest says which.
+ */
+export function chosenModel(asked: string, agent: Agent): string {
+  const { model, models = {} } = agent?.manifest ?? {};
+  const named = Object.hasOwn(models, asked) ? models[asked] : undefined;
+  if (named !== undefined) return named;
+  const isOwn = asked === model || Object.values(models).includes(asked);
+  if (isOwn || (isModelRef(asked) && !asked.startsWith(SCRIPTED))) return asked;
+  throw notChosen(asked, Object.keys(models));
+}
+
+/** What a person may choose from: what the manifest names, then what the providers have whose keys are set. */
+export function modelChoices(agent: Agent, env: ServerDeps['env'] = {}): readonly ModelChoice[] {
+  const own = Object.keys(agent?.manifest.models ?? {}).map(
+    (name): ModelChoice => ({ model: name, from: 'agent' }),
+  );
+  const provided = modelsWithKeys(env).map((model): ModelChoice => ({ model, from: 'provider' }));
+  return [...own, ...provided];
+}
+
+const notChosen = (asked: string, known: readonly string[]) =>
+  new RuntimeError('bad_option', `"${asked.slice(0, 200)}" is no model that can be chosen here.`, {
+    hint:
+      known.length === 0
+        ? 'Write provider/model (anthropic/claude-sonnet-4-5).'
+        : `Write provider/model, or a name of the agent's "models". ${suggest(asked, known, 'Names')}`,
   });

@@ -1,11 +1,10 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { ArtifactInfo, ArtifactSource, ArtifactTestResult } from '../../client/api.ts';
-import { artifactUnknown, versionUnknown } from '../../targets/artifacts/artifact-errors.ts';
 import type { Artifacts, ArtifactVersion, DecisionContext } from '../../targets/artifacts/artifacts.ts';
+import { artifactUnknown, versionUnknown } from '../../targets/artifacts/artifacts.ts';
 import type { ArtifactTested } from '../../targets/artifacts/test-artifact.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
-import { addOperation } from './operation.ts';
-import { pageOf, pageQuery, textPlace } from './paging.ts';
+import { addOperation, pageOf, pageQuery, textPlace } from './operation.ts';
 import {
   artifactPage,
   artifactSource,
@@ -14,7 +13,7 @@ import {
   rollbackArtifact,
   testArtifact,
   writeArtifact,
-} from './schemas/artifacts.ts';
+} from './schemas/daemon.ts';
 
 const tag = 'artifacts';
 const byName = z.object({ name: z.string() });

@@ -1,9 +1,8 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import { checkRole } from '../http/access.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
-import { addOperation } from './operation.ts';
-import { numberPlace, pageOf, pageQuery, textPlace } from './paging.ts';
+import { addOperation, numberPlace, pageOf, pageQuery, textPlace } from './operation.ts';
 import {
   auditPage,
   createdToken,

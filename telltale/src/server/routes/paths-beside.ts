@@ -1,8 +1,7 @@
 import { type RouteConfig, z } from '@hono/zod-openapi';
 import type { Role } from '../../client/api.ts';
 import { health, readiness } from './schemas/daemon.ts';
-import { ERROR_ANSWERS as errors, openAiError } from './schemas/error.ts';
-import { jsonObject } from './schemas/wire.ts';
+import { ERROR_ANSWERS as errors, jsonObject, openAiError } from './schemas/wire.ts';
 
 const json = (schema: z.ZodType) => ({ 'application/json': { schema } });
 const stream = (description: string) => ({

@@ -1,14 +1,12 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { AnswerReview, ReviewDetailsInfo } from '../../client/api.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { ReviewReply } from '../../session/reviews/read-reply.ts';
-import type { ReviewDetails } from '../../session/reviews/read-review.ts';
-import { takeUp } from '../recovery/take-up.ts';
+import type { ReviewDetails, ReviewReply } from '../../session/reviews/read-review.ts';
+import { takeUp } from '../recovery/pick-up.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
-import { addOperation, answerJson } from './operation.ts';
-import { pageOf, pageQuery } from './paging.ts';
-import { answerReview, reviewDetails, reviewPage } from './schemas/reviews.ts';
+import { addOperation, answerJson, pageOf, pageQuery } from './operation.ts';
+import { answerReview, reviewDetails, reviewPage } from './schemas/daemon.ts';
 import { byId } from './schemas/wire.ts';
 
 const tag = 'reviews';

@@ -1,26 +1,35 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { ResumeRun, RunSummary, SignalRun, StartRun } from '../../client/api.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
-import { leadRun } from '../../session/guide/lead-run.ts';
+import { leadRun } from '../../session/guided/guidance.ts';
 import { findWorkflow } from '../../session/runs/find-workflow.ts';
 import type { WorkflowRun } from '../../session/runs/run-types.ts';
 import { onceId } from '../http/idempotency.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
-import { accepted, placeHere } from './admitted.ts';
-import { begun, begunOnce } from './begun.ts';
-import { cancelSession } from './cancel-session.ts';
-import { findStream } from './find-stream.ts';
-import { listStreams } from './list-streams.ts';
-import { addOperation } from './operation.ts';
-import { pageQuery } from './paging.ts';
-import type { Quarantines } from './quarantines.ts';
-import { runEventPage } from './schemas/events.ts';
-import { workflowChanges } from './schemas/run-changes.ts';
-import { resumeRun, runPage, runStatusQuery, runSummary, signalRun, startRun } from './schemas/runs.ts';
-import { cancelled } from './schemas/sessions.ts';
-import { byId } from './schemas/wire.ts';
-import { mountStreamReads } from './stream-reads.ts';
-import type { Summaries } from './summaries.ts';
+import { accepted, begun, begunOnce, placeHere } from './admitted.ts';
+import { addOperation, pageQuery } from './operation.ts';
+import { cancelled, quarantineNote } from './schemas/sessions.ts';
+import {
+  acceptChanges,
+  answered,
+  asked,
+  byId,
+  count,
+  errorJson,
+  jsonObject,
+  oneOrMore,
+  pageOf,
+  part,
+  runEventPage,
+  text,
+  time,
+  workflowChanges,
+} from './schemas/wire.ts';
+import { cancelSession } from './session-actions.ts';
+import { findStream, mountStreamReads } from './stream-reads.ts';
+import type { Quarantines, Summaries } from './summaries.ts';
+import { listStreams } from './summaries.ts';
 
 const tag = 'runs';
 
@@ -224,3 +233,46 @@ const runEnded = (run: string, status: string) =>
   new RuntimeError('run_ended', `${run} has ended already (${status}).`, {
     hint: `See how: GET /runs/${run}`,
   });
+
+const RUN_STATUSES = ['running', 'waiting', 'completed', 'failed', 'cancelled', 'quarantined'] as const;
+
+const runSummary = answered<RunSummary>('Run', {
+  id: text,
+  workflow: text,
+  agent: text,
+  status: z.enum(RUN_STATUSES).openapi({
+    description: '`quarantined`: nothing picks it up until somebody resumes it.',
+  }),
+  quarantine: quarantineNote.optional().openapi({ description: 'Why it is quarantined.' }),
+  session: text.optional().openapi({ description: 'The session whose trigger or action started it.' }),
+  parent: text.optional().openapi({ description: 'The run whose step called it.' }),
+  trigger: text.optional(),
+  startedAt: time,
+  updatedAt: time,
+  seq: count,
+  step: text.optional().openapi({ description: 'The last step that began.' }),
+  state: text.optional().openapi({ description: 'The last state that was entered.' }),
+  steps: z.object({ completed: count, failed: count }),
+  reviews: z.array(text),
+  waiting: part<NonNullable<RunSummary['waiting']>>({ for: text, due: time.optional() }).optional(),
+  cost_usd: z.number(),
+  error: errorJson.optional(),
+});
+
+const runPage = pageOf('RunPage', runSummary);
+
+const runStatusQuery = oneOrMore(RUN_STATUSES, 'Only runs of one of these statuses.');
+
+const startRun = asked<StartRun>('StartRun', {
+  agent: z.string().min(1).openapi({ description: 'The agent in whose name it runs.' }),
+  workflow: z.string().min(1),
+  input: jsonObject.optional(),
+  vars: jsonObject.optional(),
+});
+
+const resumeRun = asked<ResumeRun>('ResumeRun', { accept_changes: acceptChanges.optional() });
+
+const signalRun = asked<SignalRun>('SignalRun', {
+  event: z.string().min(1).max(200).openapi({ description: 'What its `wait` step waits for.' }),
+  data: jsonObject.optional(),
+});

@@ -1,18 +1,18 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { cancelSession as endSession, tellToEnd } from '../../session/ending/cancel-session.ts';
 import { hasEnded } from '../../session/ending/has-ended.ts';
-import { eventUnknown } from '../../session/log/event-unknown.ts';
-import { forkingBy, hearsNoMore, nobodyReads } from '../../session/steer-session.ts';
+import { eventUnknown } from '../../session/log/read-log.ts';
+import { forkingBy, hearsNoMore, nobodyReads, sendToSession } from '../../session/messages.ts';
 import type { StreamInfo } from '../../store/store.ts';
-import { agentOf, resumeSession, takeUp, unlessOwned } from '../recovery/take-up.ts';
+import { agentOf, OVER, resumeSession, takeUp, unlessOwned } from '../recovery/pick-up.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { placeHere } from './admitted.ts';
-import { cancelSession } from './cancel-session.ts';
-import { chosenModel } from './chosen-model.ts';
-import { findStream } from './find-stream.ts';
+import { chosenModel } from './agents.ts';
 import { addOperation } from './operation.ts';
 import { cancelled, forked, resumeSession as resumed, said, sessionSummary } from './schemas/sessions.ts';
 import { byId } from './schemas/wire.ts';
+import { findStream } from './stream-reads.ts';
 import type { Summaries } from './summaries.ts';
 
 const tag = 'sessions';
@@ -167,4 +167,37 @@ const isOver = ({ status, owner }: StreamInfo): boolean => hasEnded(status) && o
 const notAChat = (session: string) =>
   new RuntimeError('not_a_chat', `${session} is no chat: its agent works on what it was started with.`, {
     hint: `Put a message before it: POST /sessions/${session}/steer. Or start a chat: POST /sessions with "chat": true.`,
+  });
+
+const DEFAULT_REASON = 'asked to';
+
+/** Ends a session: by whoever works on it, else at once. Nothing is done where it was cancelled before. */
+export async function cancelSession(
+  edges: ServerDeps,
+  { stream }: Pick<StreamInfo, 'stream'>,
+  by: string,
+  reason: string = DEFAULT_REASON,
+): Promise<void> {
+  const { runtime, clock } = edges;
+  const { store } = runtime;
+  const tellRun = (run: StreamInfo, why: string) => tellToEnd(runtime, run.stream, why);
+  const cancelled = await endSession(store, stream, { reason, by, clock, tellRun });
+  if (cancelled.kind === 'ended_before' && cancelled.status !== 'cancelled')
+    throw sessionEnded(stream, cancelled.status);
+  if (cancelled.kind !== 'to_undo') return;
+  await sendToSession(store, stream, { kind: 'cancel', from: by, body: reason });
+  const place = runtime.places?.reserve('session', stream);
+  // Without a place the message in its inbox has it taken up by whoever has one first.
+  if (runtime.places !== undefined && place === undefined) return;
+  try {
+    // By the runtime itself: one that has ended meanwhile is not resumed.
+    await unlessOwned(resumeSession(edges, stream, { acceptChanges: true }), OVER);
+  } finally {
+    place?.release();
+  }
+}
+
+const sessionEnded = (session: string, status: string) =>
+  new RuntimeError('session_ended', `${session} has ended already (${status}).`, {
+    hint: `See how: GET /sessions/${session}`,
   });

@@ -2,18 +2,11 @@ import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { SessionSummary } from '../../events/session-summary.ts';
 import type { Session } from '../../session/runtime-types.ts';
 import { onceId } from '../http/idempotency.ts';
-import { hearOfLoss } from '../recovery/hear-of-loss.ts';
-import { agentOf } from '../recovery/take-up.ts';
+import { agentOf, hearOfLoss } from '../recovery/pick-up.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
-import { accepted } from './admitted.ts';
-import { begunOnce } from './begun.ts';
-import { chosenModel } from './chosen-model.ts';
-import { findStream } from './find-stream.ts';
-import { listStreams } from './list-streams.ts';
-import { addOperation } from './operation.ts';
-import { pageQuery } from './paging.ts';
-import type { Quarantines } from './quarantines.ts';
-import { sessionEventPage } from './schemas/events.ts';
+import { accepted, begunOnce } from './admitted.ts';
+import { chosenModel } from './agents.ts';
+import { addOperation, pageQuery } from './operation.ts';
 import {
   byTurn,
   sessionPage,
@@ -22,8 +15,10 @@ import {
   startSession,
   statusQuery,
 } from './schemas/sessions.ts';
-import { mountStreamReads } from './stream-reads.ts';
-import type { Summaries } from './summaries.ts';
+import { sessionEventPage } from './schemas/wire.ts';
+import { findStream, mountStreamReads } from './stream-reads.ts';
+import type { Quarantines, Summaries } from './summaries.ts';
+import { listStreams } from './summaries.ts';
 
 const tag = 'sessions';
 /** Sessions: what they are, and what is on their logs. */

@@ -1,15 +1,15 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { createLineJson } from '../../events/line-json.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { SessionState } from '../../events/state.ts';
-import { eventUnknown } from '../../session/log/event-unknown.ts';
-import type { StreamInfo } from '../../store/store.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { eventUnknown } from '../../session/log/read-log.ts';
+import type { Store, StreamInfo } from '../../store/store.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
-import { findStream } from './find-stream.ts';
 import { addOperation, answerJson } from './operation.ts';
-import { eventQuery } from './schemas/events.ts';
-import { byId, jsonObject, wholeNumber } from './schemas/wire.ts';
-import { serveEvents } from './serve-events.ts';
-import { stateJson } from './state-json.ts';
+import { byId, eventQuery, jsonObject, MAX_EVENTS, wholeNumber } from './schemas/wire.ts';
 
 /** What the reading of one kind of stream has of its own. */
 export interface StreamReads<Summary> {
@@ -74,3 +74,108 @@ export function mountStreamReads<Summary>(
     async ({ c, params: { id }, query }) => serveEvents(edges, c, await findStream(store, kind, id), query),
   );
 }
+
+/** A folded state as JSON: maps as objects, sets as lists. Without the key that a session's tags are sealed with. */
+function stateJson(state: SessionState | RunState): string {
+  const { seal: _, ...shown } = state as Partial<SessionState>;
+  return JSON.stringify(shown, (_key, value: unknown) =>
+    value instanceof Map ? Object.fromEntries(value) : value instanceof Set ? [...value] : value,
+  );
+}
+
+const DEFAULT_EVENTS = 1_000;
+
+export interface EventsQuery {
+  readonly after?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly live?: '0' | '1' | undefined;
+}
+
+/** A page of events as JSON, or all of them as they come, where `text/event-stream` is asked for. */
+async function serveEvents(
+  { runtime: { store }, streams, onError }: ServerDeps,
+  c: Context<AppEnv>,
+  info: StreamInfo,
+  { after, limit = DEFAULT_EVENTS, live = '1' }: EventsQuery,
+): Promise<Response> {
+  c.header('vary', 'accept');
+  if (wantsStream(c)) {
+    const { stream, kind } = info;
+    const from = lastEventId(c) ?? after ?? 0;
+    const of = { kind, stream, after: from, live: live === '1' };
+    return handOver(c, onError, (request, response) => streams.serve(request, response, of));
+  }
+  const from = (after ?? 0) + 1;
+  const lines = await store.read(info.stream, { from, limit: Math.min(limit, MAX_EVENTS) });
+  const last = from + lines.length - 1;
+  const next = lines.length > 0 && last < info.head ? `,"next":"${last}"` : '';
+  const items = lines.map(createLineJson(info.kind, info.stream)).join(',');
+  return answerJson(c, `{"items":[${items}]${next}}`);
+}
+
+/** Where the client names it, and likes JSON no better. */
+function wantsStream(c: Context<AppEnv>): boolean {
+  const accept = c.req.header('accept') ?? '';
+  const stream = weightOf(accept, 'text/event-stream');
+  return stream > 0 && stream >= weightOf(accept, 'application/json');
+}
+
+function weightOf(accept: string, type: string): number {
+  for (const part of accept.split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((each) => each.trim().toLowerCase());
+    if (name !== type) continue;
+    const q = parameters.find((each) => each.startsWith('q='));
+    return q === undefined ? 1 : Number(q.slice(2)) || 0;
+  }
+  return 0;
+}
+
+/** What a client that comes back has; anything but a number is nothing that we gave. */
+function lastEventId(c: Context<AppEnv>): number | undefined {
+  const id = c.req.header('last-event-id');
+  return id !== undefined && /^\d{1,15}$/.test(id) ? Number(id) : undefined;
+}
+
+type Bare = AppEnv['Bindings'];
+
+/** Leaves the bare response to `serve`, until it is over. */
+export async function handOver(
+  c: Context<AppEnv>,
+  onError: ServerDeps['onError'],
+  serve: (request: Bare['incoming'], response: Bare['outgoing']) => Promise<void>,
+): Promise<Response> {
+  const { incoming, outgoing } = c.env;
+  if (incoming.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' });
+  try {
+    await serve(incoming, outgoing);
+  } catch (thrown) {
+    // Once something was sent no error can be answered with: the client sees the end, and comes back.
+    if (!outgoing.headersSent) throw thrown;
+    onError(thrown);
+    outgoing.destroy();
+  }
+  return RESPONSE_ALREADY_SENT;
+}
+
+/** The session or run of that id. Throws `session_unknown` or `run_unknown`. */
+export async function findStream(store: Store, kind: StreamInfo['kind'], id: string): Promise<StreamInfo> {
+  const info = await store.info(id);
+  if (info?.kind === kind) return info;
+  throw unknown(kind, id, store.location, info?.kind);
+}
+
+const unknown = (
+  kind: StreamInfo['kind'],
+  id: string,
+  location: string,
+  other: StreamInfo['kind'] | undefined,
+) =>
+  new RuntimeError(
+    kind === 'session' ? 'session_unknown' : 'run_unknown',
+    other === undefined
+      ? `No ${WORDS[kind]} "${id.slice(0, 200)}" is in ${location}.`
+      : `${id} is no ${WORDS[kind]}: it is a ${WORDS[other]}.`,
+    { hint: other === undefined ? `List them: GET /${kind}s` : `See GET /${other}s/${id}` },
+  );
+
+const WORDS = { session: 'session', run: 'workflow run' } as const;

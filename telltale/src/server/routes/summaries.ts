@@ -1,3 +1,4 @@
+import type { Page } from '../../client/api.ts';
 import { decodeEvent } from '../../events/codec.ts';
 import type { SessionEvent } from '../../events/event.ts';
 import { decodeRunEvent } from '../../events/run-codec.ts';
@@ -11,11 +12,16 @@ import {
 import {
   emptySummary,
   foldSummary,
+  type QuarantineNote,
   type SessionSummary,
   SUMMARY_TYPES,
 } from '../../events/session-summary.ts';
-import type { Store, StreamInfo } from '../../store/store.ts';
-import type { Quarantines } from './quarantines.ts';
+import type { Clock } from '../../kernel/time.ts';
+import { codeIn, type LaidAside } from '../../session/fleet/fleet.ts';
+import type { Runtime } from '../../session/runtime-types.ts';
+import { hasEnded, QUARANTINED, readQuarantine } from '../../store/quarantine.ts';
+import type { Store, StreamFilter, StreamInfo } from '../../store/store.ts';
+import { type AskedPage, numberPlace, pageOf } from './operation.ts';
 
 /** What lists say of sessions and runs, kept by stream: only what came since is read again. */
 export interface Summaries {
@@ -115,3 +121,101 @@ function typeOf(line: string): string {
   const from = line.indexOf(TYPE) + TYPE.length;
   return line.slice(from, line.indexOf('"', from));
 }
+
+/** A page of sessions or runs, newest first. */
+export async function listStreams<Summary>(
+  store: Store,
+  asked: AskedPage,
+  filter: StreamFilter & { readonly kind: StreamInfo['kind'] },
+  quarantines: Quarantines,
+  summaryOf: (info: StreamInfo) => Promise<Summary>,
+): Promise<Page<Summary>> {
+  // The store does not know what a fleet has quarantined: there it still has the status from before.
+  const aside = filter.status === undefined ? [] : await quarantines.inFleet();
+  const isAside = new Set(aside.map(({ stream }) => stream));
+  const added = filter.status?.includes(QUARANTINED) === true ? aside.filter(matching(filter)) : [];
+  const { items, next } = await pageOf(
+    asked,
+    numberPlace,
+    async (behind, limit) => {
+      const listed = await store.list({
+        ...filter,
+        limit: limit + aside.length,
+        ...(behind === undefined ? {} : { before: { place: behind[0] } }),
+      });
+      return [
+        ...listed.filter(({ stream }) => !isAside.has(stream)),
+        ...added.filter(({ place }) => behind === undefined || place < behind[0]),
+      ]
+        .sort((one, other) => other.place - one.place)
+        .slice(0, limit);
+    },
+    ({ place }) => [place] as [number],
+  );
+  return { items: await Promise.all(items.map(summaryOf)), ...(next === undefined ? {} : { next }) };
+}
+
+const matching =
+  ({ kind, name, parent }: StreamFilter) =>
+  (info: StreamInfo): boolean =>
+    (kind === undefined || info.kind === kind) &&
+    (name === undefined || info.name === name) &&
+    (parent === undefined || info.parent === parent);
+
+/** For so long one look at the fleet serves all who ask. */
+const FRESH_MS = 1_000;
+
+/** Which sessions and runs are quarantined, and why: by the store, or because no worker of the fleet can go on with them. */
+export class Quarantines {
+  readonly #runtime: Pick<Runtime, 'store' | 'fleet'>;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  #looked: { readonly at: number; readonly aside: Promise<ReadonlyMap<string, LaidAside>> } | undefined;
+
+  constructor(runtime: Pick<Runtime, 'store' | 'fleet'>, clock: Pick<Clock, 'monotonic'>) {
+    this.#runtime = runtime;
+    this.#clock = clock;
+  }
+
+  /** Why a stream is quarantined; undefined where it is not. */
+  async of(info: StreamInfo): Promise<QuarantineNote | undefined> {
+    if (info.status === QUARANTINED) {
+      const noted = await readQuarantine(this.#runtime.store, info.stream);
+      return { why: noted?.why ?? UNKNOWN, at: noted?.at ?? info.updatedAt, release: 'resume' };
+    }
+    if (this.#runtime.fleet === undefined || info.owner !== undefined || hasEnded(info)) return undefined;
+    const aside = (await this.#aside()).get(info.stream);
+    if (aside === undefined) return undefined;
+    const code = codeIn(aside.why);
+    return { why: aside.why, at: aside.at, release: 'retry', ...(code === undefined ? {} : { code }) };
+  }
+
+  /** The streams that the workers of the fleet could not go on with. Their status in the store is another. */
+  async inFleet(): Promise<readonly StreamInfo[]> {
+    if (this.#runtime.fleet === undefined) return [];
+    const aside = [...(await this.#aside()).keys()];
+    const infos = await Promise.all(aside.map((stream) => this.#runtime.store.info(stream)));
+    return infos.filter(
+      (info): info is StreamInfo => info !== undefined && info.owner === undefined && !hasEnded(info),
+    );
+  }
+
+  #aside(): Promise<ReadonlyMap<string, LaidAside>> {
+    const now = this.#clock.monotonic();
+    if (this.#looked === undefined || now - this.#looked.at >= FRESH_MS) {
+      const aside = this.#look();
+      const looked = { at: now, aside };
+      this.#looked = looked;
+      aside.catch(() => {
+        if (this.#looked === looked) this.#looked = undefined; // whoever asks next looks again
+      });
+    }
+    return this.#looked.aside;
+  }
+
+  async #look(): Promise<ReadonlyMap<string, LaidAside>> {
+    const status = await this.#runtime.fleet?.status();
+    return new Map(status?.laidAside.map((aside) => [aside.stream, aside]));
+  }
+}
+
+const UNKNOWN = 'The store does not say why.';

@@ -1,7 +1,9 @@
-import type { LiveEvent } from '../../events/live-event.ts';
-import type { Connection } from './connection.ts';
-import { createMergedDeltas } from './merged-deltas.ts';
-import type { Gatherer, Pulse } from './pulse.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { LiveSnapshot } from '../../client/client.ts';
+import type { LiveEvent } from '../../events/event.ts';
+import type { Clock } from '../../kernel/time.ts';
+import { MAX_SHOWN, type OpenSpeech } from '../../session/speech.ts';
+import type { Gatherer, Pulse, StreamLimits } from './stream-source.ts';
 
 /** A client that gets events as they come. */
 export interface Follower {
@@ -95,4 +97,268 @@ export function createBroadcast(stream: string, pulse: Pulse, maxGathered: numbe
     flush,
   };
   return broadcast;
+}
+
+/**
+ * Deltas of one element that follow each other until they are written become one: under load that is a fifth of the frames
+ * and half of the bytes, for the same text.
+ */
+export interface MergedDeltas {
+  /** How much has been gathered, in characters. */
+  readonly length: number;
+  /** Frames that come before it: what it cannot be one with. */
+  add(event: LiveEvent): string;
+  /** The frame of what was gathered; empty if there is nothing. */
+  close(): string;
+}
+
+export function createMergedDeltas(session: string): MergedDeltas {
+  const frame = createLiveFrame(session);
+  let open: LiveEvent | undefined;
+  let text = '';
+
+  const merged: MergedDeltas & { length: number } = {
+    length: 0,
+    add(event) {
+      if (open !== undefined && isOne(open, event)) {
+        text += event.text;
+        merged.length += event.text.length;
+        return '';
+      }
+      const before = merged.close();
+      if (event.type === 'action.progress') return before + frame(event);
+      open = event;
+      text = event.text;
+      merged.length = text.length;
+      return before;
+    },
+    close() {
+      if (open === undefined) return '';
+      const closed = frame({ ...open, text } as LiveEvent);
+      open = undefined;
+      text = '';
+      merged.length = 0;
+      return closed;
+    },
+  };
+  return merged;
+}
+
+type Delta = Exclude<LiveEvent, { readonly type: 'action.progress' }>;
+
+const isOne = (open: LiveEvent, event: LiveEvent): event is Delta =>
+  open.type === event.type &&
+  open.turn === event.turn &&
+  event.type !== 'action.progress' &&
+  (event.type === 'response.delta' || event.depth === (open as typeof event).depth);
+
+/** One client's response. Nothing is queued here: what is not in its socket is not kept. */
+export interface Connection {
+  /** False once it was ended, or the client is gone. */
+  readonly isOpen: boolean;
+  /** When it was last written to. */
+  readonly writtenAt: number;
+  /** Since when it has taken nothing of more than it may have waiting; undefined while it takes what it is sent. */
+  readonly stuckSince: number | undefined;
+  /** Sees whether it has taken some of what waits since the last look. */
+  look(): void;
+  /** False if the client is full now: it is not written to again until it has `drained`. */
+  send(data: string | Uint8Array): boolean;
+  /** As `send`, for what is read for this client alone: it is full as soon as it does not take it at once. */
+  feed(data: string | Uint8Array): boolean;
+  /** Resolves once the client has taken all that waited for it, or is gone. */
+  drained(): Promise<void>;
+  /** Sends a last word and ends the response. */
+  end(last: string): void;
+  /** Ends it without waiting for the client to read. */
+  destroy(): void;
+  /** Resolves once the response is over, however it ended. */
+  readonly closed: Promise<void>;
+}
+
+export interface ConnectionDeps {
+  readonly clock: Clock;
+  readonly limits: StreamLimits;
+  /** What waits in all sockets together. */
+  readonly waiting: { bytes: number };
+}
+
+/**
+ * After the head, data goes straight to the socket. A body without a length ends with its connection, so that what is
+ * encoded once for all clients is, to the byte, what each of them gets: `response.write` would frame it for each client
+ * anew, in four writes and a tick.
+ */
+const HEAD = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+  connection: 'close',
+};
+
+export function openConnection(
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+  { clock, limits, waiting }: ConnectionDeps,
+): Connection {
+  /** Bytes that its socket has not taken yet. */
+  let own = 0;
+  /** What was left of that at the last look. */
+  let left: Left = { writes: 0, inHand: 0 };
+  let wake: (() => void) | undefined;
+  let over: () => void = () => undefined;
+
+  const count = (now: number) => {
+    waiting.bytes += now - own;
+    own = now;
+  };
+  const drain = () => {
+    count(response.writableLength);
+    connection.stuckSince = undefined;
+    wake?.();
+    wake = undefined;
+  };
+  // A request that was sent before the last one was answered has no socket yet.
+  const put = (data: string | Uint8Array) => (response.socket ?? response).write(data);
+  const write = (data: string | Uint8Array, most: number): boolean => {
+    connection.writtenAt = clock.monotonic();
+    const willDrain = !put(data);
+    const waits = response.writableLength;
+    if (waits === 0 && own === 0) return true;
+    count(waits);
+    if (waiting.bytes > limits.maxWaitingBytes) connection.destroy();
+    if (!willDrain || waits <= most) return true;
+    if (connection.stuckSince === undefined) {
+      connection.stuckSince = connection.writtenAt;
+      left = leftIn(response);
+    }
+    return false;
+  };
+  const close = () => {
+    connection.isOpen = false;
+    socket.off('drain', drain);
+    socket.off('close', close);
+    count(0);
+    connection.stuckSince = undefined;
+    wake?.();
+    over();
+  };
+
+  const connection: { -readonly [Key in keyof Connection]: Connection[Key] } = {
+    isOpen: true,
+    writtenAt: clock.monotonic(),
+    stuckSince: undefined,
+    look() {
+      if (connection.stuckSince === undefined) return;
+      const now = leftIn(response);
+      if (isLess(now, left)) connection.stuckSince = clock.monotonic();
+      left = now;
+    },
+    send: (data) => write(data, limits.maxClientBytes),
+    feed: (data) => write(data, 0),
+    drained: () =>
+      new Promise((resolve) => {
+        if (connection.isOpen && connection.stuckSince !== undefined) wake = resolve;
+        else resolve();
+      }),
+    end(last) {
+      if (!connection.isOpen) return;
+      connection.isOpen = false;
+      connection.writtenAt = clock.monotonic();
+      put(last);
+      response.end();
+      wake?.();
+    },
+    destroy() {
+      connection.isOpen = false;
+      socket.destroy();
+    },
+    closed: new Promise((resolve) => {
+      over = resolve;
+    }),
+  };
+
+  socket.setTimeout(0);
+  socket.on('drain', drain);
+  socket.once('close', close);
+  response.on('drain', drain);
+  response.on('error', () => undefined); // the socket's 'close' follows, and is all that matters
+  response.once('close', close);
+  response.useChunkedEncodingByDefault = false;
+  response.writeHead(200, HEAD);
+  response.flushHeaders();
+  connection.send(BEGINNING);
+  return connection;
+}
+
+interface Left {
+  /** Bytes of writes of which the system has not taken all. */
+  readonly writes: number;
+  /** What it has not taken of the one in hand. */
+  readonly inHand: number;
+}
+
+/**
+ * A socket's `writableLength` counts a write until all of it is gone, and one may be all that waits for a client; what is
+ * left of it only the handle knows. Node's own time-outs of sockets ask it, too.
+ */
+const leftIn = ({ socket, writableLength }: ServerResponse): Left => ({
+  writes: writableLength,
+  inHand:
+    (socket as { readonly _handle?: { readonly writeQueueSize?: number } | null } | null)?._handle
+      ?.writeQueueSize ?? 0,
+});
+
+const isLess = (now: Left, before: Left): boolean =>
+  now.writes < before.writes || (now.writes === before.writes && now.inHand < before.inHand);
+
+/** The first bytes of every stream: how soon a browser that lost it comes back. */
+const BEGINNING = 'retry: 1000\n\n';
+export const KEEP_ALIVE = ': still here\n\n';
+/** Nothing will come any more. */
+export const END = 'event: end\ndata: {}\n\n';
+
+/** What the server says of the stream itself. `ready`: from here on no headline is missed. */
+export type Notice =
+  | { readonly kind: 'ready' }
+  /** The client was too slow, and may come back at once. */
+  | { readonly kind: 'dropped'; readonly reason: string }
+  /** It may come back, but not at once. */
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'closing' };
+
+export const noticeFrame = (notice: Notice): string => `event: notice\ndata: ${JSON.stringify(notice)}\n\n`;
+
+/** An event on the log. Without an `event:` field, so that `onmessage` of an EventSource hears it. */
+export const eventFrame = (seq: number, json: string): string => `id: ${seq}\ndata: ${json}\n\n`;
+
+/** An event that is not resumed from: it leaves the client's last id as it is. */
+export const plainFrame = (json: string): string => `data: ${json}\n\n`;
+
+/** For whoever joins in the middle, and for whoever missed deltas: it stands for all deltas before it. */
+export function snapshotFrame(session: string, { turn, thoughts, response }: OpenSpeech): string {
+  const snapshot: LiveSnapshot = {
+    type: 'live.snapshot',
+    session,
+    turn,
+    thoughts: thoughts.map(({ depth, text }) => ({ depth, text: text.slice(-MAX_SHOWN) })),
+    response: response.slice(-MAX_SHOWN),
+  };
+  return plainFrame(JSON.stringify(snapshot));
+}
+
+/** Deltas come by the thousand, and are put together by hand: half the time of a `JSON.stringify` of the whole. */
+function createLiveFrame(session: string): (event: LiveEvent) => string {
+  const place = `,"session":${JSON.stringify(session)},"turn":`;
+  const response = `data: {"type":"response.delta"${place}`;
+  const thought = `data: {"type":"thought.delta"${place}`;
+  return (event) => {
+    switch (event.type) {
+      case 'response.delta':
+        return `${response}${event.turn},"text":${JSON.stringify(event.text)}}\n\n`;
+      case 'thought.delta':
+        return `${thought}${event.turn},"depth":${event.depth},"text":${JSON.stringify(event.text)}}\n\n`;
+      case 'action.progress':
+        return plainFrame(JSON.stringify(event));
+    }
+  };
 }

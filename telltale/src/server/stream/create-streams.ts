@@ -1,17 +1,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../../kernel/clock.ts';
-import { createTurnstile } from '../../kernel/turnstile.ts';
-import { streamOf } from '../../session/log/stream-event.ts';
+import { RUN_SUMMARY_TYPES } from '../../events/run-summary.ts';
+import { SUMMARY_TYPES } from '../../events/session-summary.ts';
+import { createTurnstile } from '../../kernel/semaphore.ts';
+import type { Clock } from '../../kernel/time.ts';
+import { isRunEvent, type StreamEvent, streamOf } from '../../session/log/read-log.ts';
+import {
+  type Connection,
+  createBroadcast,
+  type Follower,
+  KEEP_ALIVE,
+  noticeFrame,
+  openConnection,
+  plainFrame,
+} from './broadcast.ts';
 import { type Channel, createChannel, type StreamRef } from './channel.ts';
-import { type Connection, openConnection } from './connection.ts';
-import { followChannel } from './follow-channel.ts';
-import { KEEP_ALIVE, noticeFrame } from './frames.ts';
-import { createHeadlines } from './headlines.ts';
-import { createPulse } from './pulse.ts';
-import { nothingToFollow, serverClosing, tooManyStreams } from './stream-errors.ts';
-import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
-import type { StreamRuntime } from './stream-source.ts';
-import type { Streams } from './streams.ts';
+import { createNewsOfOthers } from './news-of-others.ts';
+import { logTooShort, nothingToFollow, serverClosing, tooManyStreams } from './stream-errors.ts';
+import {
+  createPulse,
+  type HeadlinesDeps,
+  STREAM_LIMITS,
+  type StreamLimits,
+  type StreamRuntime,
+} from './stream-source.ts';
 
 export interface StreamsDeps {
   readonly runtime: StreamRuntime;
@@ -185,3 +196,153 @@ const tooSlow = (patienceMs: number) =>
     kind: 'dropped',
     reason: `Nothing was read for ${patienceMs / 1000} s. Come back with the id of the last event.`,
   }) as const;
+
+/**
+ * What changes any list, over all sessions and runs of the store. Nothing is resumed: whoever lists after `ready` misses
+ * nothing, and may be told of an event that its list has already.
+ */
+export interface Headlines {
+  /** An event that was committed in this process. */
+  told(event: StreamEvent): void;
+  /** Serves one client, until it is gone. */
+  follow(connection: Connection): Promise<void>;
+  close(): void;
+}
+
+function createHeadlines(deps: HeadlinesDeps): Headlines {
+  const { limits, pulse } = deps;
+  const broadcast = createBroadcast('', pulse, limits.maxClientBytes);
+  const push = (event: StreamEvent) => {
+    if (broadcast.size === 0) return;
+    const types: ReadonlySet<string> = isRunEvent(event) ? RUN_SUMMARY_TYPES : SUMMARY_TYPES;
+    if (types.has(event.type)) broadcast.push(plainFrame(JSON.stringify(event)), undefined);
+  };
+  const others = createNewsOfOthers(deps, push);
+  let clients = 0;
+
+  return {
+    told(event) {
+      if (clients === 0) return;
+      others.isKnown(streamOf(event), event.seq);
+      push(event);
+    },
+    async follow(connection) {
+      let wake: () => void = () => undefined;
+      const isLeft = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const follower = { connection, live: true, position: 0, onFull: () => wake() };
+      void connection.closed.then(() => wake());
+      clients++;
+      try {
+        await others.begun();
+        broadcast.add(follower);
+        connection.send(noticeFrame({ kind: 'ready' }));
+        await isLeft;
+        await connection.drained();
+        connection.end(noticeFrame({ kind: 'dropped', reason: 'Some of it was missed: list again.' }));
+      } finally {
+        broadcast.remove(follower);
+        clients--;
+        if (clients === 0) others.stop();
+      }
+    },
+    close: others.stop,
+  };
+}
+
+/** A page is handed over in pieces of that size, so that a slow client is seen to take them one by one. */
+const PIECE_BYTES = 64 * 1024;
+
+export interface FollowOptions {
+  /** The seq of the last event that the client has. One beyond the log's end counts as its end. */
+  readonly after: number;
+  readonly live: boolean;
+}
+
+/**
+ * One client of a channel: what it lacks is read from the log, then it follows. When it does not keep up it is left alone
+ * until it has read what waits for it, and then reads from the log again; what was live in between is lost to it.
+ */
+async function followChannel(
+  channel: Channel,
+  connection: Connection,
+  { after, live }: FollowOptions,
+): Promise<void> {
+  let wake: () => void = () => undefined;
+  const follower: Follower = {
+    connection,
+    live,
+    position: Math.min(after, channel.place.head),
+    onFull: () => wake(),
+  };
+  void connection.closed.then(() => wake());
+  try {
+    while (connection.isOpen) {
+      const isLeft = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      await readUp(channel, follower);
+      if (!connection.isOpen || !channel.join(follower)) continue;
+      await isLeft;
+      await connection.drained();
+    }
+  } finally {
+    channel.leave(follower);
+  }
+}
+
+/** Sends what is on the log up to the channel's head, which moves on meanwhile. */
+async function readUp(channel: Channel, follower: Follower): Promise<void> {
+  const { connection } = follower;
+  const page = channel.pages();
+  while (connection.isOpen && follower.position < channel.place.head) {
+    const lines = await page(follower.position + 1);
+    // What is behind the head comes to all followers alike.
+    const mine = lines.slice(0, channel.place.head - follower.position);
+    if (mine.length === 0) throw logTooShort(channel.place.stream, follower.position + 1, follower.position);
+    let frames = '';
+    for (const line of mine) frames += channel.frameOf(++follower.position, line);
+    await feed(connection, frames);
+  }
+}
+
+async function feed(connection: Connection, frames: string): Promise<void> {
+  const bytes = Buffer.from(frames);
+  for (let at = 0; at < bytes.length && connection.isOpen; at += PIECE_BYTES)
+    if (!connection.feed(bytes.subarray(at, at + PIECE_BYTES))) await connection.drained();
+}
+
+/** Event streams to clients (SSE). Written on the bare response: a framework's stream costs three times as much. */
+export interface Streams {
+  /**
+   * Answers with the events of a session or run: those of the log behind `after` first, then as they come, without a gap
+   * or a repeat; `id` is the seq. Live events have no id, and deltas that come close together may be one. Whoever joins in
+   * the middle of speech, or missed some, gets a `live.snapshot`. Ends with the stream's end: `event: end`. `event: notice`
+   * says why it ends before that: `closing`, `dropped` (the client was too slow), `failed` (the log cannot be read); it may
+   * come back with the last id. A browser that comes back to a stream that is over, by `Last-Event-ID`, and has all of it,
+   * is answered with 204. Resolves once the response is over; rejects before anything is answered: `session_unknown`,
+   * `run_unknown`, `too_many_streams`, `closing`.
+   */
+  serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    of: {
+      readonly kind: 'session' | 'run';
+      readonly stream: string;
+      /** The seq of the last event that the client has; one beyond the log's end counts as its end. */
+      readonly after: number;
+      /** Whether deltas and progress are wanted. */
+      readonly live: boolean;
+    },
+  ): Promise<void>;
+  /**
+   * Answers with the headlines of all sessions and runs of the store: what `foldSummary` and `foldRunSummary` look at. Not
+   * resumable: after the notice `ready` nothing is missed, so whoever lists then has all, and leaves out what its list has.
+   */
+  headlines(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Open connections. */
+  readonly clients: number;
+  /** Tells all clients that the server goes away, and ends their streams. */
+  close(): Promise<void>;
+}

@@ -1,8 +1,8 @@
-import type { Headline } from '../../session/distant/headline-publication.ts';
-import { decodeLine, type StreamEvent, type StreamRef } from '../../session/log/stream-event.ts';
+import { decodeLine, type StreamEvent, type StreamRef } from '../../session/log/read-log.ts';
+import { ASKS, askText, HEADLINES, type Headline, readHeadlines } from '../../session/remote/live-channel.ts';
+import type { LiveWire } from '../../store/shared-store.ts';
 import type { StreamInfo } from '../../store/store.ts';
-import type { HeadlinesDeps } from './headlines-edges.ts';
-import { type HeardHeadlines, hearHeadlines } from './heard-headlines.ts';
+import type { HeadlinesDeps } from './stream-source.ts';
 
 /** The streams that are looked at: those that are alive, and those that were made last, which may have ended since. */
 const MAX_ALIVE = 1_000;
@@ -162,6 +162,67 @@ export function createNewsOfOthers(
       heard?.close();
       heard = undefined;
       known.clear();
+    },
+  };
+}
+
+/** What other processes say has moved. */
+export interface HeardHeadlines {
+  /** Asks processes to tell; again now and then, since there may be some that were not there before. */
+  ask(): void;
+  close(): void;
+}
+
+export interface HeardHeadlinesDeps {
+  readonly live: LiveWire;
+  /** Reads the events of a headline, one stream at a time. */
+  readonly read: (headline: Headline) => Promise<unknown>;
+  /** Some of it was missed. */
+  readonly missed: () => void;
+  readonly onError: (thrown: unknown) => void;
+}
+
+/** Streams that were heard of and are not read yet; with more, all are looked at instead. */
+const MAX_HEARD = 10_000;
+
+function hearHeadlines({ live, read, missed, onError }: HeardHeadlinesDeps): HeardHeadlines {
+  /** By stream, in the order in which they were heard of. */
+  const heard = new Map<string, Headline>();
+  let isReading = false;
+  let isClosed = false;
+
+  const note = (headline: Headline) => {
+    const before = heard.get(headline.stream);
+    heard.set(headline.stream, before === undefined ? headline : { ...headline, from: before.from });
+  };
+  const readAll = async () => {
+    isReading = true;
+    for (const headline of heard.values()) {
+      heard.delete(headline.stream);
+      await read(headline).catch(onError); // the next look may do better
+      if (isClosed) return;
+    }
+    isReading = false;
+  };
+  const unlisten = live.listen(HEADLINES, {
+    heard(text) {
+      for (const headline of readHeadlines(text)) note(headline);
+      if (heard.size > MAX_HEARD) {
+        heard.clear();
+        missed();
+      }
+      if (!isReading) void readAll(); // tells its own failures
+    },
+    gap: missed,
+  });
+  const ask = () => live.send(ASKS, askText({ kind: 'headlines' }));
+  ask();
+  return {
+    ask,
+    close() {
+      isClosed = true;
+      unlisten();
+      heard.clear();
     },
   };
 }

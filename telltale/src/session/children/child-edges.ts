@@ -1,12 +1,12 @@
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApplyMetadata } from '../metadata-writer.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
-import type { SetVariable } from '../variables/variable-writer.ts';
-import type { Lineage, Spawn } from './lineage.ts';
-import type { CalledAtRest } from './rest.ts';
+import type { SetVariable } from '../variables/session-variables.ts';
+import type { Lineage, Spawn } from './child-session.ts';
+import type { CalledAtRest } from './idle.ts';
 
 /** What sub-agents need of the session that calls them. */
 export interface ChildDeps {

@@ -1,16 +1,25 @@
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { PerformCall } from '../../scheduler/edges.ts';
-import { agentCall, takesVars } from '../../workflows/steps/agent-call.ts';
+import { agentCall, takesVars } from '../../workflows/steps/call-below.ts';
 import { readSession } from '../read-session.ts';
 import { isLetGo, type Stop, type StopReason } from '../stop.ts';
 import type { ChildDeps } from './child-edges.ts';
-import { DEPTH_LIMIT, idTaken, MAX_DEPTH, notInSession, tooDeep } from './child-errors.ts';
 import { childId } from './child-id.ts';
 import { childLineage } from './child-lineage.ts';
-import { BY_PARENT, type ChildEnd, endedBefore, resultOf } from './child-result.ts';
+import type { Begin, Spawn } from './child-session.ts';
+import {
+  BY_PARENT,
+  type ChildEnd,
+  DEPTH_LIMIT,
+  endedBefore,
+  idTaken,
+  MAX_DEPTH,
+  notInSession,
+  resultOf,
+  tooDeep,
+} from './child-session.ts';
 import { createLogCopy } from './copy-log.ts';
-import type { Begin, Spawn } from './lineage.ts';
 
 /** Runs the sub-agent that an action calls, from its start or from where its log ends, and gives its result. */
 export type RunChild = (call: PerformCall) => Promise<Json>;

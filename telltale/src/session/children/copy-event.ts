@@ -2,10 +2,10 @@ import type { ChildEventBody, SessionEvent } from '../../events/event.ts';
 import { speakerOf } from '../../events/fold-handoffs.ts';
 import { usedOutside } from '../../events/fold-turns.ts';
 import { LLM_USAGE } from '../../events/reduce.ts';
-import type { Usage } from '../../events/turn-event.ts';
+import type { Usage } from '../../events/session-events.ts';
+import type { ErrorJson } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import type { ErrorJson } from '../../kernel/runtime-error.ts';
-import { cutText } from '../../prompt/cut-text.ts';
+import { cutText } from '../../prompt/text.ts';
 
 /** Characters of a text, or of a value as JSON, that a copy holds; the whole is on the sub-agent's own log. */
 export const MAX_COPIED = 16_384;

@@ -1,14 +1,14 @@
 import type { Cause, EventOf, ObservedEvent, SessionEvent } from '../../events/event.ts';
 import { speakerOf } from '../../events/fold-handoffs.ts';
 import { CHILD_WRITER } from '../../events/fold-values.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { toRuntimeError } from '../../kernel/errors.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApplyMetadata } from '../metadata-writer.ts';
 import { readEvents } from '../read-session.ts';
 import type { SessionLog } from '../session-log.ts';
-import { sharedVariables } from '../variables/inherited-variables.ts';
-import type { SetVariable } from '../variables/variable-writer.ts';
+import { sharedVariables } from '../variables/declared-variables.ts';
+import type { SetVariable } from '../variables/session-variables.ts';
 import { copyOf } from './copy-event.ts';
 import { sharedFields, updateFor } from './shared-metadata.ts';
 

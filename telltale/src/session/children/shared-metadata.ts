@@ -1,4 +1,4 @@
-import { isPlainObject } from '../../conditions/own-property.ts';
+import { isPlainObject } from '../../conditions/values.ts';
 import type { EventOf } from '../../events/event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Model } from '../../models/model.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { reachOf } from '../reach-of.ts';

@@ -1,30 +1,40 @@
-import type { JsonObject } from '../../kernel/json.ts';
-import type { CodeImport, CodeManifest } from '../../manifest/project/code-manifest.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { IssuePath } from '../../manifest/diagnostic.ts';
 import type { ImportList } from '../../manifest/project/project.ts';
+import type { CodeImport, CodeManifest } from '../../manifest/project/project-document.ts';
 import type { ManifestKind } from '../../manifest/schema/kinds.ts';
+import { checkUserSchema } from '../../manifest/schema/user-schemas/check-user-schema.ts';
+import { isMap } from '../../manifest/schema/values.ts';
 import { badFigure } from '../../models/bad-figure.ts';
 import type { Model } from '../../models/model.ts';
 import { isModelObject, modelOf } from '../../models/model-object.ts';
+import type { CodeOperation, CodeRelic, CodeTool } from '../../targets/code/code-tool.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { AgentCode } from './agent-code.ts';
-import { artifactManifest } from './artifact-manifest.ts';
 import {
+  artifactManifest,
+  defaultUnknown,
   type Found,
   importsInCode,
+  nameReserved,
+  noOperations,
   notAFigure,
+  notAFunction,
   notAList,
   notAModel,
+  notFlat,
   notImportable,
-} from './code-findings.ts';
-import type { DefinedArtifact } from './define-artifact.ts';
-import type { DefinedRelic } from './define-relic.ts';
-import type { DefinedTool } from './define-tool.ts';
-import type { DefinedWorkflow } from './define-workflow.ts';
+} from './artifact-manifest.ts';
+import type {
+  DefinedArtifact,
+  DefinedRelic,
+  DefinedTool,
+  DefinedWorkflow,
+  KeptOperation,
+} from './definitions.ts';
+import { isStandardSchema, standardOf } from './definitions.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
-import { relicManifest } from './relic-manifest.ts';
-import { isStandardSchema } from './schema.ts';
-import { toolManifest } from './tool-manifest.ts';
-import { workflowManifest } from './workflow-manifest.ts';
+import type { WorkflowCode } from './workflow-code.ts';
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -178,4 +188,190 @@ async function readOutput(output: unknown, findings: Found[]) {
       : ({ ok: true, schema: jsonSchema as JsonObject } as const);
   if (!made.ok) findings.push({ path: ['output', 'schema'], finding: made.finding });
   return { standard: schema, document: made.ok ? { ...rest, schema: made.schema } : undefined };
+}
+
+/** A workflow as the checks of manifests see it. */
+async function workflowManifest(workflow: DefinedWorkflow<unknown>, folder: string): Promise<CodeManifest> {
+  const { input, jsonSchema, ...settings } = workflow.definition as Readonly<Record<string, unknown>>;
+  const findings: Found[] = [];
+  const shown = await shownSchema(input, jsonSchema, ['input'], findings);
+  const code: WorkflowCode = { input: standardOf(input) };
+  return {
+    label: `defineWorkflow(${JSON.stringify(workflow.name) ?? ''})`,
+    folder,
+    value: { ...settings, kind: 'Workflow', ...(shown === undefined ? {} : { input: shown }) },
+    identity: workflow,
+    code,
+    pinned: {},
+    writtenAt: (path) =>
+      path[0] === 'input' && jsonSchema !== undefined ? ['jsonSchema', ...path.slice(1)] : path,
+    findings,
+    imports: [],
+  };
+}
+
+/** A tool as the checks of manifests see it. */
+async function toolManifest(tool: DefinedTool, folder: string): Promise<CodeManifest> {
+  const { parameters, jsonSchema, output, run, ...settings } = tool.definition as Readonly<
+    Record<string, unknown>
+  >;
+  const label = `defineTool(${JSON.stringify(tool.name) ?? ''})`;
+  const findings: Found[] = [];
+  if (typeof run !== 'function') findings.push({ path: ['run'], finding: notAFunction(run) });
+  const results = await checkedOutput(output);
+  const shown = await shownSchema(parameters, jsonSchema, ['parameters'], findings);
+  const code: CodeTool = {
+    run: run as CodeTool['run'],
+    parameters: standardOf(parameters),
+    output: results.standard,
+  };
+  return {
+    label,
+    folder,
+    value: {
+      kind: 'Tool',
+      ...settings,
+      ...(shown === undefined ? {} : { parameters: shown }),
+      ...(results.document === undefined ? {} : { output: results.document }),
+      implementation: { module: label }, // every Tool has one; where there is code, nobody asks for it
+    },
+    identity: tool,
+    code,
+    pinned: {},
+    writtenAt: (path) => {
+      if (path[0] === 'parameters' && jsonSchema !== undefined) return ['jsonSchema', ...path.slice(1)];
+      return path[0] === 'output' && isStandardSchema(output) ? ['output'] : path;
+    },
+    findings,
+    imports: [],
+  };
+}
+
+/** A schema alone, or `{ schema, max_bytes }`. One that cannot be written as JSON Schema is not in the document. */
+async function checkedOutput(output: unknown) {
+  const parts = (isStandardSchema(output) ? { schema: output } : output) as
+    | Readonly<Record<string, unknown>>
+    | undefined;
+  const standard = standardOf(parts?.schema);
+  if (standard === undefined || parts === undefined) return { standard: undefined, document: output };
+  const { schema: _, ...rest } = parts;
+  const made = await jsonSchemaOf(standard, 'output');
+  return { standard, document: made.ok ? { ...rest, schema: made.schema } : rest };
+}
+
+const NO_PARAMETERS: JsonObject = { type: 'object', properties: {}, additionalProperties: false };
+
+/** A relic as the checks of manifests see it. Every Relic has a driver; where there is code, nobody asks for it. */
+async function relicManifest(relic: DefinedRelic, folder: string): Promise<CodeManifest> {
+  const {
+    operations,
+    health,
+    default: byDefault,
+    ...settings
+  } = relic.definition as {
+    readonly operations?: Readonly<Record<string, KeptOperation>>;
+    readonly health?: (context: unknown) => unknown;
+    readonly default?: string;
+  };
+  const label = `defineRelic(${JSON.stringify(relic.name) ?? ''})`;
+  const findings: Found[] = [];
+  const given = isMap(operations) ? Object.entries(operations as Record<string, KeptOperation>) : [];
+  if (given.length === 0) findings.push({ path: ['operations'], finding: noOperations() });
+  const parameters: Record<string, JsonObject> = { health: NO_PARAMETERS };
+  const kept: Record<string, CodeOperation> = {};
+  for (const [name, written] of given) {
+    const path = ['operations', name];
+    const operation: KeptOperation = isMap(written) ? written : {};
+    if (name === 'health') findings.push({ path, finding: nameReserved(name) });
+    if (typeof operation.run !== 'function')
+      findings.push({ path: [...path, 'run'], finding: notAFunction(operation.run) });
+    parameters[name] = await parametersOf(operation, path, findings);
+    kept[name] = {
+      description: operation.description ?? '',
+      schema: standardOf(operation.parameters),
+      run: operation.run as CodeOperation['run'],
+      idempotent: operation.idempotent ?? false,
+    };
+  }
+  if (byDefault !== undefined && !Object.hasOwn(kept, byDefault))
+    findings.push({ path: ['default'], finding: defaultUnknown(byDefault, Object.keys(kept)) });
+  kept.health = healthOf(label, health);
+  const code: CodeRelic = { operations: kept, parameters, byDefault };
+  return {
+    label,
+    folder,
+    value: { kind: 'Relic', ...settings, driver: 'kv' },
+    identity: relic,
+    code,
+    pinned: { operations: pinnedOperations(kept, parameters), default: byDefault ?? null },
+    writtenAt: (path) => path,
+    findings,
+    imports: [],
+  };
+}
+
+async function parametersOf(
+  { parameters, jsonSchema }: KeptOperation,
+  path: readonly string[],
+  findings: Found[],
+): Promise<JsonObject> {
+  const place = jsonSchema === undefined ? 'parameters' : 'jsonSchema';
+  const fail = (finding: Found['finding']) => {
+    findings.push({ path: [...path, place], finding });
+    return NO_PARAMETERS;
+  };
+  if (parameters === undefined) return NO_PARAMETERS;
+  let shown = jsonSchema;
+  if (shown === undefined && isStandardSchema(parameters)) {
+    const made = await jsonSchemaOf(parameters, 'input');
+    if (!made.ok) return fail(made.finding);
+    shown = made.schema;
+  }
+  const schema = shown ?? (parameters as JsonObject);
+  if (!isMap(schema) || schema.type !== 'object' || holdsReference(schema)) return fail(notFlat());
+  for (const { path: inner, ...finding } of checkUserSchema(schema))
+    findings.push({ path: [...path, place, ...inner], finding: { severity: 'error', ...finding } });
+  return schema;
+}
+
+const holdsReference = (value: Json): boolean =>
+  Array.isArray(value)
+    ? value.some(holdsReference)
+    : isMap(value) &&
+      (typeof value.$ref === 'string' || Object.values(value).some((item) => holdsReference(item as Json)));
+
+const healthOf = (label: string, ask: ((context: unknown) => unknown) | undefined): CodeOperation => ({
+  description: 'whether it answers',
+  idempotent: true,
+  async run(_, context) {
+    const answer = await ask?.(context);
+    return answer ?? { ok: true, where: label };
+  },
+});
+
+/** What the model is told of the operations, and what recovery makes of them. */
+const pinnedOperations = (
+  operations: Readonly<Record<string, CodeOperation>>,
+  parameters: Readonly<Record<string, JsonObject>>,
+): JsonObject =>
+  Object.fromEntries(
+    Object.entries(operations).map(([name, { description, idempotent }]) => [
+      name,
+      { description, idempotent, parameters: parameters[name] ?? {} },
+    ]),
+  );
+
+/** What stands in the document for a schema: itself, where it is JSON Schema; else `jsonSchema`, or what its library writes. */
+async function shownSchema(
+  schema: unknown,
+  jsonSchema: unknown,
+  path: IssuePath,
+  findings: Found[],
+): Promise<unknown> {
+  if (!isStandardSchema(schema)) return schema;
+  if (jsonSchema !== undefined) return jsonSchema;
+  const made = await jsonSchemaOf(schema, 'input');
+  if (made.ok) return made.schema;
+  findings.push({ path, finding: made.finding });
+  return undefined;
 }

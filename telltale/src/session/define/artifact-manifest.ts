@@ -1,16 +1,12 @@
-import type { CodeManifest } from '../../manifest/project/code-manifest.ts';
+import { Script } from 'node:vm';
+import type { Finding, IssuePath } from '../../manifest/diagnostic.ts';
+import type { CodeManifest } from '../../manifest/project/project-document.ts';
 import { isFunctionName } from '../../manifest/schema/function-name.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
-import {
-  badMethodName,
-  type Found,
-  functionWithSource,
-  moduleInCode,
-  noSource,
-  notAMethod,
-} from './code-findings.ts';
-import type { DefinedArtifact } from './define-artifact.ts';
-import { functionText } from './function-text.ts';
+import { showValue } from '../../manifest/schema/show-value.ts';
+import { isMap } from '../../manifest/schema/values.ts';
+import type { BadFigure } from '../../models/bad-figure.ts';
+import { MODEL_HINT } from '../../models/model-object.ts';
+import type { DefinedArtifact } from './definitions.ts';
 
 /** An artifact as the checks of manifests see it: functions are its source by then. */
 export function artifactManifest(artifact: DefinedArtifact, folder: string): CodeManifest {
@@ -74,4 +70,150 @@ const described = (methods: readonly (readonly [string, unknown])[]) =>
       const { run: _, ...rest } = isMap(method) ? method : { run: undefined };
       return [name, isMap(method) ? rest : {}];
     }),
+  );
+
+export type FunctionText =
+  | { readonly ok: true; readonly expression: string }
+  | { readonly ok: false; readonly finding: Finding };
+
+/** A function's own text, as an expression that makes it anew elsewhere. What it closes over stays behind. */
+function functionText(made: (...args: never[]) => unknown): FunctionText {
+  const text = Function.prototype.toString.call(made);
+  const refused = (why: string): FunctionText => ({ ok: false, finding: notPlain(why) });
+  if (/\{\s*\[native code\]\s*\}$/.test(text)) return refused('is native or bound: it has no text');
+  if (/^class\b/.test(text)) return refused('is a class');
+  if (Object.getPrototypeOf(made) !== Function.prototype)
+    return refused('is asynchronous or a generator: a decision is taken at once');
+  if (isExpression(text)) return { ok: true, expression: text };
+  // A method in short form, `name() { … }`, is one only inside of an object.
+  const inObject = `Object.values({ ${text} })[0]`;
+  return isExpression(inObject)
+    ? { ok: true, expression: inObject }
+    : refused('has a text that is no JavaScript by itself');
+}
+
+/** Compiled, never run. */
+function isExpression(text: string): boolean {
+  try {
+    return new Script(`'use strict';(${text}\n)`) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** What is wrong with a value that a program gave, and where. */
+export interface Found {
+  readonly path: IssuePath;
+  readonly finding: Finding;
+}
+
+const error = (code: string, message: string, hint: string): Finding => ({
+  severity: 'error',
+  code,
+  message,
+  hint,
+});
+
+export const notAFunction = (found: unknown) =>
+  error(
+    found === undefined ? 'missing' : 'wrong_type',
+    found === undefined ? 'There is no "run".' : `"run" must be a function; found ${showValue(found)}.`,
+    'Give it: run: async (parameters, { agent, signal, idempotencyKey, progress }) => result.',
+  );
+
+export const noOperations = () =>
+  error(
+    'missing',
+    'A relic needs at least one operation.',
+    'Give it: operations: { get: { description, parameters, run } }.',
+  );
+
+export const nameReserved = (name: string) =>
+  error(
+    'name_taken',
+    `"${name}" is an operation of every relic.`,
+    'Give it as "health" of the relic itself.',
+  );
+
+export const defaultUnknown = (name: unknown, known: readonly string[]) =>
+  error(
+    'not_allowed',
+    `There is no operation ${showValue(name)} to be the default.`,
+    `Operations: ${known.join(', ')}.`,
+  );
+
+export const notFlat = () =>
+  error(
+    'bad_schema',
+    "An operation's parameters are an object of named parameters, and nothing in it may refer to definitions.",
+    'Give a schema of an object, without recursion, or "jsonSchema" with "type", "properties" and "required".',
+  );
+
+export const importsInCode = () =>
+  error(
+    'unknown_key',
+    'An agent in code has no "import".',
+    'What it imports stands in "tools", "relics", "agents", "workflows" and "artifacts" themselves.',
+  );
+
+export const notAList = (list: string, found: unknown) =>
+  error('wrong_type', `"${list}" must be a list; found ${showValue(found)}.`, `Write ${list}: […].`);
+
+export const notImportable = (list: string, found: unknown, made: string) =>
+  error(
+    'wrong_type',
+    `What stands in "${list}" must be ${made}; found ${showValue(found)}.`,
+    found instanceof Promise ? 'Await it first.' : 'Paths are relative to the folder of the agent.',
+  );
+
+export const notAModel = (found: unknown) =>
+  error('wrong_type', `This is no model: ${showValue(found)}.`, MODEL_HINT);
+
+export const notAFigure = ({ path, found, hint }: BadFigure) =>
+  error(
+    'wrong_type',
+    `"${path.join('.')}" of a model is ${typeof found === 'number' ? found : showValue(found)}.`,
+    hint,
+  );
+
+const moduleInCode = () =>
+  error(
+    'unknown_key',
+    'An artifact in code has no "module".',
+    'Give its text: source: await readFile("./pacing.js", "utf8"). Or give functions in "methods".',
+  );
+
+const noSource = () =>
+  error(
+    'missing',
+    'The artifact has neither methods nor source.',
+    'Give functions: methods: { should_continue: (rounds, context) => rounds < 3 }. Or give their text as "source".',
+  );
+
+const functionWithSource = () =>
+  error(
+    'wrong_type',
+    'Where there is "source", the methods are in it.',
+    'Write methods: { name: { description } } beside "source", or leave "source" out and give functions.',
+  );
+
+const notAMethod = (found: unknown) =>
+  error(
+    'wrong_type',
+    `A method without "source" must be a function; found ${showValue(found)}.`,
+    'Give it: should_continue: (rounds, context) => rounds < 3. Or give the text of all methods as "source".',
+  );
+
+const badMethodName = (name: string) =>
+  error(
+    'not_allowed',
+    `No function can be named ${showValue(name)}.`,
+    'Use letters, digits and "_", and no word of the language.',
+  );
+
+const notPlain = (why: string) =>
+  error(
+    'not_plain',
+    `The function ${why}, so it cannot be taken into the sandbox.`,
+    'Give a plain function that uses nothing but its arguments, or "source".',
   );

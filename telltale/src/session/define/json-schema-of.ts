@@ -1,8 +1,8 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { toRuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { Finding } from '../../manifest/diagnostic.ts';
-import { checkPattern } from '../../manifest/schema/pattern.ts';
+import { checkPattern } from '../../manifest/schema/values.ts';
 
 const TARGET = 'draft-2020-12';
 

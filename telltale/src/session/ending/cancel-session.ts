@@ -1,13 +1,33 @@
-import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import { openChildren } from '../children/child-id.ts';
-import { leadRun } from '../guide/lead-run.ts';
+import { leadRun } from '../guided/guidance.ts';
+import { sendToSession } from '../messages.ts';
 import { readSession, sessionEmpty, sessionUnknown } from '../read-session.ts';
-import { sendToSession } from '../send-to-session.ts';
-import { type CancelUnowned, cancelUnowned, cancelUnownedRun } from './cancel-unowned.ts';
+import { RUN_CANCEL } from '../runs/run-messages.ts';
+import type { Runtime } from '../runtime-types.ts';
+import { type CancelUnowned, cancelUnowned, cancelUnownedRun, wayToEnd } from './cancel-unowned.ts';
 import { hasEnded } from './has-ended.ts';
-import { wayToEnd } from './way-to-end.ts';
+
+export interface CancelDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly workflows: Pick<Runtime['workflows'], 'cancel'>;
+}
+
+/** For whoever has a runtime and no agent: what takes one waits in the session's inbox for who resumes it. */
+export async function cancelHere(
+  deps: CancelDeps,
+  session: string,
+  reason: string,
+  by: string,
+): Promise<void> {
+  const { store, clock } = deps;
+  const tellRun = (run: StreamInfo, why: string) => tellToEnd(deps, run.stream, why);
+  const { kind } = await cancelSession(store, session, { reason, by, clock, tellRun });
+  if (kind === 'to_undo') await sendToSession(store, session, { kind: 'cancel', from: by, body: reason });
+}
 
 /** What became of a wish to end a session. */
 export type Cancelled =
@@ -91,3 +111,17 @@ const isRun = (id: string) =>
   new RuntimeError('session_unknown', `${id} is a workflow run, and no session.`, {
     hint: `End it with runtime.workflows.cancel(${JSON.stringify(id)}).`,
   });
+
+/** Has a run worked on that is to end. Where that cannot be, the word is there for whoever can. */
+export async function tellToEnd(
+  { store, workflows }: { readonly store: Store; readonly workflows: Pick<Runtime['workflows'], 'cancel'> },
+  run: string,
+  reason: string,
+): Promise<void> {
+  try {
+    await workflows.cancel(run, reason, 'session');
+  } catch (thrown) {
+    if (!(thrown instanceof RuntimeError) || thrown.code !== 'manifest_changed') throw thrown;
+    await store.send(run, { kind: RUN_CANCEL, from: 'session', body: reason });
+  }
+}

@@ -1,26 +1,29 @@
 import type { Engine } from '../../engine/engine.ts';
 import { readRun } from '../../engine/read-run.ts';
 import { encodeEvent } from '../../events/codec.ts';
-import { openReviews } from '../../events/fold-reviews.ts';
+import type { ChildEventBody, EventBody, SessionEvent } from '../../events/event.ts';
+import { openReviews } from '../../events/reviews.ts';
 import { encodeRunEvent } from '../../events/run-codec.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { RunEventBody } from '../../events/run-event.ts';
+import type { RunState } from '../../events/run-state.ts';
+import type { Usage } from '../../events/session-events.ts';
+import type { SessionState } from '../../events/state.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Clock } from '../../kernel/time.ts';
+import { costOf, modelFacts } from '../../models/prices.ts';
 import type { Append, Store, StreamInfo, StreamWriter } from '../../store/store.ts';
-import { openChildren } from '../children/child-id.ts';
-import { BY_PARENT } from '../children/child-result.ts';
-import { leadRun } from '../guide/lead-run.ts';
-import { leaveTurns } from '../outside/leave-turns.ts';
-import { readSession } from '../read-session.ts';
+import { childId, openChildren } from '../children/child-id.ts';
+import { BY_PARENT } from '../children/child-session.ts';
+import { copyOf } from '../children/copy-event.ts';
+import { countUsage } from '../cost.ts';
+import { leadRun } from '../guided/guidance.ts';
+import { leaveTurns } from '../outside/turns.ts';
+import { readEventPage, readEvents, readSession } from '../read-session.ts';
 import { closeRow } from '../reviews/review-table.ts';
 import { RUN_CANCEL } from '../runs/run-messages.ts';
 import { tellEnd } from '../runs/tell-end.ts';
 import type { Runtime } from '../runtime-types.ts';
 import { hasEnded } from './has-ended.ts';
-import { openRunReviews, runEndEvents } from './run-end-events.ts';
-import { runsOf, sessionsOf } from './runs-of.ts';
-import { sessionEndEvents } from './session-end-events.ts';
-import { usedBelow, usedInHand } from './used-in-hand.ts';
-import { wayToEnd } from './way-to-end.ts';
 
 export interface CancelUnowned {
   readonly reason: string;
@@ -151,3 +154,146 @@ const write = (writer: StreamWriter, append: Omit<Append, 'status'>): Promise<vo
 
 const withdrawn = (reviews: readonly string[], stream: string) =>
   reviews.length === 0 ? {} : { writes: reviews.flatMap((review) => closeRow(review, stream)) };
+
+/** The questions of a run that nobody has answered. */
+const openRunReviews = ({ reviews }: RunState): readonly string[] =>
+  reviews.flatMap(({ review, choice }) => (choice === undefined ? [review] : []));
+
+/** What closes all that is open in a run, and then the run itself: it is cancelled. */
+const runEndEvents = (state: RunState, reason: string, by: string): readonly RunEventBody[] => [
+  ...openRunReviews(state).map(
+    (review): RunEventBody => ({
+      type: 'review.resolved',
+      review,
+      answer: 'withdrawn',
+      choice: 'withdrawn',
+      by,
+      note: `The run was cancelled: ${reason}`,
+    }),
+  ),
+  ...openSteps(state).map(
+    (step): RunEventBody => ({ type: 'step.cancelled', step, reason: `The run was cancelled: ${reason}` }),
+  ),
+  { type: 'workflow.cancelled', reason, by },
+];
+
+const openSteps = ({ steps }: RunState): readonly string[] =>
+  [...steps.values()].flatMap(({ step, status }) =>
+    status === 'running' || status === 'retrying' ? [step] : [],
+  );
+
+/** What closes all that is open in a session, and then the session itself: it is cancelled. */
+function sessionEndEvents(
+  state: SessionState,
+  reason: string,
+  by: string,
+  used: UsedInHand | undefined,
+): readonly EventBody[] {
+  const withdrawn = openReviews(state).map(
+    ({ review }): EventBody => ({
+      type: 'review.resolved',
+      review,
+      answer: 'withdrawn',
+      by,
+      note: `The session was cancelled: ${reason}`,
+    }),
+  );
+  const ended = [...state.open].map(
+    (id): EventBody => ({
+      type: 'action.cancelled',
+      id,
+      reason: `The session was cancelled: ${reason}`,
+    }),
+  );
+  const cut = { code: 'cancelled', message: 'The session was cancelled.', retryable: false };
+  return [
+    ...withdrawn,
+    ...ended,
+    ...(state.turnOpen ? [{ type: 'turn.failed', error: cut, ...used } as const] : []),
+    { type: 'session.cancelled', reason, by },
+  ];
+}
+
+/** What the turn that is open has used, for its `turn.failed`. */
+export interface UsedInHand {
+  readonly usage: Usage;
+  readonly cost_usd: number;
+}
+
+/** Events that are read at a time, from the log's end: a turn has rarely more. */
+const PAGE = 500;
+
+/**
+ * What the turn in hand has used as far as the log knows: what it was asked with, and what was heard of it. The price is
+ * the model's by its name, since nobody who works on the session is there to ask. Undefined where no turn is open.
+ */
+async function usedInHand(store: Store, state: SessionState): Promise<UsedInHand | undefined> {
+  if (!state.turnOpen) return undefined;
+  const usage = countUsage(state, await promptTokens(store, state));
+  const price = modelFacts(state.model)?.price;
+  return { usage, cost_usd: price === undefined ? 0 : costOf(price, usage) };
+}
+
+async function promptTokens(store: Store, { id, seq }: SessionState): Promise<number> {
+  for (let behind = seq + 1; behind > 1; ) {
+    const from = Math.max(1, behind - PAGE);
+    const page = await readEventPage(store, id, from, behind - from);
+    const begun = page.findLast((event) => event.type === 'turn.started');
+    if (begun?.type === 'turn.started') return begun.prompt.tokens;
+    behind = from;
+  }
+  return 0;
+}
+
+/** What sub-agents that a session waited for have used and its log does not have yet, with the events that say so. */
+async function usedBelow(
+  store: Store,
+  state: SessionState,
+): Promise<readonly { readonly body: ChildEventBody; readonly of: SessionEvent }[]> {
+  const used: { body: ChildEventBody; of: SessionEvent }[] = [];
+  for (const action of state.open) {
+    if (state.actions.get(action)?.action.kind !== 'agent') continue;
+    const child = childId(state, action);
+    if ((await store.info(child)) === undefined) continue;
+    const cursor = state.children.find((each) => each.action === action);
+    const seen = cursor?.session === child ? cursor.seq : 0;
+    for (const event of await readEvents(store, child, seen + 1)) {
+      const body = copyOf(event, action);
+      if (body !== undefined && USES.has(body.type)) used.push({ body, of: event });
+    }
+  }
+  return used;
+}
+
+const USES: ReadonlySet<string> = new Set<ChildEventBody['type']>([
+  'child.turn.completed',
+  'child.turn.failed',
+  'child.usage',
+]);
+
+/** The runs that a session or a run has set off or called, oldest first. */
+export const runsOf = (store: Store, parent: string): Promise<readonly StreamInfo[]> =>
+  streamsOf(store, parent, 'run');
+
+/** The sessions of the agents that a run has work for it, oldest first. */
+const sessionsOf = (store: Store, parent: string): Promise<readonly StreamInfo[]> =>
+  streamsOf(store, parent, 'session');
+
+const streamsOf = async (store: Store, parent: string, kind: StreamInfo['kind']) =>
+  (await store.list({ kind, parent })).toReversed();
+
+/**
+ * How a run ends that nobody works on. What has completed may have to be undone, which takes the run's agent; one that
+ * was called is its caller's to end.
+ */
+export async function wayToEnd(
+  store: Store,
+  { stream, parent }: Pick<StreamInfo, 'stream' | 'parent'>,
+): Promise<'at once' | 'by working on it' | 'by its caller'> {
+  const { steps } = await readRun(store, stream);
+  if (![...steps.values()].some(({ status }) => status === 'completed')) return 'at once';
+  const caller = parent === undefined ? undefined : await store.info(parent);
+  // Its session has ended without it, and nobody else can work on it.
+  if (caller !== undefined && stream === leadRun(caller.stream) && hasEnded(caller.status)) return 'at once';
+  return caller?.kind === 'run' ? 'by its caller' : 'by working on it';
+}

@@ -1,4 +1,4 @@
-import { hasFeeds } from '../internal/feeds/has-feeds.ts';
+import { hasFeeds } from '../internal/definition.ts';
 import { openFeeds, openFresh } from '../late-parts.ts';
 import { lookupOwn, runsOf, type SessionWorks } from '../session-works.ts';
 import type { SessionFeeds } from './session-feeds.ts';

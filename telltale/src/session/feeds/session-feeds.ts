@@ -3,27 +3,26 @@ import type { EventBody } from '../../events/event.ts';
 import { LLM_USAGE } from '../../events/reduce.ts';
 import type { SessionState } from '../../events/state.ts';
 import { createFeedKeeper } from '../../feeds/create-keeper.ts';
-import { type Feed, isOwnFeed } from '../../feeds/feed.ts';
-import { comesFrom } from '../../feeds/feed-graph.ts';
-import type { FeedKeeper } from '../../feeds/keeper.ts';
-import { shownTokens } from '../../feeds/limits.ts';
+import type { FeedKeeper, SharedCache, SharedValue } from '../../feeds/feed.ts';
+import { type Feed, isOwnFeed, shownTokens } from '../../feeds/feed.ts';
+import { comesFrom } from '../../feeds/feed-table.ts';
 import { createLoadSource } from '../../feeds/sources/load-source.ts';
 import { mayAdd } from '../../feeds/sources/may-add.ts';
-import type { SourceDeps } from '../../feeds/sources/source-edges.ts';
+import type { SourceDeps } from '../../feeds/sources/source.ts';
 import { prepareValue } from '../../feeds/values/prepare-value.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Store } from '../../store/store.ts';
 import type { AgentView } from '../agent-view.ts';
-import { contextWindowOf } from '../context-window.ts';
+import { childId } from '../children/child-id.ts';
+import { contextWindowOf } from '../compact.ts';
 import { costWith } from '../cost.ts';
-import { hasFeeds } from '../internal/feeds/has-feeds.ts';
+import { hasFeeds } from '../internal/definition.ts';
 import { spentLimit } from '../limits.ts';
-import type { RuntimeDeps } from '../runtime-edges.ts';
+import { readSession } from '../read-session.ts';
+import type { RuntimeDeps } from '../runtime-deps.ts';
 import type { SessionDeps } from '../session-edges.ts';
-import { agentMetadata } from './agent-metadata.ts';
-import { createFeedDesk, type FeedDesk, MODEL } from './feed-desk.ts';
-import { readDefinition, writtenFeed } from './read-definition.ts';
-import { createSharedCache } from './shared-cache.ts';
+import { createFeedDesk, type FeedDesk, MODEL, readDefinition, writtenFeed } from './feed-service.ts';
 
 /** The feeds of one session, wired. */
 export interface SessionFeeds {
@@ -150,4 +149,49 @@ function pastTools(
       hint: 'The manifest imports builtin:filesystem, has feeds under "context_feeds", or names add_context_feed in "internal_actions: { allowed_actions }".',
     },
   );
+}
+
+/** What sessions of an agent share of their feeds: a table of the store, whose entries end by themselves. */
+function createSharedCache({ tables }: Pick<Store, 'tables'>, agent: string): SharedCache {
+  const table = `feeds:${agent}`;
+  return {
+    // Only what `set` put there is in it.
+    get: async (key) => (await tables.get(table, key)) as SharedValue | undefined,
+    set: (key, value, ttlMs) => tables.set(table, key, { ...value } as Json, { ttlMs }),
+  };
+}
+
+/** Sessions that are looked through for the newest one of an agent. */
+const MAX_SESSIONS = 500;
+
+/**
+ * The metadata of another agent: of the one that this session has called and that is at work, else of its newest
+ * session in the store, whoever it was for: that is the manifest's to ask for. With `onlyCalled` it is that of the last
+ * one that this session has called. Undefined where it never ran.
+ */
+async function agentMetadata(
+  store: Store,
+  state: SessionState,
+  agent: string,
+  onlyCalled: boolean,
+): Promise<JsonObject | undefined> {
+  const session = onlyCalled
+    ? calledLast(state, agent, [...state.actions.keys()])
+    : (calledLast(state, agent, [...state.open]) ?? (await newestOf(store, agent, state.id)));
+  if (session === undefined || (await store.info(session)) === undefined) return undefined;
+  const { metadata } = await readSession(store, session);
+  return { ...metadata };
+}
+
+function calledLast(state: SessionState, agent: string, actions: readonly string[]): string | undefined {
+  const id = actions.findLast((action) => {
+    const called = state.actions.get(action)?.action;
+    return called?.kind === 'agent' && called.name === agent;
+  });
+  return id === undefined ? undefined : childId(state, id);
+}
+
+async function newestOf(store: Store, agent: string, own: string): Promise<string | undefined> {
+  const sessions = await store.list({ kind: 'session', limit: MAX_SESSIONS });
+  return sessions.find(({ name, stream }) => name === agent && stream !== own)?.stream;
 }

@@ -1,15 +1,13 @@
 import type { EventBody } from '../../events/event.ts';
 import { reduce } from '../../events/reduce.ts';
 import { emptyState } from '../../events/state.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { agentView } from '../agent-view.ts';
-import { firstEvent } from '../first-event.ts';
-import { NOTHING_SAID } from '../last-said.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { agentView, createTestContext, NOTHING_SAID } from '../agent-view.ts';
+import { firstEvent } from '../begin-session.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { workflowUnknown } from '../runs/find-workflow.ts';
-import type { RuntimeDeps } from '../runtime-edges.ts';
+import type { RuntimeDeps } from '../runtime-deps.ts';
 import type { FeedTrial, FeedTrialOptions } from '../runtime-types.ts';
-import { createTestContext } from '../test-context.ts';
 import { createSessionFeeds } from './session-feeds.ts';
 
 /** Feeds see a session that has just begun. It is on no log: nothing is kept of it. */

@@ -1,6 +1,5 @@
 import type { StreamKind, Work } from '../../engine/engine.ts';
-import type { Admission, FleetLoad } from '../../engine/fleet/fleet-engine.ts';
-import type { LaidAside, QueueDepth } from '../../engine/fleet/work-queue.ts';
+import type { Admission, FleetLoad, LaidAside, QueueDepth } from '../../engine/fleet/work-queue.ts';
 import type { WorkerRow } from '../../store/shared-store.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 

@@ -3,14 +3,13 @@ import { createEmbeddedEngine } from '../../engine/embedded/create-embedded-engi
 import type { Engine } from '../../engine/engine.ts';
 import { createBossQueue } from '../../engine/fleet/boss/create-boss-queue.ts';
 import { createFleetEngine } from '../../engine/fleet/create-fleet-engine.ts';
-import type { FleetEngineOptions } from '../../engine/fleet/fleet-engine.ts';
-import type { WorkQueue } from '../../engine/fleet/work-queue.ts';
-import type { Places } from '../../engine/places.ts';
+import type { FleetEngineOptions, WorkQueue } from '../../engine/fleet/work-queue.ts';
+import type { Places } from '../../engine/locations.ts';
 import type { SharedStore, WorkerNote } from '../../store/shared-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { Fleet, FleetMember } from './fleet.ts';
-import { createFleetDesk } from './fleet-desk.ts';
+import { createFleetDesk } from './fleet-service.ts';
 
 export interface OpenFleetOptions
   extends Pick<FleetEngineOptions, 'clock' | 'random' | 'onError' | 'onLaidAside' | 'onRetry'> {

@@ -1,5 +1,5 @@
 import { completesStep } from '../../events/action.ts';
-import type { SessionContext } from '../context.ts';
+import type { SessionContext } from '../session-context.ts';
 
 type Claiming = Pick<SessionContext, 'scheduler' | 'state' | 'reviews'>;
 

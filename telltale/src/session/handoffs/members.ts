@@ -1,21 +1,19 @@
 import type { Cause } from '../../events/event.ts';
 import { SPEAKER } from '../../events/fold-life.ts';
 import type { SessionState } from '../../events/state.ts';
-import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
 import type { ChildDeps } from '../children/child-edges.ts';
-import { idTaken, MAX_DEPTH, tooDeep } from '../children/child-errors.ts';
 import { speakerId } from '../children/child-id.ts';
 import { childLineage } from '../children/child-lineage.ts';
-import { type ChildEnd, resultOf } from '../children/child-result.ts';
 import { stopOf, whenFree } from '../children/child-runner.ts';
+import type { Begin, ChildSession } from '../children/child-session.ts';
+import { type ChildEnd, idTaken, MAX_DEPTH, resultOf, tooDeep } from '../children/child-session.ts';
 import { createLogCopy } from '../children/copy-log.ts';
-import type { Begin, ChildSession } from '../children/lineage.ts';
 import { sharedFields, valuesOf } from '../children/shared-metadata.ts';
 import { type SharedValues, TOLD, type Told } from '../inbox.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { readSession } from '../read-session.ts';
-import { settableVariables } from '../variables/declared-variables.ts';
-import { inheritedVariables } from '../variables/inherited-variables.ts';
+import { inheritedVariables, settableVariables } from '../variables/declared-variables.ts';
 
 /** What a new agent begins with: what it is told, and where that stands on the log of the conversation. */
 export interface Beginning {

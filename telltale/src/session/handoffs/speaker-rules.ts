@@ -2,16 +2,16 @@ import { evaluate, evaluateTest } from '../../conditions/cel/evaluate.ts';
 import { parseExpression } from '../../conditions/cel/parse-expression.ts';
 import type { HandoffBy } from '../../events/handoff-event.ts';
 import type { SessionState } from '../../events/state.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { type Carry, NOT_AGENTS } from '../../manifest/schema/handoff.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import type { Invocation, Wanted } from '../../targets/artifacts/invoker.ts';
-import type { SessionContext } from '../context.ts';
+import type { Invocation, Wanted } from '../../targets/artifacts/create-invoke.ts';
+import { createTestContext, type TestContext } from '../agent-view.ts';
+import { invokeOf } from '../artifact-service.ts';
 import { sessionContext } from '../decision-context.ts';
-import { invokeOf } from '../session-invoke.ts';
-import { createTestContext, type TestContext } from '../test-context.ts';
+import type { SessionContext } from '../session-context.ts';
 
 /** Who speaks next, and what decided it. */
 export interface Decision {

@@ -1,24 +1,30 @@
-import type { Cause } from '../../events/event.ts';
+import { deepEqual, isPlainObject } from '../../conditions/values.ts';
+import type { Cause, HookRecord } from '../../events/event.ts';
 import type { HookMark } from '../../events/hook-marks.ts';
-import type { HookRecord } from '../../events/hook-record.ts';
+import type { InvokeRecord } from '../../kernel/calls.ts';
+import { err, ok, type Result, toRuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { createTurnstile, type Turnstile } from '../../kernel/turnstile.ts';
+import { createTurnstile, type Turnstile } from '../../kernel/semaphore.ts';
+import type { Clock } from '../../kernel/time.ts';
+import { clip, showValue } from '../../manifest/schema/show-value.ts';
+import type { DecisionContext } from '../../targets/artifacts/artifacts.ts';
+import type { Invoke } from '../../targets/artifacts/create-invoke.ts';
 import type { RunCommand } from '../../targets/process/command-request.ts';
-import { type AskDeps, askHook, type HookReply, nameOf } from './ask-hook.ts';
-import { hookRefused } from './hook-errors.ts';
-import type {
-  CheckParameters,
-  HookEvent,
-  HookedCall,
-  HookKind,
-  HookLists,
-  HookMatter,
-  HookSurroundings,
-  PlacedHook,
+import { commandFailed } from '../../targets/process/command-request.ts';
+import type { LedHooks } from './hook-types.ts';
+import {
+  type CheckParameters,
+  type Hook,
+  type HookEvent,
+  type HookedCall,
+  type HookKind,
+  type HookLists,
+  type HookMatter,
+  type HookSurroundings,
+  hasHooks,
+  hookRefused,
+  type PlacedHook,
 } from './hook-types.ts';
-import { hasHooks } from './hook-types.ts';
-import type { LedHooks } from './led-hooks.ts';
-import { readAnswer, type Verdict } from './read-answer.ts';
 
 /** Whose hooks there are: they are asked in this order. */
 export interface HookSources {
@@ -240,4 +246,173 @@ function bodiesOf({ invoked }: HookReply, record: HookRecord, { balance }: HookD
         ]),
     ran,
   ];
+}
+
+/** What a hook's answer comes to. */
+export type Verdict =
+  | { readonly outcome: 'passed' }
+  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'changed'; readonly to: Json };
+
+/** What the answer is held against: the parameters or the result as they are. */
+export interface Asked {
+  readonly now: Json;
+  readonly check?: CheckParameters | undefined;
+}
+
+/** Characters of a reason that a model is told. */
+const MAX_REASON = 2_000;
+const NO_REASON = 'it gave no reason';
+const PASSED_ANSWER: Verdict = { outcome: 'passed' };
+
+/** Pure. Err: what is wrong with an answer that cannot be used; then the hook's fallback counts. */
+export function readAnswer(hook: HookKind, answer: Json, asked: Asked): Result<Verdict, string> {
+  switch (hook) {
+    case 'before_turn':
+    case 'after_turn':
+    case 'on_error':
+      return ok(PASSED_ANSWER); // it only observes
+    case 'before_action':
+      return readBefore(answer, asked);
+    case 'after_action':
+      return readAfter(answer, asked);
+  }
+}
+
+function readBefore(answer: Json, { now, check }: Asked): Result<Verdict, string> {
+  if (answer === null || answer === true) return ok(PASSED_ANSWER);
+  if (answer === false) return ok({ outcome: 'refused', reason: NO_REASON });
+  if (isPlainObject(answer)) {
+    const { refuse, parameters } = answer as JsonObject;
+    if (typeof refuse === 'string' || refuse === true)
+      return ok({ outcome: 'refused', reason: refuse === true ? NO_REASON : reasonOf(refuse) });
+    if (isPlainObject(parameters)) return readChanged(parameters as JsonObject, now, check);
+  }
+  return err(unusable(answer, 'nothing, true, false, {"refuse": "why"} or {"parameters": {…}}'));
+}
+
+function readChanged(to: JsonObject, now: Json, check: CheckParameters | undefined): Result<Verdict, string> {
+  if (deepEqual(to, now)) return ok(PASSED_ANSWER);
+  const problem = check?.(to);
+  return problem === undefined
+    ? ok({ outcome: 'changed', to })
+    : err(`the parameters it gave do not fit: ${problem.message}`);
+}
+
+function readAfter(answer: Json, { now }: Asked): Result<Verdict, string> {
+  if (answer === null || answer === true) return ok(PASSED_ANSWER);
+  const result = isPlainObject(answer) ? (answer as JsonObject).result : undefined;
+  if (result !== undefined)
+    return ok(deepEqual(result, now) ? PASSED_ANSWER : { outcome: 'changed', to: result });
+  return err(unusable(answer, 'nothing, true or {"result": …}'));
+}
+
+const reasonOf = (text: string): string => clip(text.trim(), MAX_REASON) || NO_REASON;
+
+const unusable = (answer: Json, allowed: string): string =>
+  `it answered ${clip(showValue(answer), 200)}; a hook here answers ${allowed}`;
+
+export interface AskDeps {
+  readonly command: RunCommand;
+  /** Without it every invocation comes to its fallback. */
+  readonly invoke?: Invoke | undefined;
+  readonly context: () => DecisionContext;
+  readonly note?: ((what: string) => void) | undefined;
+  readonly clock: Clock;
+}
+
+export interface HookQuestion {
+  readonly kind: HookKind;
+  readonly payload: JsonObject;
+  /** The same whenever this hook is asked about the same. */
+  readonly key: string;
+  readonly signal: AbortSignal;
+}
+
+/** What a hook said, or why its fallback counts. */
+export interface HookReply {
+  readonly answer: Json;
+  readonly fallback?: string;
+  readonly ms: number;
+  /** Where an artifact was asked. */
+  readonly invoked?: InvokeRecord;
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+/** Of what a command prints. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_NAME = 120;
+/** A file that an interpreter is given: `guard.mjs`, `hooks/check.py`. */
+const SCRIPT_FILE = /^[\w./-]{1,80}\.[a-z]{1,4}$/;
+
+/**
+ * What is asked, for the log and for the model: `gate.may_start`, or the program, with the file it runs. Its further
+ * arguments may hold secrets of the environment.
+ */
+const nameOf = (hook: Hook): string =>
+  'invoke' in hook ? `${hook.invoke}.${hook.method}` : programOf(hook.command);
+
+function programOf([program = '', first]: readonly string[]): string {
+  return clip(first !== undefined && SCRIPT_FILE.test(first) ? `${program} ${first}` : program, MAX_NAME);
+}
+
+/** Asks one hook. Rejects with the signal's reason, and with nothing else. */
+async function askHook(hook: Hook, question: HookQuestion, deps: AskDeps): Promise<HookReply> {
+  const { signal } = question;
+  signal.throwIfAborted();
+  const began = deps.clock.monotonic();
+  const since = () => Math.round(deps.clock.monotonic() - began);
+  if ('invoke' in hook) return askArtifact(hook, question, deps, since);
+  try {
+    const answer = await askCommand(hook, question, deps);
+    return { ...answer, ms: since() };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return { answer: hook.fallback, fallback: toRuntimeError(thrown).message, ms: since() };
+  }
+}
+
+async function askArtifact(
+  hook: Extract<Hook, { readonly invoke: string }>,
+  { kind, payload, signal }: HookQuestion,
+  { invoke, context }: AskDeps,
+  since: () => number,
+): Promise<HookReply> {
+  if (invoke === undefined)
+    return { answer: hook.fallback, fallback: 'artifacts cannot be asked here', ms: since() };
+  const invocation = { ...hook, args: [payload, ...hook.args] };
+  const wanted = { type: 'any' } as const;
+  const invoked = await invoke({ where: `hook ${kind}`, invocation, wanted, context: context(), signal });
+  const reason = invoked.fallback === undefined ? {} : { fallback: invoked.fallback.message };
+  return { answer: invoked.result, ...reason, ms: since(), invoked };
+}
+
+async function askCommand(
+  { command, cwd, env, timeout, fallback }: Extract<Hook, { readonly command: unknown }>,
+  { kind, payload, key, signal }: HookQuestion,
+  deps: AskDeps,
+): Promise<Pick<HookReply, 'answer' | 'fallback'>> {
+  const what = `the ${kind} hook "${programOf(command)}"`;
+  const ended = await deps.command(
+    {
+      what,
+      command,
+      cwd,
+      signal,
+      env: { ...env, TELLTALE_HOOK: kind, TELLTALE_IDEMPOTENCY_KEY: key },
+      stdin: `${JSON.stringify(payload)}\n`,
+      maxBytes: MAX_ANSWER_BYTES,
+      timeoutMs: timeout?.ms ?? DEFAULT_TIMEOUT_MS,
+    },
+    deps.note === undefined ? {} : { note: deps.note },
+  );
+  if (ended.exitCode !== 0) return { answer: fallback, fallback: commandFailed(what, ended).message };
+  if (ended.stdout.dropped > 0) return { answer: fallback, fallback: 'it printed more than 1 MiB' };
+  const text = ended.stdout.text().trim();
+  if (text === '') return { answer: null };
+  try {
+    return { answer: JSON.parse(text) as Json };
+  } catch {
+    return { answer: fallback, fallback: `it printed ${clip(JSON.stringify(text), 200)}, which is no JSON` };
+  }
 }

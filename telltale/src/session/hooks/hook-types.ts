@@ -1,9 +1,60 @@
-import type { Cause } from '../../events/event.ts';
-import type { HookRecord } from '../../events/hook-record.ts';
-import type { InvokeRecord } from '../../kernel/invoke-record.ts';
+import type { Cause, HookRecord } from '../../events/event.ts';
+import { stepName } from '../../events/reduce-run.ts';
+import type { InvokeRecord } from '../../kernel/calls.ts';
+import { type ErrorJson, RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { ErrorJson, RuntimeError } from '../../kernel/runtime-error.ts';
-import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { AgentManifest, WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { RunCommand } from '../../targets/process/command-request.ts';
+import { allSteps } from '../../workflows/machine/composite.ts';
+
+/** The workflow that leads a session, and what its programs run with: those of the agent that it belongs to. */
+export interface LedBy {
+  readonly workflow: Pick<WorkflowManifest, 'hooks' | 'steps' | 'states'>;
+  readonly command: RunCommand;
+}
+
+/** The hooks that a led session has beside its agent's: which, depends on the task in hand. */
+export interface LedHooks {
+  /** All that it may come to have. */
+  readonly all: readonly HookLists[];
+  readonly command: RunCommand;
+  /** While it works on that task. */
+  during(task: string): { readonly workflow: HookLists; readonly step: NamedHooks };
+}
+
+interface NamedHooks {
+  readonly name: string;
+  readonly hooks: HookLists | undefined;
+}
+
+/** Undefined where neither the workflow nor one of its steps has any. */
+export function ledHooks({ workflow, command }: LedBy): LedHooks | undefined {
+  const { hooks } = workflow;
+  const steps = new Map(allSteps(workflow).map((step) => [step.name, step.hooks]));
+  const all = [hooks, ...steps.values()].filter(
+    (lists) => lists !== undefined && hasHooks(lists),
+  ) as HookLists[];
+  if (all.length === 0) return undefined;
+  return {
+    all,
+    command,
+    during(task) {
+      const name = stepOf(task);
+      return { workflow: hooks, step: { name, hooks: steps.get(name) } };
+    },
+  };
+}
+
+/** The key of a task is `RUN:ADDRESS#ATTEMPT`. */
+const stepOf = (task: string): string => stepName(task.slice(task.lastIndexOf(':') + 1).replace(/#\d+$/, ''));
+
+export const hookRefused = ({ kind, name }: Pick<HookedCall, 'kind' | 'name'>, by: string, reason: string) =>
+  new RuntimeError('hook_refused', `The hook "${by}" refused this call of ${kind} "${name}": ${reason}`, {
+    hint: 'Do what it asks for, or another thing: the same call is refused again.',
+  });
+
+/** One for all: what an error costs is its stack, and this one's tells nothing. */
+export const HOOKS_STOPPED = new RuntimeError('cancelled', 'The session stopped while a hook was asked.');
 
 export type HookKind = HookRecord['hook'];
 

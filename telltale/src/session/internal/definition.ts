@@ -2,17 +2,18 @@ import { type DeclaredAction, isShown } from '../../events/action.ts';
 import { idFor, newestOf } from '../../events/action-id.ts';
 import type { EventBody } from '../../events/event.ts';
 import type { SessionState } from '../../events/state.ts';
+import { isOwnFeed } from '../../feeds/feed.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { RolledBack } from '../../scheduler/scheduler.ts';
 import type { Target } from '../../targets/target.ts';
 import type { OpenDesk } from '../artifact-desk.ts';
-import type { FeedDesk } from '../feeds/feed-desk.ts';
-import type { CompleteStep } from '../guide/complete-step.ts';
-import type { SetVariable } from '../variables/variable-writer.ts';
+import type { FeedDesk } from '../feeds/feed-service.ts';
+import type { CompleteStep } from '../guided/complete-step.ts';
+import type { SetVariable } from '../variables/session-variables.ts';
 
 /** What internal actions have of their session. */
 export interface InternalDeps {
@@ -70,3 +71,35 @@ export function noSuchAction(id: string, state: SessionState): RuntimeError {
         : suggest(id, idsOf(shown), 'The latest ids'),
   });
 }
+
+/** What a model may say of a feed; the manifest's own schema has the last word. */
+export const DEFINITION_PROPERTIES: JsonObject = {
+  type: { enum: ['on_demand', 'periodic'] },
+  interval: {
+    type: ['number', 'string'],
+    description: 'Seconds, or "5m": loaded that often, as "type": "periodic".',
+  },
+  source: {
+    type: 'object',
+    description:
+      '{"type": "tool" | "relic" | "llm" | "mcp" | "agent" | "file" | "repo" | "http" | "metadata", "name": "…", "action": "…", "params": {}} or {"type": "internal", "action": "system_clock" | "random" | "env" | "metadata" | "history" | "metrics" | "session_stats" | "debug_context"}',
+  },
+  cache_ttl: { type: ['number', 'string'], description: 'How long a value counts as fresh.' },
+  max_tokens: { type: 'integer', minimum: 1 },
+  enabled: { type: ['boolean', 'string'], description: 'false: not loaded.' },
+  transform: {
+    type: 'array',
+    items: { type: 'object' },
+    description: 'A chain of {"jsonpath"}, {"cel"}, {"head"}, {"tail"}, {"lines"}, {"template"}.',
+  },
+  refs: { type: 'array', items: { type: 'string' }, description: 'Feeds that are loaded first.' },
+  inject: {
+    enum: ['start', 'each_turn', 'on_change', 'reference'],
+    description: 'When you see it; reference: only where $ID names it.',
+  },
+  on_error: { enum: ['omit', 'stale', 'show'] },
+};
+
+/** Agents without feeds need not read of the actions on them; they can call them all the same. */
+export const hasFeeds = ({ context_feeds: feeds }: Pick<AgentManifest, 'context_feeds'>): boolean =>
+  feeds.some(isOwnFeed);

@@ -1,8 +1,8 @@
 import { isSpeaker } from '../../events/fold-life.ts';
 import type { Carried } from '../../events/handoff-event.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { CARRIES } from '../../manifest/schema/handoff.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Definition } from './definition.ts';

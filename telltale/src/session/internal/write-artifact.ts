@@ -1,5 +1,5 @@
-import { authorOf, mustBeAllowedToWrite, writesNone, written } from './artifact-access.ts';
 import type { Definition } from './definition.ts';
+import { authorOf, mustBeAllowedToWrite, writesNone, written } from './session-actions.ts';
 
 export const writeArtifact: Definition = {
   name: 'write_artifact',

@@ -1,7 +1,52 @@
 import { decodeEvent } from '../../events/codec.ts';
-import type { SessionEvent } from '../../events/event.ts';
-import type { Store } from '../../store/store.ts';
-import { decodeLine, type StreamEvent, type StreamRef } from './stream-event.ts';
+import type { Cause, SessionEvent } from '../../events/event.ts';
+import { decodeRunEvent } from '../../events/run-codec.ts';
+import type { RunEvent } from '../../events/run-event.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Store, StreamInfo } from '../../store/store.ts';
+
+export interface CauseChain {
+  /** From the event that was asked for to the first cause. */
+  readonly events: readonly StreamEvent[];
+  /** A cause that is in no log any more. */
+  readonly lost?: Cause;
+}
+
+/** Causes of causes: a chain that is longer is no explanation. */
+const MAX_CHAIN = 10_000;
+
+/** Why an event happened, across streams: from a run to the session that set it off, and to whoever called that. */
+export async function causeChain(
+  store: Store,
+  stream: string,
+  seq: number,
+  head: number,
+): Promise<CauseChain> {
+  const asked = await readAnyEvent(store, stream, seq);
+  if (asked === undefined) throw eventUnknown(stream, seq, head);
+  const events = [asked];
+  const seen = new Set([placeOf({ stream, seq })]);
+  for (let { cause } = asked; cause.seq !== 0; ) {
+    if (seen.has(placeOf(cause)) || events.length === MAX_CHAIN) throw causeCircle(stream, seq);
+    seen.add(placeOf(cause));
+    const event = await readAnyEvent(store, cause.stream, cause.seq);
+    if (event === undefined) return { events, lost: cause };
+    events.push(event);
+    cause = event.cause;
+  }
+  return { events };
+}
+
+const placeOf = ({ stream, seq }: Pick<Cause, 'stream' | 'seq'>) => `${seq} ${stream}`;
+
+const causeCircle = (stream: string, seq: number) =>
+  new RuntimeError(
+    'cause_circle',
+    `The causes of event ${seq} of ${stream} lead nowhere: they go in a circle.`,
+    {
+      hint: 'The log is damaged. Restore the store from a backup.',
+    },
+  );
 
 const PAGE = 500;
 
@@ -53,3 +98,39 @@ export async function readAnyEvent(
   const [line] = await store.read(stream, { from: seq, limit: 1 });
   return line === undefined ? undefined : decodeLine(line, info);
 }
+
+/** The state that is being read of a log, if that is the one after `seq`; 0 is before the first event. */
+export async function stateAt<State extends { readonly seq: number }>(
+  store: Pick<Store, 'info'>,
+  stream: string,
+  seq: number | undefined,
+  reading: Promise<State>,
+): Promise<State> {
+  const state = await reading;
+  if (seq === undefined || state.seq === seq) return state;
+  throw eventUnknown(stream, seq, (await store.info(stream))?.head ?? state.seq);
+}
+
+/** An event of a session or of a workflow run. */
+export type StreamEvent = SessionEvent | RunEvent;
+
+export type StreamRef = Pick<StreamInfo, 'stream' | 'kind'>;
+
+export const isRunEvent = (event: StreamEvent): event is RunEvent => !('session' in event);
+
+/** The log that it stands on. */
+export const streamOf = (event: StreamEvent): string => (isRunEvent(event) ? event.run : event.session);
+
+export function decodeLine(line: string, { stream, kind }: StreamRef): StreamEvent {
+  switch (kind) {
+    case 'session':
+      return decodeEvent(line, stream);
+    case 'run':
+      return decodeRunEvent(line, stream);
+  }
+}
+
+export const eventUnknown = (session: string, seq: number, head: number) =>
+  new RuntimeError('event_unknown', `${session} has no event ${seq}. Its last event is ${head}.`, {
+    hint: `List its events: telltale logs ${session}`,
+  });

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import type { Clock } from '../../kernel/clock.ts';
-import type { LoadTokenizer } from '../../kernel/tokenizer.ts';
+import type { Clock } from '../../kernel/time.ts';
+import type { LoadTokenizer } from '../../kernel/tokens.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { Store } from '../../store/store.ts';
 

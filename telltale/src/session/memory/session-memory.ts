@@ -1,18 +1,19 @@
-import { resolve } from 'node:path';
+import { lstatSync } from 'node:fs';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import type { ActionState } from '../../events/action.ts';
 import type { Cause } from '../../events/event.ts';
 import { FEED_LATE } from '../../events/feed-event.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { LoadTokenizer } from '../../kernel/tokenizer.ts';
-import { within } from '../../kernel/within.ts';
-import type { Memory } from '../../memory/memory.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { Clock } from '../../kernel/time.ts';
+import { within } from '../../kernel/time.ts';
+import type { LoadTokenizer } from '../../kernel/tokens.ts';
+import type { Memory, MemoryView } from '../../memory/memory.ts';
 import type { PermittedPaths } from '../../targets/access/permitted-paths.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { SessionDeps } from '../session-edges.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Memories } from './memories.ts';
-import { withPermissions } from './permitted-view.ts';
-import { touchedFiles } from './touched-files.ts';
 
 /** The knowledge graph in one session. */
 export interface SessionMemory {
@@ -171,3 +172,99 @@ const late = {
 
 const tooSlow = () =>
   new RuntimeError('timeout', `The graph was not written within ${NOTE_MS / 1000} s.`, { retryable: true });
+
+/** The graph of a folder as an agent may see it: lines of a file that it may not read are not to come by this way. */
+function withPermissions(memory: Memory, paths: PermittedPaths): Memory {
+  const view = permittedView(paths, memory.folder);
+  return {
+    ...memory,
+    query: (query) => memory.query(query, view),
+    relevant: (text, maxTokens) => memory.relevant(text, maxTokens, view),
+  };
+}
+
+function permittedView(paths: PermittedPaths, folder: string): MemoryView {
+  const may = (path: string) =>
+    paths.resolve(path).then(
+      (permitted) => permitted,
+      () => undefined,
+    );
+  return {
+    async mayRead(files) {
+      // Mostly the whole folder may be read: then each of its files takes no look at the disk.
+      const whole = await may(folder);
+      const verdicts = await Promise.all(
+        files.map(async (file) => {
+          const path = join(folder, file);
+          if (whole === undefined) return (await may(path)) !== undefined;
+          return whole.covers(path) && !(await whole.isDenied(path));
+        }),
+      );
+      return new Set(files.filter((_, at) => verdicts[at]));
+    },
+  };
+}
+
+export interface Touched {
+  /** Absolute. */
+  readonly read: readonly string[];
+  readonly changed: readonly string[];
+}
+
+/** Files of one session that are kept account of. */
+const MAX_FILES = 1_000;
+/** How deep parameters are searched for paths, and how long a text may be that is taken for one. */
+const MAX_DEPTH = 3;
+const MAX_PATH_CHARS = 1_024;
+
+const WRITES = new Set(['write', 'edit']);
+
+/**
+ * The files that actions read and changed, as far as their parameters name them: by script, and only such as are there.
+ * A file that an action names and that is younger than the session counts as changed, whatever the tool is called.
+ */
+export function touchedFiles(
+  actions: Iterable<ActionState>,
+  where: { readonly folder: string; readonly graph: string; readonly startedAt: number },
+): Touched {
+  const read = new Set<string>();
+  const changed = new Set<string>();
+  for (const { action, status, input } of actions) {
+    if (status !== 'completed' || action.kind !== 'tool' || input === undefined) continue;
+    const writes = typeof input.operation === 'string' && WRITES.has(input.operation);
+    for (const text of textsIn(input)) {
+      if (read.size + changed.size >= MAX_FILES) break;
+      const path = pathOf(text, where.folder, where.graph);
+      const mtimeMs = path === undefined ? undefined : fileTime(path);
+      if (path === undefined || mtimeMs === undefined) continue;
+      if (writes || mtimeMs >= where.startedAt) changed.add(path);
+      else read.add(path);
+    }
+  }
+  return { read: [...read].filter((path) => !changed.has(path)), changed: [...changed] };
+}
+
+function* textsIn(value: Json, depth = 0): Iterable<string> {
+  if (typeof value === 'string') yield value;
+  else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH)
+    for (const part of Object.values(value)) yield* textsIn(part as Json, depth + 1);
+}
+
+/** The file inside the graph's folder that a text may name. */
+function pathOf(text: string, folder: string, graph: string): string | undefined {
+  if (text === '' || text.length > MAX_PATH_CHARS || /[\0\n]/.test(text)) return undefined;
+  const path = resolve(folder, text);
+  const within = relative(graph, path);
+  const isOutside = within === '..' || within.startsWith(`..${sep}`) || isAbsolute(within);
+  return within === '' || isOutside ? undefined : path;
+}
+
+/** Undefined where there is no such file; anything else that a parameter says is no path. */
+function fileTime(path: string): number | undefined {
+  try {
+    const stats = lstatSync(path);
+    return stats.isFile() ? stats.mtimeMs : undefined;
+  } catch {
+    return undefined;
+  }
+}

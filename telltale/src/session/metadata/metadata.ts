@@ -1,14 +1,14 @@
-import { deepEqual } from '../../conditions/deep-equal.ts';
-import { isPlainObject } from '../../conditions/own-property.ts';
-import type { FieldError } from '../../events/value-event.ts';
+import { compilePattern } from '../../conditions/linear-regex.ts';
+import { deepEqual, isPlainObject } from '../../conditions/values.ts';
+import type { FieldError } from '../../events/session-events.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
+import { nearest } from '../../kernel/nearest.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { MetadataField } from '../../manifest/schema/metadata-field.ts';
-import { describeField } from '../../prompt/describe-field.ts';
-import { compileField, type FieldCheck, type Violation } from './field-check.ts';
-import { fieldError, moreErrors, undeclared } from './field-errors.ts';
-import { mergePatch } from './merge-patch.ts';
-import { byteSize, isDeeperThan, MAX_DEPTH } from './value-size.ts';
+import { compileUserSchema } from '../../manifest/schema/user-schemas/check-user-schema.ts';
+import { describeField } from '../../prompt/render-metadata.ts';
+import { clip } from '../../prompt/text.ts';
 
 export type MetadataManifest = AgentManifest['metadata'];
 
@@ -163,3 +163,212 @@ const tooLarge = (bytes: number): Violation => ({
 });
 
 const sizeAllowed = (bytes: number) => `${bytes} bytes for all fields together, as JSON`;
+
+/** RFC 7396: objects are merged key by key, `null` removes a key, all else is replaced. Neither value is changed. */
+export function mergePatch(target: Json | undefined, patch: JsonObject): JsonObject {
+  const merged = new Map(isPlainObject(target) ? Object.entries(target as JsonObject) : []);
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key);
+    else merged.set(key, isPlainObject(value) ? mergePatch(merged.get(key), value as JsonObject) : value);
+  }
+  // Defines each key as its own, `__proto__` too.
+  return Object.fromEntries(merged);
+}
+
+/** Characters of a value that an error quotes. */
+const MAX_SENT = 200;
+const MAX_SENT_DEPTH = 16;
+const MAX_FIELD_NAME = 100;
+const MAX_NAMES_LISTED = 32;
+
+const fieldError = (
+  field: string,
+  sent: Json,
+  { code, message }: Violation,
+  allowed: string,
+): FieldError => ({
+  field: clip(field, MAX_FIELD_NAME),
+  code,
+  sent: cutValue(sent),
+  message,
+  allowed,
+});
+
+function undeclared(field: string, sent: Json, known: readonly string[]): FieldError {
+  const near = nearest(field, known);
+  const listed = known.slice(0, MAX_NAMES_LISTED).join(', ');
+  return fieldError(
+    field,
+    sent,
+    {
+      code: 'undeclared',
+      message: `There is no such field.${near === undefined ? '' : ` Did you mean "${near}"?`}`,
+    },
+    known.length === 0
+      ? 'no fields at all'
+      : `the fields ${listed}${known.length > MAX_NAMES_LISTED ? ', …' : ''}`,
+  );
+}
+
+const moreErrors = (count: number): FieldError => ({
+  field: '…',
+  code: 'more_errors',
+  sent: null,
+  message: `${count} more fields of this update were rejected.`,
+  allowed: 'the declared fields, each with a value that it takes',
+});
+
+/** The value itself where it is small, else the beginning of it as text. */
+function cutValue(value: Json): Json {
+  if (typeof value === 'string') return clip(value, MAX_SENT);
+  if (isDeeperThan(value, MAX_SENT_DEPTH)) return Array.isArray(value) ? 'a deep list' : 'a deep object';
+  const text = JSON.stringify(value);
+  return text.length <= MAX_SENT ? value : clip(text, MAX_SENT);
+}
+
+export type FieldErrorCode =
+  | 'undeclared'
+  | 'wrong_type'
+  | 'not_allowed'
+  | 'too_long'
+  | 'no_match'
+  | 'below_min'
+  | 'above_max'
+  | 'not_whole'
+  | 'bad_shape'
+  | 'too_many_items'
+  | 'too_deep'
+  | 'too_large'
+  | 'more_errors';
+
+/** Why a value does not satisfy its field. */
+export interface Violation {
+  readonly code: FieldErrorCode;
+  readonly message: string;
+}
+
+/** The first thing wrong with a value, or undefined if it satisfies the field. Values are at most `MAX_DEPTH` deep. */
+export type FieldCheck = (value: Json) => Violation | undefined;
+
+const violation = (code: FieldErrorCode, message: string): Violation => ({ code, message });
+
+/** Makes a field ready to judge any number of values: its pattern and its schema are compiled here, once. */
+export function compileField(name: string, field: MetadataField): FieldCheck {
+  switch (field.type) {
+    case 'enum':
+      return enumCheck(field.values);
+    case 'string':
+      return stringCheck(name, field.max_length, field.pattern);
+    case 'number':
+      return numberCheck(field);
+    case 'boolean':
+      return (value) => (typeof value === 'boolean' ? undefined : wrongType(value, 'true or false'));
+    case 'object':
+      return objectCheck(name, field.schema);
+    case 'array':
+      return arrayCheck(name, field.items, field.max_items);
+  }
+}
+
+function wrongType(value: Json, wanted: string): Violation {
+  return violation('wrong_type', `It is ${typeName(value)}, not ${wanted}.`);
+}
+
+function typeName(value: Json): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+function enumCheck(values: readonly Json[]): FieldCheck {
+  const texts = values.filter((value) => typeof value === 'string');
+  return (value) => {
+    if (values.includes(value)) return undefined;
+    const near = typeof value === 'string' ? nearest(value, texts) : undefined;
+    // What an object says of itself as text is the model's to choose.
+    const text = typeof value === 'object' ? undefined : String(value);
+    const twin = values.find((each) => typeof each !== typeof value && String(each) === text);
+    if (near !== undefined)
+      return violation('not_allowed', `It is none of the values. Did you mean "${near}"?`);
+    return twin === undefined
+      ? violation('not_allowed', 'It is none of the values.')
+      : violation('not_allowed', `It is ${typeName(value)}; the value ${String(twin)} is ${typeName(twin)}.`);
+  };
+}
+
+function stringCheck(name: string, max: number | undefined, source: string | undefined): FieldCheck {
+  const compiled = source === undefined ? undefined : compilePattern(source);
+  if (compiled?.ok === false) throw brokenField(name, compiled.error.message);
+  const pattern = compiled?.value;
+  return (value) => {
+    if (typeof value !== 'string') return wrongType(value, 'a string');
+    if (max !== undefined && value.length > max)
+      return violation('too_long', `It has ${value.length} characters; ${max} are allowed.`);
+    if (pattern === undefined || pattern.test(value)) return undefined;
+    return value.length > pattern.maxLength
+      ? violation(
+          'too_long',
+          `It has ${value.length} characters; its pattern is tried on ${pattern.maxLength}.`,
+        )
+      : violation('no_match', `/${pattern.source}/ is not found in it.`);
+  };
+}
+
+function numberCheck({ min, max, integer }: Extract<MetadataField, { type: 'number' }>): FieldCheck {
+  return (value) => {
+    if (typeof value !== 'number' || !Number.isFinite(value)) return wrongType(value, 'a number');
+    if (min !== undefined && value < min) return violation('below_min', `${value} is below ${min}.`);
+    if (max !== undefined && value > max) return violation('above_max', `${value} is above ${max}.`);
+    return integer && !Number.isInteger(value)
+      ? violation('not_whole', `${value} is no whole number.`)
+      : undefined;
+  };
+}
+
+function objectCheck(name: string, schema: Readonly<Record<string, unknown>> | undefined): FieldCheck {
+  const compiled = schema === undefined ? undefined : compileUserSchema(schema);
+  if (compiled?.ok === false) throw brokenField(name, compiled.error[0]?.message ?? 'its schema is broken');
+  const why = compiled?.value;
+  return (value) => {
+    if (!isPlainObject(value)) return wrongType(value, 'an object');
+    const found = why?.(value as Json);
+    return found === undefined ? undefined : violation('bad_shape', `In the JSON Schema's words: ${found}.`);
+  };
+}
+
+function arrayCheck(name: string, items: MetadataField | undefined, max: number | undefined): FieldCheck {
+  const check = items === undefined ? undefined : compileField(name, items);
+  return (value) => {
+    if (!Array.isArray(value)) return wrongType(value, 'a list');
+    if (max !== undefined && value.length > max)
+      return violation('too_many_items', `It has ${value.length} items; ${max} are allowed.`);
+    if (check === undefined) return undefined;
+    for (const [index, item] of (value as readonly Json[]).entries()) {
+      const found = check(item);
+      if (found !== undefined) return violation(found.code, `Item ${index}: ${found.message}`);
+    }
+    return undefined;
+  };
+}
+
+const brokenField = (name: string, why: string) =>
+  new RuntimeError('bad_metadata_field', `The metadata field "${name}" cannot be used: ${why}`, {
+    hint: 'Check the manifest with `telltale validate` before running it.',
+  });
+
+/** No value is deeper, whatever the manifest says: what compares, merges and writes values walks down them. */
+const MAX_DEPTH = 64;
+
+/** Whether lists and objects stand in each other more than `limit` deep. Ends at the limit, however deep the value is. */
+export function isDeeperThan(value: Json, limit: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (limit <= 0) return true;
+  for (const item of Array.isArray(value) ? value : Object.values(value))
+    if (isDeeperThan(item as Json, limit - 1)) return true;
+  return false;
+}
+
+/** The size of a value as JSON in UTF-8; of `null`, which is a field that is not set, none. */
+export function byteSize(value: Json): number {
+  return value === null ? 0 : Buffer.byteLength(JSON.stringify(value));
+}

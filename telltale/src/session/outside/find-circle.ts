@@ -2,8 +2,7 @@ import { readRun } from '../../engine/read-run.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import { hasEnded } from '../ending/has-ended.ts';
 import { readSession } from '../read-session.ts';
-import { createGateTable } from './gate-table.ts';
-import { handGateName } from './hand-gate.ts';
+import { createGateTable, handGateName } from './gate.ts';
 
 /** Streams that are looked at before it is taken that there is none: each look reads a log. */
 const MAX_LOOKED_AT = 200;

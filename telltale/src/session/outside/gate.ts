@@ -1,20 +1,12 @@
-import type { Clock } from '../../kernel/clock.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { Store, Tables } from '../../store/store.ts';
+import type { RunOrigin } from '../../events/run-event.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import type { Clock } from '../../kernel/time.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { Store, Tables, TableWrite } from '../../store/store.ts';
+import { triggersOf } from '../../triggers/compile-triggers.ts';
 import { hasEnded } from '../ending/has-ended.ts';
-import type { OutsideOutcome } from '../runs/run-types.ts';
-import type { BegunRun } from './begun-run.ts';
-import {
-  enterGate,
-  type GateLimit,
-  type GateRow,
-  type LetIn,
-  leaveGate,
-  lookThrough,
-  type Standing,
-} from './gate-row.ts';
-import { createGateTable } from './gate-table.ts';
+import type { OutsideOutcome, WorkflowRun } from '../runs/run-types.ts';
 
 /** A run that a trigger sets off: its id, and what it is started with. */
 export interface Entrant {
@@ -223,3 +215,219 @@ export function createGate(deps: GateDeps, name: string, limit: GateLimit): Gate
 
 const letInOf = ({ under }: GateRow, run: string): LetIn =>
   under.find((each) => each.run === run) ?? { run, at: 0 };
+
+export const GATES = 'gates';
+/** What runs are started with that are not on their logs yet: each may hold a megabyte. */
+const SEEN = 'gates_seen';
+/** Others change a row when a run comes, begins or ends. */
+const MAX_TRIES = 100;
+
+export interface GateTable {
+  read(): Promise<GateRow>;
+  seen(run: string): Promise<JsonObject | undefined>;
+  /** It is on its log. */
+  forget(run: string): Promise<void>;
+  /** Writes what `decide` makes of the row, unless that is undefined; decides again where another was quicker. */
+  change<Decided extends Change>(
+    decide: (row: GateRow) => Decided | undefined | Promise<Decided | undefined>,
+  ): Promise<Decided | undefined>;
+}
+
+export interface Change {
+  readonly row: GateRow;
+  /** What a run is to be started with. */
+  readonly keep?: { readonly run: string; readonly seen: JsonObject } | undefined;
+  readonly forget?: readonly string[];
+}
+
+/** The row of one trigger. Changes of this process are made one after the other. */
+export function createGateTable(tables: Tables, name: string): GateTable {
+  let tail: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = tail.then(work);
+    tail = done.catch(() => undefined); // whoever asked hears of it
+    return done;
+  };
+  const is = { table: GATES, key: name };
+  const seenOf = (run: string) => ({ table: SEEN, key: `${name}/${run}` });
+  return {
+    read: async () => readGate(await tables.get(GATES, name)),
+    async seen(run) {
+      const value = await tables.get(SEEN, seenOf(run).key);
+      return isJsonObject(value) ? value : undefined;
+    },
+    async forget(run) {
+      await tables.delete(SEEN, seenOf(run).key);
+    },
+    change: (decide) =>
+      inTurn(async () => {
+        for (let tries = 0; tries < MAX_TRIES; tries++) {
+          const found = await tables.get(GATES, name);
+          const decided = await decide(readGate(found));
+          if (decided === undefined) return undefined;
+          const { row, keep, forget = [] } = decided;
+          const writes: TableWrite[] = [
+            { ...is, value: row as unknown as Json },
+            ...forget.map((run) => ({ ...seenOf(run), value: undefined })),
+            ...(keep === undefined ? [] : [{ ...seenOf(keep.run), value: keep.seen }]),
+          ];
+          if (await tables.exchange([{ ...is, value: found }], writes)) return decided;
+        }
+        throw gateContended(name);
+      }),
+  };
+}
+
+const gateContended = (name: string) =>
+  new RuntimeError(
+    'trigger_contended',
+    `Others changed what is known of the runs of "${name}" ${MAX_TRIES} times while one was to be let in.`,
+    { hint: 'Send it again. How many processes listen on this store?', retryable: true },
+  );
+
+/** What the store knows of the runs of one trigger, over all processes. */
+export interface GateRow {
+  /** Runs that were let in, oldest first; those that have ended stand here until somebody looks. */
+  readonly under: readonly LetIn[];
+  /** Runs that wait for one of them to end, oldest first. */
+  readonly queue: readonly string[];
+  /** Of runs that were started by hand: those that never will have a turn and have not ended yet. */
+  readonly dropped?: readonly string[];
+  /** And how many may be under way, for whoever ends a run and does not know its workflow. */
+  readonly max?: number;
+}
+
+export interface LetIn {
+  readonly run: string;
+  /** When it was let in. */
+  readonly at: number;
+}
+
+/** `concurrency` of a trigger. */
+export interface GateLimit {
+  readonly max: number;
+  readonly when_busy: 'skip' | 'queue' | 'replace';
+}
+
+const EMPTY_GATE: GateRow = { under: [], queue: [] };
+
+/** Runs of one trigger that wait for others to end. */
+const MAX_QUEUED = 1_000;
+/** How long whoever let a run in has for starting it before another takes it to be dead, and starts it. */
+const LET_IN_MS = 30_000;
+
+export type Entry =
+  | { readonly kind: 'start'; readonly row: GateRow }
+  /** `dropped`: those that waited and never will start. */
+  | { readonly kind: 'waiting'; readonly row: GateRow; readonly dropped: readonly string[] }
+  | { readonly kind: 'busy' };
+
+/** A run comes to the gate. One that has been here before, and whose process died, goes where it stood. */
+function enterGate(row: GateRow, run: string, now: number, { max, when_busy }: GateLimit): Entry {
+  const { under, queue } = row;
+  if (under.some((each) => each.run === run))
+    return { kind: 'start', row: { ...row, under: letIn(without(under, run), run, now) } };
+  if (queue.includes(run)) return { kind: 'waiting', row, dropped: [] };
+  if (hasRoom(row, max)) return { kind: 'start', row: { ...row, under: letIn(under, run, now) } };
+  switch (when_busy) {
+    case 'skip':
+      return { kind: 'busy' };
+    case 'queue':
+      if (queue.length >= MAX_QUEUED) return { kind: 'busy' };
+      return { kind: 'waiting', row: { ...row, queue: [...queue, run] }, dropped: [] };
+    case 'replace':
+      return { kind: 'waiting', row: { ...row, queue: [run] }, dropped: queue };
+  }
+}
+
+/** Who waits goes before who comes. */
+const hasRoom = ({ under, queue }: GateRow, max: number): boolean => under.length < max && queue.length === 0;
+
+/** What became of a run that was let in. `missing`: it is on no log. */
+export type Standing = 'there' | 'over' | 'missing';
+
+export interface Looked {
+  readonly row: GateRow;
+  /** To be started: their turn has come, or whoever let them in has not done it. */
+  readonly start: readonly string[];
+  /** Those that have ended. */
+  readonly over: readonly string[];
+}
+
+/** Lets in whose turn has come; undefined where nothing changes. `held`: those that are being started here. */
+function lookThrough(
+  row: GateRow,
+  standing: ReadonlyMap<string, Standing>,
+  held: ReadonlySet<string>,
+  now: number,
+  max: number,
+): Looked | undefined {
+  const over = row.under.flatMap(({ run }) => (standing.get(run) === 'over' ? [run] : []));
+  const left = row.under.flatMap(({ run, at }) =>
+    standing.get(run) === 'missing' && !held.has(run) && at + LET_IN_MS <= now ? [run] : [],
+  );
+  const still = row.under.filter(({ run }) => !over.includes(run));
+  const next = row.queue.slice(0, Math.max(0, max - still.length));
+  if (over.length === 0 && left.length === 0 && next.length === 0) return undefined;
+  const renewed = still.map((each) => (left.includes(each.run) ? { ...each, at: now } : each));
+  return {
+    row: {
+      under: [...renewed, ...next.map((run) => ({ run, at: now }))],
+      queue: row.queue.slice(next.length),
+    },
+    start: [...left, ...next],
+    over,
+  };
+}
+
+/** It could not be started by who let it in then: undefined where another has let it in since, whose word it is now. */
+function leaveGate(row: GateRow, { run, at }: LetIn): GateRow | undefined {
+  if (!row.under.some((each) => each.run === run && each.at === at)) return undefined;
+  return { ...row, under: without(row.under, run) };
+}
+
+const letIn = (under: readonly LetIn[], run: string, at: number): readonly LetIn[] => [...under, { run, at }];
+
+const without = (under: readonly LetIn[], run: string): readonly LetIn[] =>
+  under.filter((each) => each.run !== run);
+
+/** An empty one where it is none. */
+export function readGate(value: Json | undefined): GateRow {
+  if (!isJsonObject(value)) return EMPTY_GATE;
+  if (!Array.isArray(value.under) || !Array.isArray(value.queue)) return EMPTY_GATE;
+  return value as unknown as GateRow;
+}
+
+/** `concurrency` of a manual trigger, and the name under which the store counts the runs. */
+export interface HandGate {
+  readonly name: string;
+  readonly workflow: string;
+  readonly limit: GateLimit;
+}
+
+export const handGateName = (agent: string, workflow: string): string => `by hand ${agent}:${workflow}`;
+
+/** The gate of a run that somebody asked for: undefined where nobody did, or where any number may be under way. */
+export function handGate(
+  workflow: WorkflowManifest,
+  agent: string,
+  { trigger, parent, leads, session, action }: Omit<RunOrigin, 'chain' | 'agents'> = {},
+): HandGate | undefined {
+  // What a session calls without an action is a feed.
+  if (trigger !== undefined || parent !== undefined || leads === true) return undefined;
+  if (session !== undefined && action === undefined) return undefined;
+  for (const { manifest } of triggersOf(workflow))
+    if (manifest.type === 'manual' && manifest.concurrency !== undefined)
+      return {
+        name: handGateName(agent, workflow.name),
+        workflow: workflow.name,
+        limit: manifest.concurrency,
+      };
+  return undefined;
+}
+
+/** A run that was begun: `made` settles once it is on its log, and rejects with `stream_exists` where it was before. */
+export interface BegunRun {
+  readonly run: WorkflowRun;
+  readonly made: Promise<void>;
+}

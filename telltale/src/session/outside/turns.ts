@@ -1,13 +1,38 @@
-import type { Clock } from '../../kernel/clock.ts';
-import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { Store, Tables } from '../../store/store.ts';
 import { hasEnded } from '../ending/has-ended.ts';
-import { waitsForItself, waitsInACircle, workflowBusy } from './busy-errors.ts';
+import { RUN_TURN } from '../runs/run-messages.ts';
 import type { Waiting } from './find-circle.ts';
-import type { GateRow, Standing } from './gate-row.ts';
-import { createGateTable, type GateTable } from './gate-table.ts';
-import type { HandGate } from './hand-gate.ts';
-import { askFor, isIn, leaveRow, passOn, takeTurn } from './hand-row.ts';
+import {
+  createGateTable,
+  GATES,
+  type GateLimit,
+  type GateRow,
+  type GateTable,
+  type HandGate,
+  type LetIn,
+  readGate,
+  type Standing,
+} from './gate.ts';
+
+/** Rows that are looked through: one for each workflow of an agent that only so many may run at a time. */
+const MAX_ROWS = 10_000;
+
+/** Tells a run that waits that its turn has come: whoever has it parked, or finds it, goes on with it. */
+export const wakeForTurn = (store: Store) => async (run: string) =>
+  void (await store.send(run, { kind: RUN_TURN, from: 'runtime', body: null }));
+
+/** Gives up the turn of a run that was ended by somebody who does not know its workflow. */
+export async function leaveTurns(store: Store, clock: Pick<Clock, 'now'>, run: string): Promise<void> {
+  const { tables, info } = store;
+  const wake = wakeForTurn(store);
+  for (const name of await tables.keys(GATES, { prefix: 'by hand ', limit: MAX_ROWS })) {
+    const { max } = readGate(await tables.get(GATES, name));
+    const deps = { clock, info, wake, onError: () => undefined }; // those that wait look themselves
+    if (max !== undefined && (await leaveTable(deps, createGateTable(tables, name), run, max))) return;
+  }
+}
 
 export interface TurnDeps {
   readonly clock: Pick<Clock, 'now'>;
@@ -149,7 +174,7 @@ export function createTurns(deps: TurnDeps): Turns {
 }
 
 /** Takes a run out of a row, and tells those whose turn has come. False where the row does not know it. */
-export async function leaveTable(
+async function leaveTable(
   { clock, info, wake, onError }: Omit<TurnDeps, 'tables' | 'cancel' | 'circle'>,
   table: GateTable,
   run: string,
@@ -184,3 +209,144 @@ async function standingOf(info: Store['info'], run: string): Promise<Standing> {
   if (found === undefined || found.head === 0) return 'missing';
   return hasEnded(found.status) ? 'over' : 'there';
 }
+
+/** Runs that an error names. */
+const MAX_NAMED = 3;
+
+function workflowBusy(
+  { workflow, limit: { max, when_busy } }: HandGate,
+  under: readonly string[],
+): RuntimeError {
+  const which = `${under.slice(0, MAX_NAMED).join(', ')}${under.length > MAX_NAMED ? ', …' : ''}`;
+  if (when_busy !== 'skip')
+    return new RuntimeError(
+      'workflow_busy',
+      `Too many runs of the workflow "${workflow}" are waiting to start.`,
+      { hint: `Wait until one has started. Running now: ${which}.`, retryable: true },
+    );
+  return new RuntimeError(
+    'workflow_busy',
+    `The workflow "${workflow}" is already running, and its manual trigger allows ${max} at a time: ${which}.`,
+    {
+      hint: `Try again when it has ended, or cancel it: telltale cancel ${under[0] ?? 'RUN'}. With "when_busy: queue" a new run waits, with "replace" it replaces the old one.`,
+      retryable: true,
+    },
+  );
+}
+
+const waitsForItself = ({ workflow }: HandGate, holder: string) =>
+  new RuntimeError(
+    'workflow_busy',
+    `The workflow "${workflow}" would wait for its own run ${holder}, from which it was called.`,
+    { hint: 'Raise "max" of its manual trigger\'s concurrency, or call it by a step of type workflow.' },
+  );
+
+function waitsInACircle(
+  { workflow }: HandGate,
+  run: string,
+  under: readonly string[],
+  circle: readonly Waiting[],
+): RuntimeError {
+  const waits = circle.slice(0, MAX_NAMED).map(({ holder, waits }) => `${holder} waits for ${waits}`);
+  return new RuntimeError(
+    'workflow_deadlock',
+    `The run ${run} of "${workflow}" would wait for ever: its turn comes behind ${under[0] ?? 'another'}; ${waits.join('; ')}, whose turn comes when what called ${run} has ended.`,
+    {
+      hint: 'Raise "max" of the concurrency of one of their manual triggers, let one say "when_busy: skip", or call the other by a step of type workflow.',
+    },
+  );
+}
+
+/** Runs of one trigger that wait for their turn, and those of them that were dropped for another. */
+const MAX_WAITING = 1_000;
+/** How long whoever let a run in has for making its log, before it is taken to be dead. */
+const MAKING_MS = 30_000;
+
+export type Asked =
+  | { readonly kind: 'in'; readonly row: GateRow }
+  /** It is made, and comes for its turn itself. */
+  | { readonly kind: 'may wait' }
+  | { readonly kind: 'busy' };
+
+/** A run that is not on its log yet. One that is not to wait is counted from here on. */
+function askFor(row: GateRow, run: string, now: number, { max, when_busy }: GateLimit): Asked {
+  if (isIn(row, run)) return { kind: 'in', row };
+  if (when_busy !== 'skip') return { kind: row.queue.length < MAX_WAITING ? 'may wait' : 'busy' };
+  return hasRoom(row, max) ? { kind: 'in', row: letIn(row, run, now) } : { kind: 'busy' };
+}
+
+export type Turn =
+  | { readonly kind: 'in'; readonly row: GateRow }
+  | { readonly kind: 'waits'; readonly row: GateRow }
+  /** Another one has taken its place: it is to end. */
+  | { readonly kind: 'dropped'; readonly row: GateRow };
+
+/** A run that is on its log comes for its turn. */
+function takeTurn(row: GateRow, run: string, now: number, { max, when_busy }: GateLimit): Turn {
+  const { queue, dropped = [] } = row;
+  if (isIn(row, run)) return { kind: 'in', row };
+  if (dropped.includes(run)) return { kind: 'dropped', row };
+  if (hasRoom(row, max)) return { kind: 'in', row: letIn(row, run, now) };
+  if (queue.includes(run)) return { kind: 'waits', row };
+  if (when_busy === 'replace') {
+    const all = [...dropped, ...queue].slice(-MAX_WAITING);
+    return { kind: 'waits', row: { ...row, queue: [run], dropped: all } };
+  }
+  return { kind: 'waits', row: { ...row, queue: [...queue, run] } };
+}
+
+export interface Passed {
+  readonly row: GateRow;
+  /** Whose turn has come. */
+  readonly next: readonly string[];
+}
+
+/** Lets in whose turn has come. Where there seems to be no room, those that have ended, or were never made, make some. */
+async function passOn(
+  row: GateRow,
+  standingsOf: (runs: readonly string[]) => Promise<readonly Standing[]>,
+  now: number,
+  max: number,
+): Promise<Passed> {
+  const { queue } = row;
+  let { under } = row;
+  if (under.length >= max) {
+    const standings = await standingsOf(under.map(({ run }) => run));
+    const still = under.filter((each, at) => isUnder(each, standings[at], now));
+    if (still.length < under.length) under = still; // else the row stays as it is, and is not written
+  }
+  const next: string[] = [];
+  let at = 0;
+  while (at < queue.length && under.length + next.length < max) {
+    const some = queue.slice(at, at + max - under.length - next.length);
+    const standings = await standingsOf(some);
+    next.push(...some.filter((_, place) => standings[place] === 'there'));
+    at += some.length;
+  }
+  if (under === row.under && at === 0) return { row, next };
+  return {
+    row: { ...row, under: [...under, ...next.map((run) => ({ run, at: now }))], queue: queue.slice(at) },
+    next,
+  };
+}
+
+const isUnder = ({ at }: LetIn, standing: Standing | undefined, now: number): boolean =>
+  standing === 'there' || (standing === 'missing' && at + MAKING_MS > now);
+
+/** It has ended, or could not be made. */
+const leaveRow = ({ under, queue, dropped = [], ...rest }: GateRow, run: string): GateRow => ({
+  ...rest,
+  under: under.filter((each) => each.run !== run),
+  queue: queue.filter((each) => each !== run),
+  dropped: dropped.filter((each) => each !== run),
+});
+
+const isIn = ({ under }: GateRow, run: string): boolean => under.some((each) => each.run === run);
+
+/** Who waits goes before who comes. */
+const hasRoom = ({ under, queue }: GateRow, max: number): boolean => under.length < max && queue.length === 0;
+
+const letIn = (row: GateRow, run: string, at: number): GateRow => ({
+  ...row,
+  under: [...row.under, { run, at }],
+});

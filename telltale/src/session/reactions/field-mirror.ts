@@ -1,10 +1,9 @@
-import { deepEqual } from '../../conditions/deep-equal.ts';
-import { matches } from '../../conditions/maps/matches.ts';
+import { matches } from '../../conditions/maps/conditions.ts';
+import { deepEqual } from '../../conditions/values.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { SessionTrigger, TriggerSide } from '../../triggers/compile-triggers.ts';
-import { lookAgain, matchTriggers, restoreTriggerStand } from '../../triggers/match-triggers.ts';
+import { holdsNow, lookAgain, matchTriggers, restoreTriggerStand } from '../../triggers/match-triggers.ts';
 import type { FieldUpdate, Firing } from '../../triggers/state-trigger.ts';
-import { holdsNow } from '../../triggers/trigger-stand.ts';
 
 /** What an event means to a trigger. */
 export interface Found {

@@ -1,14 +1,24 @@
-import type { Cause, EventBody } from '../../events/event.ts';
-import type { StartedRun } from '../../events/reaction-state.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Cause, EventBody, SessionEvent } from '../../events/event.ts';
+import { WORKFLOW_WRITER } from '../../events/fold-values.ts';
+import type { SessionState, StartedRun } from '../../events/state.ts';
 import type { IdSource } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { CompiledTriggers, SessionTrigger } from '../../triggers/compile-triggers.ts';
-import { hasRoom, NEVER_DUE, type Pace, pace, runsOf, toReplace } from '../../triggers/pacing.ts';
-import { readWaiting, type Stage, type Waiting, waitingData, waitsOf } from '../../triggers/waiting.ts';
+import {
+  hasRoom,
+  NEVER_DUE,
+  type Pace,
+  pace,
+  readWaiting,
+  runsOf,
+  type Stage,
+  toReplace,
+  type Waiting,
+  waitingData,
+  waitsOf,
+} from '../../triggers/pacing.ts';
 import type { SessionLog } from '../session-log.ts';
-import type { Chains } from './chains.ts';
-import { createWaitTimers } from './wait-timers.ts';
 
 /** A firing: what set it off, and how far it has come. */
 export interface Attempt {
@@ -245,4 +255,100 @@ export function createFirings(deps: FiringDeps): Firings {
     },
     close: timers.close,
   };
+}
+
+/** The clock's timers for those on the log that wait for a time. */
+export interface WaitTimers {
+  /** Of a timer that is on the log; one of the same id is replaced. */
+  arm(id: string): void;
+  disarm(id: string): void;
+  close(): void;
+}
+
+export interface WaitTimerDeps {
+  readonly state: Pick<SessionState, 'timers'>;
+  readonly clock: Clock;
+  readonly onDue: (id: string) => void;
+}
+
+function createWaitTimers({ state, clock, onDue }: WaitTimerDeps): WaitTimers {
+  const armed = new Map<string, () => void>();
+  const disarm = (id: string) => {
+    armed.get(id)?.();
+    armed.delete(id);
+  };
+  return {
+    disarm,
+    arm(id) {
+      disarm(id);
+      const timer = state.timers.find((each) => each.id === id);
+      if (timer === undefined || timer.due === NEVER_DUE) return;
+      armed.set(
+        id,
+        clock.after(timer.due - clock.now(), () => onDue(id)),
+      );
+    },
+    close() {
+      for (const id of [...armed.keys()]) disarm(id);
+    },
+  };
+}
+
+type Chain = readonly string[];
+
+/** Events of chains that are remembered: what follows from one follows soon. */
+const MAX_REMEMBERED = 10_000;
+
+const NO_CHAIN: Chain = [];
+
+/** The workflows that led to an event by setting each other off. */
+export interface Chains {
+  of(event: SessionEvent): Chain;
+  /** The next event on the log, whatever it is caused by. */
+  note(seq: number, chain: Chain): void;
+  started(run: string, chain: Chain): void;
+  ended(run: string): void;
+}
+
+/** `runs` are those that are under way already. */
+export function createChains(runs: readonly StartedRun[]): Chains {
+  const byRun = new Map<string, Chain>(runs.map(({ run, chain }) => [run, chain]));
+  const bySeq = new Map<number, Chain>();
+  const note = (seq: number, chain: Chain) => {
+    bySeq.set(seq, chain);
+    if (bySeq.size <= MAX_REMEMBERED) return;
+    for (const oldest of bySeq.keys()) {
+      bySeq.delete(oldest);
+      break;
+    }
+  };
+  const find = (event: SessionEvent): Chain => {
+    const { cause, session } = event;
+    const own = bySeq.get(event.seq);
+    if (own !== undefined) return own;
+    if ('run' in event && event.run !== undefined) return byRun.get(event.run) ?? writerOf(event);
+    if (cause.stream !== session) return byRun.get(cause.stream) ?? writerOf(event);
+    return bySeq.get(cause.seq) ?? NO_CHAIN;
+  };
+  return {
+    of(event) {
+      const chain = find(event);
+      if (chain.length > 0 && !bySeq.has(event.seq)) note(event.seq, chain);
+      return chain;
+    },
+    note,
+    started(run, chain) {
+      byRun.set(run, chain);
+    },
+    ended(run) {
+      byRun.delete(run);
+    },
+  };
+}
+
+/** The workflow of a run that no trigger started: an action called it. */
+function writerOf(event: SessionEvent): Chain {
+  if ('workflow' in event) return [event.workflow];
+  if (!('by' in event) || !event.by.startsWith(WORKFLOW_WRITER)) return NO_CHAIN;
+  return [event.by.slice(WORKFLOW_WRITER.length)];
 }

@@ -1,19 +1,22 @@
+import { evaluateTest } from '../../conditions/cel/evaluate.ts';
+import { matches } from '../../conditions/maps/conditions.ts';
 import type { Cause, EventOf, SessionEvent } from '../../events/event.ts';
+import { TRIGGER_QUESTION } from '../../events/fold-runs.ts';
 import { SEED_WRITER } from '../../events/fold-values.ts';
-import type { StartedRun } from '../../events/reaction-state.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import type { StartedRun } from '../../events/state.ts';
+import type { InvokeRecord } from '../../kernel/calls.ts';
 import type { IdSource } from '../../kernel/ids.ts';
-import type { Json } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Clock } from '../../kernel/time.ts';
+import { cutText } from '../../prompt/text.ts';
 import type { DecisionContext } from '../../targets/artifacts/artifacts.ts';
-import type { Invoke } from '../../targets/artifacts/invoker.ts';
-import type { CompiledTriggers, SessionTrigger } from '../../triggers/compile-triggers.ts';
+import type { Invoke } from '../../targets/artifacts/create-invoke.ts';
+import type { CompiledTriggers, SessionTrigger, TestQuestion } from '../../triggers/compile-triggers.ts';
+import { contextOf } from '../../triggers/compile-triggers.ts';
+import { MAX_CHAIN } from '../../triggers/pacing.ts';
 import type { SessionLog } from '../session-log.ts';
-import { createArtifactTests, type Origin } from './artifact-tests.ts';
-import { createChains } from './chains.ts';
-import { matchEvent, seenOfEvent } from './event-match.ts';
 import { createFieldMirror, type Found } from './field-mirror.ts';
-import { createFirings } from './firings.ts';
-import { createQuestions } from './questions.ts';
+import { type Chains, createChains, createFirings, type Firings } from './firings.ts';
 
 /** What a session's events set off. Nobody waits for any of it. */
 export interface TriggerReactions {
@@ -198,3 +201,201 @@ const newMetadata = ({ changes }: EventOf<'metadata.changed'>) =>
 
 const valuesOf = (variables: ReadonlyMap<string, { readonly value: Json }>): Record<string, Json> =>
   Object.fromEntries([...variables].map(([name, { value }]) => [name, value]));
+
+/** Characters of one field of an event that `${trigger.event.*}` shows; the whole is on the log. */
+const MAX_SHOWN = 16_384;
+
+export interface EventValues {
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly vars: Readonly<Record<string, unknown>>;
+  /** `agent` and `actions`, made where a test names them. */
+  readonly context: () => Readonly<Record<string, unknown>>;
+}
+
+export type EventMatch =
+  | { readonly held: boolean; readonly problem?: undefined }
+  | { readonly held: false; readonly problem: string };
+
+/** Whether an event of the right type is one that the trigger asks for; the question to an artifact aside. */
+function matchEvent({ event: wanted }: SessionTrigger, event: SessionEvent, values: EventValues): EventMatch {
+  if (wanted?.match !== undefined) {
+    const fields = { ...event };
+    return { held: matches(wanted.match, { current: fields, previous: fields }) };
+  }
+  if (wanted?.test === undefined) return { held: true };
+  const { context, ...mirrors } = values;
+  const known = Object.defineProperties({ event, ...mirrors }, lazily(context, ['agent', 'actions']));
+  const held = evaluateTest(wanted.test, contextOf(wanted.test, known));
+  return held.ok ? { held: held.value } : { held: false, problem: held.error.message };
+}
+
+const lazily = (context: () => Readonly<Record<string, unknown>>, names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, { enumerable: true, get: () => context()[name] }]));
+
+/** What `${trigger.*}` shows of an event. */
+function seenOfEvent({ id, workflow }: SessionTrigger, event: SessionEvent): JsonObject {
+  const shown = Object.entries(event).map(([name, value]) => [name, short(value as Json)] as const);
+  return { type: 'event', trigger: id, workflow, at: event.at, fields: {}, event: Object.fromEntries(shown) };
+}
+
+/** A value that is too long is text from there on: half an object would be another one. */
+function short(value: Json): Json {
+  const text = typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : '';
+  if (text.length <= MAX_SHOWN) return value;
+  const { head, tail, omitted } = cutText(text, MAX_SHOWN);
+  return `${head}\n… ${omitted} characters left out …\n${tail}`;
+}
+
+/** The event that set something off, for what follows from it. */
+export interface Origin {
+  readonly cause: Cause;
+  /** The workflows that led to it. */
+  readonly chain: readonly string[];
+  /** Whether it says of another firing that it was suppressed. */
+  readonly isEcho: boolean;
+}
+
+/** Why an artifact is asked: an update, a restart (its last answer may be lost), or values taken over from others. */
+export type Asking = 'update' | 'restart' | 'taken over';
+
+export interface ArtifactTestDeps {
+  readonly log: Pick<SessionLog, 'state' | 'append'>;
+  readonly questions: Questions;
+  readonly chains: Chains;
+  readonly firings: Pick<Firings, 'suppress'>;
+  readonly setOff: (found: Found, origin: Origin) => void;
+}
+
+/** Tests of triggers that artifacts decide: the answer is put on the log before it counts. */
+export interface ArtifactTests {
+  ask(found: Found, origin: Origin, asking: Asking): void;
+  /** What was answered last. */
+  held(trigger: SessionTrigger): boolean;
+}
+
+function createArtifactTests({ log, questions, chains, firings, setOff }: ArtifactTestDeps): ArtifactTests {
+  const { state } = log;
+  const held = ({ id }: SessionTrigger) =>
+    state.triggers.find(({ trigger }) => trigger === id)?.held === true;
+  const charge = ({ cost }: InvokeRecord, cause: Cause) => {
+    if (cost === 0 || state.balance === undefined) return;
+    log.append(
+      { type: 'budget.charged', what: 'artifact', amount: cost, balance: state.balance - cost },
+      cause,
+    );
+  };
+  return {
+    held,
+    ask(found, origin, asking) {
+      const { trigger } = found;
+      const chain = [...origin.chain, trigger.workflow];
+      // Whose question sets off the next one would be asked for ever.
+      if (trigger.fire === undefined && chain.length > MAX_CHAIN) {
+        setOff(found, origin);
+        return;
+      }
+      const isAsked = questions.ask(trigger, (record) => {
+        const was = held(trigger);
+        chains.note(state.seq + 1, chain);
+        const cause = log.append({ type: 'invoke', ...record }, origin.cause);
+        charge(record, cause);
+        const as = answered(trigger, was, record.result === true, asking);
+        if (as === undefined) return;
+        const seen = as === null ? found.seen : { ...found.seen, as };
+        setOff({ trigger, as, seen }, { ...origin, cause });
+      });
+      if (!isAsked)
+        firings.suppress(
+          trigger,
+          'busy',
+          `${MAX_QUESTIONS} questions to artifacts are open already.`,
+          origin,
+        );
+    },
+  };
+}
+
+/** What an answer makes a trigger do: null for one on events; undefined for nothing. */
+function answered(
+  { fire, cancelsOnExit }: SessionTrigger,
+  was: boolean,
+  is: boolean,
+  asking: Asking,
+): Found['as'] | undefined {
+  if (fire === undefined) return is ? null : undefined;
+  if (was && !is && cancelsOnExit) return 'exit';
+  if (asking === 'taken over') return undefined;
+  if (was && !is) return fire === 'on_exit' ? 'exit' : undefined;
+  if (is && !was) return fire === 'on_exit' ? undefined : 'enter';
+  return is && asking === 'update' && (fire === 'on_update' || fire === 'on_change') ? 'stay' : undefined;
+}
+
+/** Questions of one session that have no answer yet. An artifact takes 100 ms at most. */
+const MAX_QUESTIONS = 256;
+
+/** Asks artifacts for the tests of triggers. Answers come in the order of the questions. */
+export interface Questions {
+  /** False where too many are open. */
+  ask(trigger: SessionTrigger, then: (record: InvokeRecord) => void): boolean;
+  close(): void;
+}
+
+export interface QuestionDeps {
+  readonly invoke: Invoke | undefined;
+  readonly context: () => DecisionContext;
+}
+
+interface Open {
+  readonly then: (record: InvokeRecord) => void;
+  record: InvokeRecord | undefined;
+}
+
+function createQuestions({ invoke, context }: QuestionDeps): Questions {
+  const open: Open[] = [];
+  const closing = new AbortController();
+  const settle = () => {
+    for (let first = open[0]; first?.record !== undefined && !closing.signal.aborted; first = open[0]) {
+      open.shift();
+      first.then(first.record);
+    }
+  };
+  return {
+    ask({ id, question }, then) {
+      if (question === undefined || open.length >= MAX_QUESTIONS) return false;
+      const asked: Open = { then, record: undefined };
+      open.push(asked);
+      const where = `${TRIGGER_QUESTION}${id}`;
+      const answer = (record: InvokeRecord) => {
+        asked.record = record;
+        settle();
+      };
+      const given =
+        invoke === undefined
+          ? Promise.resolve(unanswered(where, question, 'No artifacts can be asked here.'))
+          : invoke({
+              where,
+              invocation: question,
+              wanted: { type: 'boolean' },
+              context: context(),
+              signal: closing.signal,
+            });
+      given.then(answer, (thrown: unknown) => {
+        if (!closing.signal.aborted) answer(unanswered(where, question, String(thrown)));
+      });
+      return true;
+    },
+    close: () => closing.abort(new Error('The session was let go of.')),
+  };
+}
+
+const unanswered = (where: string, question: TestQuestion, message: string): InvokeRecord => ({
+  where,
+  artifact: question.invoke,
+  method: question.method,
+  args: question.args,
+  result: question.fallback,
+  fallback: { reason: 'unavailable', message },
+  cached: false,
+  ms: 0,
+  cost: 0,
+});

@@ -1,25 +1,23 @@
 import { readRun } from '../../engine/read-run.ts';
-import type { AcceptChanges, WorkflowChanges } from '../../events/run-changes.ts';
 import type { RunEventBody, StepDecision } from '../../events/run-event.ts';
-import type { RunState } from '../../events/run-state.ts';
+import type { AcceptChanges, RunState, WorkflowChanges } from '../../events/run-state.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import { pinSteps } from '../../workflows/changes/pinned-steps.ts';
+import { isMap } from '../../manifest/schema/values.ts';
 import {
   type ChangePlan,
   type Decision,
   type Decisions,
+  pinSteps,
   planChanges,
 } from '../../workflows/changes/plan-changes.ts';
-import { runsOf } from '../ending/runs-of.ts';
+import { runsOf } from '../ending/cancel-unowned.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { acquireRun, runPin } from './open-run.ts';
-import type { RunsDeps } from './run-edges.ts';
-import { isOver } from './run-end.ts';
+import type { RunsDeps } from './run-environment.ts';
 import { workflowGone } from './run-errors.ts';
-import { workflowsOf } from './workflow-catalog.ts';
+import { isOver, workflowsOf } from './run-types.ts';
 
 interface PlannedRun {
   readonly state: RunState;

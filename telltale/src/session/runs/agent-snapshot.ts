@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
-import { frozenCopy } from '../../manifest/schema/frozen-copy.ts';
+import { frozenCopy } from '../../manifest/schema/values.ts';
 import type { Store } from '../../store/store.ts';
-import { agentView } from '../agent-view.ts';
-import { readLastSaid } from '../last-said.ts';
+import { agentView, readLastSaid } from '../agent-view.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import { readSession } from '../read-session.ts';
 

@@ -1,17 +1,24 @@
 import type { Cause } from '../../events/event.ts';
-import type { Usage } from '../../events/turn-event.ts';
-import { usageOf } from '../../events/usage-of.ts';
+import { usageOf } from '../../events/event.ts';
+import type { Usage } from '../../events/session-events.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { LeafCall } from '../../workflows/leaf.ts';
-import { MAX_DEPTH, tooDeep } from '../children/child-errors.ts';
-import { BY_PARENT, type ChildEnd, endedBefore, resultOf } from '../children/child-result.ts';
-import type { Begin, Lineage } from '../children/lineage.ts';
+import type { LeafCall } from '../../workflows/step-executor.ts';
+import {
+  type Begin,
+  BY_PARENT,
+  type ChildEnd,
+  type ChildSession,
+  endedBefore,
+  type Lineage,
+  MAX_DEPTH,
+  resultOf,
+  tooDeep,
+} from '../children/child-session.ts';
 import { readSession } from '../read-session.ts';
-import { leaving, parkWithAgent } from './park-with-agent.ts';
-import type { Realm } from './realm.ts';
-import type { RunsDeps } from './run-edges.ts';
+import type { StopReason } from '../stop.ts';
+import type { Realm, RunsDeps } from './run-environment.ts';
 
 export interface AgentStepCall {
   readonly agent: string;
@@ -119,3 +126,31 @@ export const agentUnknown = (name: string, known: readonly string[]) =>
   new RuntimeError('target_unknown', `No agent is named "${name}".`, {
     hint: suggest(name, known, 'Agents that can be called'),
   });
+
+/** Parks a step for as long as the session of its agent only waits for people. The returned function ends that. */
+export function parkWithAgent(
+  { rest }: Pick<ChildSession, 'rest'>,
+  session: string,
+  park: LeafCall['park'],
+): () => void {
+  let goOn: (() => void) | undefined;
+  const end = () => {
+    goOn?.();
+    goOn = undefined;
+  };
+  const look = () => {
+    if (rest.reviews() === undefined) end();
+    else goOn ??= park(`agent ${session}`);
+  };
+  const deaf = rest.onMoved(look);
+  look(); // it may be another step of the same agent that comes while it waits
+  return () => {
+    deaf();
+    end();
+  };
+}
+
+/** How a session is let go of with its run: one that only waits says so on its log, and is found when that is over. */
+export const leaving = ({ rest }: Pick<ChildSession, 'rest'>): StopReason => ({
+  kind: rest.reviews() === undefined ? 'interrupt' : 'wait',
+});

@@ -1,33 +1,41 @@
-import { readRun, readRunEvents } from '../../engine/read-run.ts';
-import { recoverRuns } from '../../engine/recover-runs.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { readRun, readRunEvents, recoverRuns } from '../../engine/read-run.ts';
+import type { Cause } from '../../events/event.ts';
+import type { RunOrigin } from '../../events/run-event.ts';
+import type { RunState } from '../../events/run-state.ts';
+import type { StartedRun } from '../../events/state.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { AgentManifest, WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { isInCode } from '../define/agent-code.ts';
-import type { Lead } from '../guide/lead.ts';
-import { stateAt } from '../log/state-at.ts';
+import { cancelUnownedRun, wayToEnd } from '../ending/cancel-unowned.ts';
+import type { Lead } from '../guided/guidance.ts';
+import { stateAt } from '../log/read-log.ts';
 import { findCircle } from '../outside/find-circle.ts';
-import { wakeForTurn } from '../outside/leave-turns.ts';
+import type { BegunRun } from '../outside/gate.ts';
+import { handGate } from '../outside/gate.ts';
 import { listen } from '../outside/listen.ts';
-import { createTurns } from '../outside/turns.ts';
+import { createTurns, type Turns, wakeForTurn } from '../outside/turns.ts';
+import { classOf } from '../variables/declared-variables.ts';
+import { checkGiven } from '../variables/session-variables.ts';
 import { acceptRunChanges, planRunChanges } from './accept-changes.ts';
-import { beginAsked } from './begin-asked.ts';
-import { beginTriggered, type TriggeredRun } from './begin-triggered.ts';
-import { createBeginnings } from './beginnings.ts';
-import { type CalledRun, callRun, cancelRun } from './call-run.ts';
-import { cancelStranded } from './cancel-stranded.ts';
 import { createClientRuns } from './client-runs.ts';
-import type { ClientRuns, ClientRunsOptions } from './client-types.ts';
-import type { DriveRun } from './drive-run.ts';
-import { groupOfRun } from './group-of-run.ts';
-import { createLiveRun } from './live-run.ts';
+import type { ClientRuns, ClientRunsOptions } from './client-worker.ts';
+import { readInput } from './find-workflow.ts';
+import { keptVariables } from './kept-variables.ts';
+import { type CalledRun, callRun, cancelRun, createLiveRun } from './live-run.ts';
+import type { NewRun } from './new-run.ts';
+import { beginRun, createRun, type HeldRun } from './open-run.ts';
 import { watchWaiting } from './parked-runs.ts';
-import { readInput } from './read-input.ts';
-import { type Ground, readGround } from './realm.ts';
-import { createRunBoard, type RunBoard } from './run-board.ts';
-import type { RunsDeps } from './run-edges.ts';
-import { isOver } from './run-end.ts';
+import type { RunsDeps } from './run-environment.ts';
+import { type Ground, type GroundDeps, readGround } from './run-environment.ts';
 import { runChangedInCode, runEnded, runLeads, runOfOther } from './run-errors.ts';
 import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
-import type { Listening, Workflows } from './run-types.ts';
+import type { DriveRun } from './run-registry.ts';
+import { type BoardEntry, createRunBoard, makeInTurn, type RunBoard } from './run-registry.ts';
+import type { Listening, LoadedWorkflow, RunOptions, Workflows } from './run-types.ts';
+import { groupOfRun, isOver, workflowsOf } from './run-types.ts';
+import { endMessage } from './tell-end.ts';
 import { workOnRun } from './work-on-run.ts';
 
 /** All runs of a runtime. */
@@ -197,4 +205,206 @@ export function createRuns(given: RunsDeps, makeDrive: MakeDrive): Runs {
     idle: beginnings.idle,
     under: beginnings.under,
   };
+}
+
+/** Knows which runs are being made: until they are placed, the engine has not heard of them. */
+export interface Beginnings extends Pick<Workflows, 'idle' | 'under'> {
+  watch<Given extends { readonly started: { readonly run: string } }, Begun>(
+    begin: (given: Given) => Promise<Begun>,
+  ): (given: Given) => Promise<Begun>;
+}
+
+function createBeginnings(engine: Pick<Engine, 'idle' | 'busy'>): Beginnings {
+  const beginning = new Map<string, Promise<unknown>>();
+  return {
+    watch: (begin) => async (triggered) => {
+      const { run } = triggered.started;
+      const begun = begin(triggered);
+      beginning.set(run, begun);
+      try {
+        return await begun;
+      } finally {
+        beginning.delete(run);
+      }
+    },
+    async idle() {
+      do {
+        await Promise.allSettled(beginning.values());
+        await engine.idle();
+      } while (beginning.size > 0);
+    },
+    under: () => {
+      const worked = engine.busy().flatMap(({ kind, stream }) => (kind === 'run' ? [stream] : []));
+      return [...new Set([...beginning.keys(), ...worked])];
+    },
+  };
+}
+
+/** What says that the definition of a run is another by now: nobody with this one can ever go on with it. */
+const CHANGED: ReadonlySet<string> = new Set(['manifest_changed', 'no_workflow']);
+
+/**
+ * Ends a run that nobody works on and that this process could not go on with, at once: a message would wait for ever in
+ * its inbox. False where somebody can end it as it should be. Throws where its steps may have to be undone, and what says
+ * how is not there.
+ */
+async function cancelStranded(
+  deps: Pick<RunsDeps, 'store' | 'clock'> & GroundDeps & { readonly board: RunBoard },
+  state: RunState,
+  reason: string,
+  by: string,
+): Promise<boolean> {
+  const { store, clock, board } = deps;
+  const info = await store.info(state.id);
+  if (info === undefined || info.owner !== undefined || board.find(state.id)?.ground !== undefined)
+    return false;
+  const missing = await missingOf(deps, state);
+  if (missing === undefined) return false;
+  const way = await wayToEnd(store, info);
+  if (way === 'at once') return (await cancelUnownedRun(store, state.id, { reason, by, clock })) !== 'owned';
+  if (way === 'by working on it' && CHANGED.has(missing.code)) throw cannotUndo(state);
+  return false;
+}
+
+async function missingOf(deps: GroundDeps, state: RunState): Promise<RuntimeError | undefined> {
+  try {
+    const { agent } = await readGround(state, deps);
+    if (workflowsOf(agent).has(state.workflow)) return undefined;
+    return new RuntimeError('no_workflow', `There is no workflow "${state.workflow}" any more.`);
+  } catch (thrown) {
+    return toRuntimeError(thrown);
+  }
+}
+
+const cannotUndo = ({ id, manifest: { path } }: RunState) =>
+  new RuntimeError(
+    'manifest_changed',
+    `${id} has completed steps, which may have to be undone, and the manifest ${path} is not the one that it started with.`,
+    {
+      hint: `Restore the manifest and cancel again, or end the run without undoing anything: telltale cancel ${id} --force`,
+    },
+  );
+
+/** Begins a run that somebody asked for, or a trigger that belongs to no session: a hook, a schedule. */
+function beginAsked(
+  deps: RunsDeps & { readonly board: RunBoard; readonly turns: Turns },
+  { manifest, agent }: LoadedWorkflow<unknown>,
+  { input = {}, vars, id: asked, signal, onWaiting, queued = false }: RunOptions<unknown> = {},
+  of: Pick<RunOrigin, 'trigger'> = {},
+): BegunRun {
+  const { board, engine, ids } = deps;
+  const id = asked ?? ids.next('run');
+  const make = async () => {
+    if (vars !== undefined) checkVars(manifest, agent.manifest, vars);
+    const run: NewRun = {
+      id,
+      workflow: manifest,
+      ground: { agent },
+      input: input as JsonObject,
+      vars,
+      balance: agent.manifest.budget?.balance,
+      origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
+    };
+    const gate = handGate(manifest, agent.manifest.name, run.origin);
+    const isOurs = asked === undefined && !queued && gate === undefined && keptVariables(run).length === 0;
+    const held = isOurs ? beginRun(deps, run) : await makeInTurn(deps, gate, run);
+    if (queued) return handOver(held);
+    const entry = board.entry(id);
+    entry.ground = { agent };
+    entry.fresh = held;
+    engine.place('run', id, 'here');
+    await held.made;
+  };
+  const made = make();
+  const run = createLiveRun(deps, id, made, { onWaiting, signal });
+  if (queued) made.then(run.interrupt, () => undefined).then(() => board.forget(id));
+  return { run, made };
+}
+
+/** Variables are given as to a session: who declares one says whether users may set it, the workflow before its agent. */
+function checkVars(workflow: WorkflowManifest, agent: AgentManifest, vars: JsonObject): void {
+  for (const [name, value] of Object.entries(vars))
+    checkGiven(classOf(workflow, name) === undefined ? agent : workflow, { [name]: value }, 'user');
+}
+
+/** A run that a trigger of a session started. */
+export interface TriggeredRun {
+  readonly session: string;
+  /** Who takes turns for it. */
+  readonly group: string;
+  readonly ground: Ground;
+  readonly started: StartedRun;
+  readonly balance?: number | undefined;
+  readonly agents: readonly string[];
+}
+
+/** Makes the run of a `trigger.fired` that is committed, or goes on with it. Gives its end where it has ended. */
+async function beginTriggered(
+  deps: RunsDeps & { readonly board: RunBoard },
+  { session, group, ground, started, balance, agents }: TriggeredRun,
+): Promise<EndMessage | undefined> {
+  const { store, engine, board } = deps;
+  const { run, trigger, seen, chain, seq, depth } = started;
+  const known = await store.info(run);
+  if (known === undefined || known.head === 0) {
+    const workflow = workflowsOf(ground.agent).get(started.workflow);
+    if (workflow === undefined) return gone(started, session);
+    const cause: Cause = { stream: session, seq, depth };
+    const held = await createRun(deps, {
+      id: run,
+      workflow,
+      ground,
+      input: {},
+      balance,
+      cause,
+      origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
+    });
+    board.entry(run).fresh = held;
+  } else {
+    const state = await readRun(store, run);
+    // A session that was forked has the runs of the other one on its log, up to there.
+    if (state.origin.session?.id !== session) return elsewhere(started, session);
+    if (isOver(state.status)) return endMessage(state);
+  }
+  const entry = board.entry(run);
+  entry.ground = ground;
+  const how = isInCode(ground.agent) ? 'here' : undefined;
+  if (engine.place('run', run, how, group) === 'elsewhere') await leaveToOthers(board, entry);
+  return undefined;
+}
+
+const gone = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
+  run,
+  workflow,
+  charged: 0,
+  cause: { stream: session, seq, depth },
+  end: {
+    status: 'failed',
+    error: toRuntimeError(new Error(`The agent no longer has the workflow "${workflow}".`)).toJSON(),
+  },
+});
+
+const elsewhere = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
+  run,
+  workflow,
+  charged: 0,
+  cause: { stream: session, seq, depth },
+  end: { status: 'cancelled', reason: 'It belongs to the session that this one was forked from.' },
+});
+
+/** There is no room for it here, and another process may take it once nobody holds it. */
+async function leaveToOthers(board: RunBoard, entry: BoardEntry): Promise<void> {
+  const { fresh, run } = entry;
+  entry.fresh = undefined;
+  if (entry.listeners.size === 0) board.forget(run);
+  if (fresh !== undefined) await handOver(fresh);
+}
+
+/** One that is let go of while it is to be worked on is found by whoever looks for such. */
+async function handOver({ journal, writer }: HeldRun): Promise<void> {
+  try {
+    await journal.flushed();
+  } finally {
+    await writer.release();
+  }
 }

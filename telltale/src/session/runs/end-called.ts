@@ -1,10 +1,10 @@
 import { stepName } from '../../events/reduce-run.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import { allSteps } from '../../workflows/all-steps.ts';
-import { openActions } from '../../workflows/guided/plan/open-actions.ts';
-import { childKey } from '../../workflows/steps/child-key.ts';
-import type { RunsDeps } from './run-edges.ts';
+import { openActions } from '../../workflows/guided/plan/plan-case.ts';
+import { allSteps } from '../../workflows/machine/composite.ts';
+import { childKey } from '../../workflows/steps/call-below.ts';
+import type { RunsDeps } from './run-environment.ts';
 import { RUN_CANCEL } from './run-messages.ts';
 
 const ALIVE: ReadonlySet<string> = new Set(['running', 'waiting']);

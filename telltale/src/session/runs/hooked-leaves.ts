@@ -1,7 +1,13 @@
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { toRuntimeError } from '../../kernel/errors.ts';
 import type { SimpleStep } from '../../manifest/schema/steps/step.ts';
-import type { LeafCall, Leaves, ReadyLeaf } from '../../workflows/leaf.ts';
-import type { HooksOf, StepCall, StepHooks } from '../../workflows/step-hooks.ts';
+import type {
+  HooksOf,
+  LeafCall,
+  Leaves,
+  ReadyLeaf,
+  StepCall,
+  StepHooks,
+} from '../../workflows/step-executor.ts';
 
 /** Types of steps that call something: the others act on the run and its session only. */
 const CALLS: ReadonlySet<SimpleStep['type']> = new Set([

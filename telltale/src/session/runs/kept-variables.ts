@@ -1,4 +1,4 @@
-import type { RunJournal } from '../../engine/run-journal.ts';
+import type { RunJournal } from '../../engine/run-log.ts';
 import type { RunEventBody } from '../../events/run-event.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { TableWrite } from '../../store/store.ts';
@@ -6,14 +6,14 @@ import { readSession } from '../read-session.ts';
 import {
   classOf,
   type DefinedVariable,
+  scopeOf,
+  type VariableKeys,
   type VariableWriter,
   valueProblem,
 } from '../variables/declared-variables.ts';
 import { tableOf } from '../variables/variable-keeper.ts';
-import { scopeOf, type VariableKeys } from '../variables/variable-scope.ts';
 import type { KeptByRun, NewRun } from './new-run.ts';
-import type { Realm } from './realm.ts';
-import type { RunsDeps } from './run-edges.ts';
+import type { Realm, RunsDeps } from './run-environment.ts';
 
 type Begun = Pick<NewRun, 'id' | 'workflow' | 'ground' | 'origin'>;
 

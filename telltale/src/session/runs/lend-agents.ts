@@ -1,8 +1,8 @@
+import { RuntimeError } from '../../kernel/errors.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { LeafDeps } from '../../workflows/steps/leaf-edges.ts';
+import type { LeafDeps } from '../../workflows/steps/step-deps.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
-import type { RunsDeps } from './run-edges.ts';
+import type { RunsDeps } from './run-environment.ts';
 
 export interface LentAgents {
   readonly handsOf: LeafDeps['handsOf'];

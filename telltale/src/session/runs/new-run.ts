@@ -2,7 +2,7 @@ import type { Cause } from '../../events/event.ts';
 import type { RunOrigin } from '../../events/run-event.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import type { Ground } from './realm.ts';
+import type { Ground } from './run-environment.ts';
 
 /** Variables that outlive a run: what each is kept by, and the values that were found. */
 export interface KeptByRun {

@@ -1,15 +1,15 @@
 import { readRunEvents } from '../../engine/read-run.ts';
-import type { RunJournal } from '../../engine/run-journal.ts';
+import type { RunJournal } from '../../engine/run-log.ts';
 import { createRunLog } from '../../engine/run-log.ts';
 import { foldRun } from '../../events/reduce-run.ts';
 import type { RunEventBody, RunManifest } from '../../events/run-event.ts';
 import { emptyRun } from '../../events/run-state.ts';
+import type { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { AgentManifest, WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import { mayBeLost } from '../../store/may-be-lost.ts';
+import { mayBeLost } from '../../store/quarantine.ts';
 import type { StreamHead, StreamWriter } from '../../store/store.ts';
-import { pinSteps } from '../../workflows/changes/pinned-steps.ts';
+import { pinSteps } from '../../workflows/changes/plan-changes.ts';
 import { takeEmptyStream, titleOf } from '../begin-stream.ts';
 import { codeFilesOf } from '../code-files.ts';
 import { isInCode } from '../define/agent-code.ts';
@@ -17,7 +17,7 @@ import type { LoadedAgent } from '../loaded-agent.ts';
 import { classOf } from '../variables/declared-variables.ts';
 import { givenWrites, readKeptByRun } from './kept-variables.ts';
 import type { NewRun } from './new-run.ts';
-import type { RunsDeps } from './run-edges.ts';
+import type { RunsDeps } from './run-environment.ts';
 
 /** A run whose stream this process holds. */
 export interface HeldRun {

@@ -2,8 +2,8 @@ import type { WorkEnd } from '../../engine/engine.ts';
 import { readRunEvents } from '../../engine/read-run.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { HeldRun } from './open-run.ts';
-import type { BoardEntry, RunBoard } from './run-board.ts';
-import type { RunsDeps } from './run-edges.ts';
+import type { RunsDeps } from './run-environment.ts';
+import type { BoardEntry, RunBoard } from './run-registry.ts';
 
 /** Runs that wait and that others may answer: those beyond are taken up by whoever answers, or after a restart. */
 const MAX_WATCHED = 1_000;

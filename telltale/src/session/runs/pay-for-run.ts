@@ -1,6 +1,12 @@
-import type { RunJournal } from '../../engine/run-journal.ts';
+import { createHash } from 'node:crypto';
+import type { RunJournal } from '../../engine/run-log.ts';
 import type { Cause } from '../../events/event.ts';
-import { usageOf } from '../../events/usage-of.ts';
+import { usageOf } from '../../events/event.ts';
+import type { SessionState } from '../../events/state.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import type { Store } from '../../store/store.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { RunUsage } from './run-types.ts';
 
@@ -58,3 +64,87 @@ export function payAsRun(
 }
 
 const isPaid = ({ input, output, cost_usd }: RunUsage): boolean => input + output + cost_usd > 0;
+
+const HASH_CHARS = 16;
+
+/** What a feed asks for. */
+export interface FeedRequest {
+  readonly workflow: WorkflowManifest;
+  readonly input: JsonObject;
+  /** The feed that asks, to which what the run uses is put down. */
+  readonly feed: string;
+}
+
+export interface FeedCall extends FeedRequest {
+  /** Of the run. */
+  readonly id: string;
+}
+
+/** The runs of workflows that a session's feeds are made by. */
+export interface FeedRuns {
+  /**
+   * After a restart: finds those that it cut short, so that whoever asks the same again goes on with them, and pays for
+   * those of whose end the session was not told.
+   */
+  find(): Promise<void>;
+  /** Runs the workflow that a feed is made by, and gives its output. */
+  run(asked: FeedRequest, signal: AbortSignal): Promise<Json>;
+  /**
+   * Before a session ends for good: `close` stops those that run, and those that were found and that nobody asked for
+   * again are ended, too. Nobody would ever take them up.
+   */
+  end(close: () => Promise<void>): Promise<void>;
+}
+
+export interface FeedRunsDeps {
+  readonly state: SessionState;
+  readonly store: Pick<Store, 'list'>;
+  readonly call: (call: FeedCall, signal: AbortSignal) => Promise<Json>;
+  /** Pays for runs of this prefix that have ended and that nobody has paid for, but for those in `open`. */
+  readonly payLate: (prefix: string, open: readonly string[]) => Promise<void>;
+  /** Ends a run, and resolves when it has ended. */
+  readonly end: (id: string, why: RuntimeError) => Promise<void>;
+}
+
+/**
+ * A run that has ended is never asked for its output again: a feed is of this moment. So each time that a session is
+ * taken up its runs have names of their own.
+ */
+export function createFeedRuns({ state, store, call, payLate, end }: FeedRunsDeps): FeedRuns {
+  const prefix = `${state.id}.feed:`;
+  const takenUpAt = state.seq;
+  let begun = 0;
+  let running = 0;
+  let left: readonly string[] = [];
+  return {
+    async find() {
+      const open = await store.list({ kind: 'run', parent: state.id, status: ['running', 'waiting'] });
+      left = open.map(({ stream }) => stream).filter((stream) => stream.startsWith(prefix));
+      await payLate(prefix, left);
+    },
+    async run(request, signal) {
+      const { workflow, input } = request;
+      const asked = createHash('sha256')
+        .update(`${workflow.name} ${JSON.stringify(input)}`)
+        .digest('hex');
+      const same = `${prefix}${asked.slice(0, HASH_CHARS)}:`;
+      const found = left.find((run) => run.startsWith(same));
+      left = left.filter((run) => run !== found);
+      running++;
+      try {
+        return await call({ ...request, id: found ?? `${same}${takenUpAt}:${++begun}` }, signal);
+      } finally {
+        running--;
+      }
+    },
+    async end(close) {
+      if (running > 0) await close();
+      const others = left;
+      left = [];
+      await Promise.all(others.map((run) => end(run, notAskedAgain())));
+    },
+  };
+}
+
+const notAskedAgain = () =>
+  new RuntimeError('cancelled', 'The session that it was loaded for has ended without it.');

@@ -1,10 +1,10 @@
 import { readRun } from '../../engine/read-run.ts';
 import { createRunLog } from '../../engine/run-log.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { InboxMessage, Store, StreamWriter } from '../../store/store.ts';
-import { logOfNobody } from './answer-run.ts';
 import { takeMessage } from './run-inbox.ts';
+import { logOfNobody } from './run-questions.ts';
 
 /** What became of a message. */
 export type Posted = 'delivered' | 'kept';

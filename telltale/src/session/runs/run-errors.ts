@@ -1,6 +1,6 @@
 import type { RunState } from '../../events/run-state.ts';
-import type { ErrorJson } from '../../kernel/runtime-error.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { ErrorJson } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 
 export const runEnded = (run: string, status: string) =>

@@ -1,10 +1,11 @@
-import type { RunJournal } from '../../engine/run-journal.ts';
+import type { RunJournal } from '../../engine/run-log.ts';
+import { openQuestions } from '../../events/reduce-run.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { InboxMessage, StreamWriter } from '../../store/store.ts';
-import { type Drain, drainNow, drainWhenWoken } from '../drain-inbox.ts';
-import { takeRunAnswer } from './answer-run.ts';
-import { takeClaim } from './client-claim.ts';
+import { type Drain, drainNow, drainWhenWoken } from '../inbox.ts';
+import type { ClaimMessage } from './client-worker.ts';
 import { RUN_CANCEL, RUN_CHILD, RUN_CLAIM, RUN_REVIEW, RUN_SIGNAL, RUN_TURN } from './run-messages.ts';
+import { takeRunAnswer } from './run-questions.ts';
 
 export interface RunInboxDeps {
   readonly writer: StreamWriter;
@@ -90,4 +91,26 @@ export function takeMessage(
       return;
   }
   note(`${kind}: ${JSON.stringify(body)}`);
+}
+
+/** Puts what a client sent onto the run's log. False where it is no claim, or one that nobody waits for. */
+function takeClaim(journal: RunJournal, by: string, body: Json, consumed: readonly number[]): boolean {
+  const claim = readClaim(body);
+  if (claim === undefined) return false;
+  const { step, attempt, nth } = claim;
+  const isOpen = openQuestions(journal.state).some(
+    (task) => task.step === step && task.attempt === attempt && task.nth === nth,
+  );
+  if (!isOpen) return false;
+  // A message comes from outside the log: it is a beginning of its own.
+  const outside = { stream: journal.state.id, seq: 0, depth: 0 };
+  journal.append({ type: 'client.claimed', ...claim, by }, outside, { consumed });
+  return true;
+}
+
+function readClaim(body: Json): ClaimMessage | undefined {
+  const { step, attempt, nth, notes, context_updates, artifacts } = (body ?? {}) as JsonObject;
+  if (typeof step !== 'string' || typeof attempt !== 'number' || typeof nth !== 'number') return undefined;
+  if (typeof notes !== 'string' || !Array.isArray(artifacts)) return undefined;
+  return { step, attempt, nth, notes, artifacts, context_updates: (context_updates ?? {}) as JsonObject };
 }

@@ -1,7 +1,7 @@
 import type { Cause } from '../../events/event.ts';
+import type { ErrorJson } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import type { ErrorJson } from '../../kernel/runtime-error.ts';
-import type { SessionAct } from '../../workflows/session-link.ts';
+import type { SessionAct } from '../../workflows/scope.ts';
 
 /** Kinds of messages in the inbox of a session. */
 export const RUN_ASKS = 'run.asks';

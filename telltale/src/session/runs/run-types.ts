@@ -1,11 +1,32 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { AcceptChanges, WorkflowChanges } from '../../events/run-changes.ts';
+import { usageOf } from '../../events/event.ts';
 import type { RunEvent } from '../../events/run-event.ts';
-import type { RunState, RunStatus } from '../../events/run-state.ts';
+import type { AcceptChanges, RunState, RunStatus, WorkflowChanges } from '../../events/run-state.ts';
+import type { ErrorJson } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
+
+export const isOver = (status: RunStatus): boolean =>
+  status === 'completed' || status === 'failed' || status === 'cancelled';
+
+export function resultOf(state: RunState): RunResult {
+  const { id, status, output, error, waiting } = state;
+  const used = usedBy(state);
+  return {
+    run: id,
+    status: status === 'running' ? 'interrupted' : status,
+    ...(output === undefined ? {} : { output }),
+    ...(error === undefined ? {} : { error }),
+    ...(waiting === undefined ? {} : { waiting }),
+    ...(used === undefined ? {} : { used }),
+  };
+}
+
+function usedBy({ usage, charged }: RunState): RunUsage | undefined {
+  const { input, output, cost_usd } = usage;
+  return input + output + cost_usd + charged === 0 ? undefined : { ...usageOf(usage), cost_usd, charged };
+}
 
 /** A workflow that can be run: in the name of an agent, with its tools, models and permissions. Its runs take `Input`. */
 export interface LoadedWorkflow<Input = JsonObject> {
@@ -149,3 +170,31 @@ export interface Workflows {
   /** Ids of runs that are worked on here. */
   under(): readonly string[];
 }
+
+/** The workflows of an agent by name, in the order of its imports; then those beside it in its own file. */
+export function workflowsOf({
+  manifest,
+  project,
+}: Pick<LoadedAgent<unknown>, 'manifest' | 'project'>): ReadonlyMap<string, WorkflowManifest> {
+  const found = new Map<string, WorkflowManifest>();
+  const own = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name);
+  if (own === undefined) return found;
+  const imported = own.imports.flatMap((entry) =>
+    entry.type === 'files' && entry.list === 'workflows' ? entry.manifests : [],
+  );
+  const byId = new Map(project.manifests.map((each) => [each.id, each]));
+  const beside = project.manifests.filter(({ file }) => file === own.file);
+  for (const each of [...imported.flatMap((id) => byId.get(id) ?? []), ...beside])
+    if (each.manifest.kind === 'Workflow') found.set(each.name, each.manifest);
+  return found;
+}
+
+/** Whether people and actions may start it: it says so, or nothing else does. */
+export function isManual({ trigger, triggers = [] }: WorkflowManifest): boolean {
+  const all = trigger === undefined ? triggers : [trigger];
+  return all.length === 0 || all.some(({ type }) => type === 'manual');
+}
+
+/** Who takes turns for a run: the session that it belongs to, else the run that called it, else itself. */
+export const groupOfRun = ({ id, origin: { session, parent } }: Pick<RunState, 'id' | 'origin'>): string =>
+  session?.id ?? parent?.run ?? id;

@@ -1,12 +1,12 @@
 import type { EventBody } from '../../events/event.ts';
 import { WORKFLOW_WRITER } from '../../events/fold-values.ts';
+import { toRuntimeError } from '../../kernel/errors.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { InboxMessage } from '../../store/store.ts';
 import type { ApplyMetadata } from '../metadata-writer.ts';
 import type { SessionLog } from '../session-log.ts';
-import type { SetVariable } from '../variables/variable-writer.ts';
+import type { SetVariable } from '../variables/session-variables.ts';
 import { type AskMessage, type EndMessage, RUN_ASKS, RUN_ENDED, type RunEnd } from './run-messages.ts';
 
 export interface OrderDeps {

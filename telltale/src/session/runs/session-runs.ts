@@ -1,22 +1,23 @@
-import type { StartedRun } from '../../events/reaction-state.ts';
-import type { SessionState } from '../../events/state.ts';
+import { readRun } from '../../engine/read-run.ts';
+import { decodeEvent } from '../../events/codec.ts';
+import type { SessionEvent } from '../../events/event.ts';
+import type { SessionState, StartedRun } from '../../events/state.ts';
+import { type RuntimeError, stopWith, toRuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { stopWith } from '../../kernel/stop-with.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { PerformCall } from '../../scheduler/edges.ts';
 import type { Store } from '../../store/store.ts';
+import { allSteps } from '../../workflows/machine/composite.ts';
 import { childId } from '../children/child-id.ts';
-import type { Lineage } from '../children/lineage.ts';
-import { leadRun } from '../guide/lead-run.ts';
+import type { Lineage } from '../children/child-session.ts';
+import { leadRun } from '../guided/guidance.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import type { SessionLog } from '../session-log.ts';
 import { isLetGo, type Stop } from '../stop.ts';
 import type { Runs } from './create-runs.ts';
-import { createFeedRuns, type FeedCall, type FeedRuns } from './feed-runs.ts';
 import { workflowUnknown } from './find-workflow.ts';
-import { forwardAwaited } from './forward-awaited.ts';
-import { payAsSession, payForFeed } from './pay-for-run.ts';
-import { payForUnpaid } from './pay-for-unpaid.ts';
+import { createFeedRuns, type FeedCall, type FeedRuns, payAsSession, payForFeed } from './pay-for-run.ts';
+import { isOver, resultOf } from './run-types.ts';
 import type { SessionOrders } from './session-orders.ts';
 
 export interface SessionRunsDeps {
@@ -223,3 +224,124 @@ const isThere = async (store: Pick<Store, 'info'>, run: string): Promise<boolean
   const status = (await store.info(run))?.status;
   return status === 'running' || status === 'waiting';
 };
+
+/** Of a session's runs, the newest: one of whose end nobody was told was under way when the process died. */
+const MAX_LISTED = 256;
+/** Of those, runs of feeds; 16 are under way at a time. */
+const MAX_READ = 64;
+/** Events at the end of the session's log that are looked through for what was paid. */
+const MAX_LOOKED_AT = 1_000;
+
+/**
+ * After a restart: pays for runs of feeds that have ended without a `child.usage` on the session's log, since the process
+ * died in between. Of those in `open` the end is still to be heard of. Only runs count that began behind the first event
+ * that is looked at, so that none is paid for twice; which feed asked is not known any more.
+ */
+async function payForUnpaid(
+  log: SessionLog,
+  store: Store,
+  prefix: string,
+  open: readonly string[],
+): Promise<void> {
+  const { id: session, seq: head } = log.state;
+  const known = await store.list({ kind: 'run', parent: session, limit: MAX_LISTED });
+  const ended = known
+    .filter(({ stream, head: last }) => stream.startsWith(prefix) && last > 0 && !open.includes(stream))
+    .slice(0, MAX_READ);
+  if (ended.length === 0) return;
+  const from = Math.max(1, head - MAX_LOOKED_AT + 1);
+  const paid = await paidFrom(store, session, from);
+  for (const { stream } of ended) {
+    if (paid.has(stream)) continue;
+    const state = await readRun(store, stream);
+    const { used } = resultOf(state);
+    const isWhole = (state.origin.session?.seq ?? 0) >= from - 1;
+    if (used !== undefined && isWhole && isOver(state.status)) payForFeed(log, state.workflow, stream, used);
+  }
+}
+
+async function paidFrom(store: Store, session: string, from: number): Promise<ReadonlySet<string>> {
+  const paid = new Set<string>();
+  for (const line of await store.read(session, { from, limit: MAX_LOOKED_AT })) {
+    const event = decodeEvent(line, session);
+    if (event.type === 'child.usage') paid.add(event.child.session);
+  }
+  return paid;
+}
+
+/** A run of the session that triggers started or an action calls, and has not ended. */
+export interface ForwardedTo {
+  readonly run: string;
+  readonly workflow: string;
+}
+
+export interface ForwardDeps {
+  readonly workflows: ReadonlyMap<string, WorkflowManifest>;
+  readonly log: Pick<SessionLog, 'state' | 'react' | 'committed'>;
+  readonly runs: Pick<Runs, 'pass'>;
+  readonly store: Pick<Store, 'list'>;
+  /** Those that there are, or will be once their streams are made. */
+  readonly open: () => readonly ForwardedTo[];
+  /** Does it once the stream of the run is there, if it ever is. */
+  readonly whenThere: (run: string, then: () => Promise<void>) => void;
+}
+
+const ALIVE = ['running', 'waiting'];
+
+/** Passes on events of the session that steps of its runs wait for, and steps of those that they call. */
+function forwardAwaited({ workflows, log, runs, store, open, whenThere }: ForwardDeps): void {
+  const own = new Map<string, ReadonlySet<string>>();
+  const all = new Map<string, ReadonlySet<string>>();
+  for (const [name, workflow] of workflows) {
+    own.set(name, awaitedTypes(workflow, NO_OTHERS));
+    all.set(name, awaitedTypes(workflow, workflows));
+  }
+  if (![...all.values()].some(({ size }) => size > 0)) return;
+  const { state } = log;
+  const pass = async (to: ForwardedTo, event: SessionEvent, data: JsonObject): Promise<void> => {
+    const { run, workflow } = to;
+    const isOwn = 'run' in event && event.run === run;
+    const mine = own.get(workflow)?.has(event.type) === true;
+    if (mine && !isOwn) await runs.pass(run, event.type, data, state.id);
+    if (!callsOneThatAwaits(workflow, event.type)) return;
+    for (const below of await store.list({ kind: 'run', parent: run, status: ALIVE }))
+      await pass({ run: below.stream, workflow: below.name }, event, data);
+  };
+  const callsOneThatAwaits = (workflow: string, type: string): boolean => {
+    const manifest = workflows.get(workflow);
+    if (manifest === undefined || all.get(workflow)?.has(type) !== true) return false;
+    return calledBy(manifest).some((name) => all.get(name)?.has(type) === true);
+  };
+  log.react((event) => {
+    const waiting = open().filter(({ workflow }) => all.get(workflow)?.has(event.type) === true);
+    if (waiting.length === 0) return;
+    log.committed(event.seq, (error) => {
+      if (error !== undefined) return;
+      const data = JSON.parse(JSON.stringify(event)) as JsonObject;
+      for (const to of waiting) whenThere(to.run, () => pass(to, event, data));
+    });
+  });
+}
+
+const NO_OTHERS: ReadonlyMap<string, WorkflowManifest> = new Map();
+
+/** The types of events that steps of a workflow, and of those that it calls, wait for. */
+function awaitedTypes(
+  workflow: WorkflowManifest,
+  all: ReadonlyMap<string, WorkflowManifest>,
+): ReadonlySet<string> {
+  const types = new Set<string>();
+  const reached = new Set([workflow]);
+  // A Set is walked in the order of insertion, with what is added on the way.
+  for (const manifest of reached)
+    for (const step of allSteps(manifest)) {
+      if (step.type === 'wait' && 'event' in step) types.add(step.event);
+      const called = step.type === 'workflow' ? all.get(step.target) : undefined;
+      if (called !== undefined) reached.add(called);
+    }
+  return types;
+}
+
+/** The workflows that steps of a workflow call. */
+const calledBy = (workflow: WorkflowManifest): readonly string[] =>
+  allSteps(workflow).flatMap((step) => (step.type === 'workflow' ? [step.target] : []));

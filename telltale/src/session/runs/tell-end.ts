@@ -1,6 +1,6 @@
 import type { Engine } from '../../engine/engine.ts';
 import type { RunState } from '../../events/run-state.ts';
-import type { RunsDeps } from './run-edges.ts';
+import type { RunsDeps } from './run-environment.ts';
 import { type EndMessage, RUN_CHILD, RUN_ENDED, type RunEnd } from './run-messages.ts';
 
 /** Sessions whose inbox nobody will read: they see the end of their runs if they are ever taken up again. */

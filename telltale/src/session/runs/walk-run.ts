@@ -1,47 +1,46 @@
+import type { RunJournal } from '../../engine/run-log.ts';
 import { takeSlotFor } from '../../engine/slots.ts';
 import { emptyState } from '../../events/state.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { allSteps } from '../../workflows/all-steps.ts';
+import type { Clock } from '../../kernel/time.ts';
+import type { Store } from '../../store/store.ts';
 import { closeChangedSteps } from '../../workflows/changes/follow-change.ts';
-import { createScope } from '../../workflows/create-scope.ts';
 import { createDecisions } from '../../workflows/decisions/create-decisions.ts';
-import { runContext } from '../../workflows/decisions/run-context.ts';
-import type { Leaves } from '../../workflows/leaf.ts';
-import { endOnLog } from '../../workflows/machine/outcome.ts';
+import { allSteps } from '../../workflows/machine/composite.ts';
 import { runMachine } from '../../workflows/machine/run-machine.ts';
-import { ownExpressions } from '../../workflows/own-expressions.ts';
+import type { Waits } from '../../workflows/machine/walk.ts';
+import { endOnLog } from '../../workflows/machine/walk.ts';
 import type { ReadTemplates } from '../../workflows/read-templates.ts';
-import type { SessionLink } from '../../workflows/session-link.ts';
+import { createTemplateReader } from '../../workflows/read-templates.ts';
+import type { SessionLink } from '../../workflows/scope.ts';
+import { createScope, ownExpressions, runContext } from '../../workflows/scope.ts';
+import type { Leaves } from '../../workflows/step-executor.ts';
 import { createLeaves } from '../../workflows/steps/create-leaves.ts';
-import type { LeafDeps } from '../../workflows/steps/leaf-edges.ts';
-import { createTemplateReader } from '../../workflows/template-reader.ts';
-import { agentView } from '../agent-view.ts';
+import type { LeafDeps, RunReviews } from '../../workflows/steps/step-deps.ts';
+import { agentView, NOTHING_SAID } from '../agent-view.ts';
+import { createLateInvoke } from '../artifact-service.ts';
 import { costWith } from '../cost.ts';
-import type { Lead } from '../guide/lead.ts';
-import { createStepHooks } from '../hooks/create-step-hooks.ts';
+import type { Lead } from '../guided/guidance.ts';
 import { hasHooks } from '../hooks/hook-types.ts';
-import { NOTHING_SAID } from '../last-said.ts';
-import { createLateInvoke } from '../session-invoke.ts';
+import { createStepHooks } from '../hooks/session-hooks.ts';
+import { closeRow, rowOfRun } from '../reviews/review-table.ts';
 import { classOf } from '../variables/declared-variables.ts';
-import { variableDefaults } from '../variables/start-variables.ts';
+import { variableDefaults } from '../variables/session-variables.ts';
 import { runAgentStep } from './agent-step.ts';
-import { createLinger } from './client-linger.ts';
-import { createClientWorkers } from './client-worker.ts';
+import { createClientWorkers, WAITS_FOR_CLIENT } from './client-worker.ts';
 import type { Runs } from './create-runs.ts';
-import type { DriveCall, Driven, RunWalkEnd } from './drive-run.ts';
 import { endCalled, endIfLeft } from './end-called.ts';
 import { workflowUnknown } from './find-workflow.ts';
-import { groupOfRun } from './group-of-run.ts';
 import { hookedLeaves } from './hooked-leaves.ts';
 import { keepingJournal } from './kept-variables.ts';
 import { createLedSessions } from './led-sessions.ts';
 import { lendAgents } from './lend-agents.ts';
 import { payAsRun } from './pay-for-run.ts';
-import type { Realm } from './realm.ts';
-import { createRunAsking } from './run-asking.ts';
-import type { RunsDeps } from './run-edges.ts';
-import { createRunReviews } from './run-reviews.ts';
-import { createSessionLink } from './session-link.ts';
+import type { Realm, RunsDeps } from './run-environment.ts';
+import { type AskMessage, RUN_ASKS } from './run-messages.ts';
+import { createRunAsking, type RunAsking } from './run-questions.ts';
+import type { DriveCall, Driven, RunWalkEnd } from './run-registry.ts';
+import { groupOfRun } from './run-types.ts';
 
 type WalkDeps = RunsDeps & { readonly leads: ReadonlyMap<string, Lead> };
 
@@ -290,5 +289,91 @@ function ownView({ agent, prepared }: Realm, env: RunsDeps['env']): JsonObject {
     ...agentView({ state, prepared, env, said: NOTHING_SAID, parent: undefined }),
     session_id: null,
     started_at: null,
+  };
+}
+
+/** Questions of a run to people: on its log, and in the table of open ones in the same transaction. */
+export const createRunReviews = (
+  journal: RunJournal,
+  clock: Pick<Clock, 'now'>,
+  isLetGo: () => boolean,
+  asking?: RunAsking,
+): RunReviews => ({
+  ...(asking === undefined ? {} : { ask: asking.put }),
+  open(request, cause) {
+    const writes = [rowOfRun(request, journal.state, clock.now())];
+    journal.append({ type: 'review.requested', ...request }, cause, { writes });
+  },
+  close(review, end) {
+    const { id, reviews } = journal.state;
+    const open = reviews.find((each) => each.review === review);
+    // Where the run only waits, or this process leaves it, the question stays open.
+    if (open === undefined || open.choice !== undefined || isLetGo()) return;
+    journal.append({ type: 'review.resolved', review, ...end }, undefined, { writes: closeRow(review, id) });
+  },
+});
+
+export interface LinkDeps {
+  readonly store: Store;
+  readonly run: string;
+  readonly workflow: string;
+  readonly session: string;
+  readonly readAgent: () => Promise<JsonObject>;
+}
+
+/** How a session ends where nobody goes on with it: its inbox is read no more. */
+const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled']);
+
+function createSessionLink({ store, run, workflow, session, readAgent }: LinkDeps): SessionLink {
+  let agent: Promise<JsonObject> | undefined;
+  return {
+    session,
+    agent() {
+      agent ??= readAgent();
+      return agent;
+    },
+    async ask(key, act, cause) {
+      const info = await store.info(session);
+      if (info === undefined || OVER.has(info.status)) return false;
+      const message: AskMessage = { run, workflow, key, act, cause };
+      await store.send(session, { kind: RUN_ASKS, from: run, body: JSON.parse(JSON.stringify(message)) });
+      return true;
+    },
+  };
+}
+
+/** How long a run stays in hand for the next thing that its client sends. */
+const LINGER_MS = 60_000;
+
+/** Holds a run of an MCP client for a while. */
+export interface Linger {
+  /** Whether it is held; then its log says that it waits, and `release` is called when nothing has come for a time. */
+  hold(waits: Waits, release: () => void): boolean;
+  /** The run has ended or is let go of. */
+  end(): void;
+}
+
+/**
+ * Taking a run up, reading its log and letting go of it again are commits of their own: while it lingers a claim costs
+ * two commits, not five. Whatever another process sends reaches it all the same, and a process that is killed has
+ * nothing that is not on the log.
+ */
+function createLinger({ journal, clock }: { readonly journal: RunJournal; readonly clock: Clock }): Linger {
+  const { state } = journal;
+  let disarm: () => void = () => undefined;
+  return {
+    hold(waits, release) {
+      disarm();
+      // What another run called parks with that one.
+      if (state.origin.parent !== undefined || waits.for !== WAITS_FOR_CLIENT || waits.due !== undefined)
+        return false;
+      journal.append({ type: 'workflow.waiting', for: waits.for });
+      const { seq } = state;
+      disarm = clock.after(LINGER_MS, () => {
+        if (state.seq === seq) release();
+      });
+      return true;
+    },
+    end: () => disarm(),
   };
 }

@@ -1,20 +1,31 @@
-import { showsTag } from '../../events/shows-tag.ts';
+import { type Decision, decideTest } from '../../conditions/cel/evaluate.ts';
+import { showsTag } from '../../events/fold-turns.ts';
+import { toRuntimeError } from '../../kernel/errors.ts';
+import { added } from '../../kernel/grow.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { clip } from '../../prompt/text.ts';
 import type { ParserEvent } from '../../protocol/intents.ts';
-import { badTest, closeBranch, openBranch, otherBranch } from './branches.ts';
-import { decideIf } from './decide-if.ts';
+import type { SessionContext } from '../session-context.ts';
+import { settableBy, setVariable } from '../variables/session-variables.ts';
+import { createGate, cut, type Hearing, holdAt, leftOpenIf, passBy } from './active-turn.ts';
 import { declare, loop } from './declare.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
-import { createGate, holdAt } from './gate.ts';
-import { endsWithoutTag, faultIn } from './group-faults.ts';
-import { closeGroup, fillGroups, isEmpty, openGroup } from './groups.ts';
-import type { Hearing } from './hearing-state.ts';
-import { keptFromActing } from './kept-from-acting.ts';
-import { leftOpenIf, passBy } from './passed-faults.ts';
-import { pushResponse } from './response-stream.ts';
-import { closeResponse, openResponse } from './responses.ts';
-import { setVariables } from './set-variables.ts';
+import {
+  badTest,
+  closeBranch,
+  closeGroup,
+  endsWithoutTag,
+  faultIn,
+  fillGroups,
+  isEmpty,
+  keptFromActing,
+  openBranch,
+  openGroup,
+  otherBranch,
+} from './groups.ts';
 import {
   closeThought,
+  closeThoughts,
   endRun,
   openThought,
   record,
@@ -22,7 +33,8 @@ import {
   think,
   writeLater,
   writeOutput,
-} from './spoken.ts';
+} from './output-buffer.ts';
+import { createResponseStream, endResponse, pushResponse, whenOut } from './response-stream.ts';
 
 /** Acts on what the model said, in the order in which it did. `consumed` is how far the stream had been read. */
 export function act(hearing: Hearing, event: ParserEvent, consumed: number): void {
@@ -176,4 +188,81 @@ function waitFor(hearing: Hearing, id: string): void {
     (open) => hearing.context.scheduler.whenEnded([id], open),
     (event, consumed) => act(hearing, event, consumed),
   );
+}
+
+const FIELD = /\bmetadata\.([A-Za-z_]\w*)/g;
+
+/** Decides the test of an `<if>`. That a field is declared and not set is said: "no such key" reads as a wrong name. */
+export function decideIf(
+  { works, manifest, state }: Pick<SessionContext, 'works' | 'manifest' | 'state'>,
+  test: string,
+): Decision {
+  const decided = decideTest(test, () => works.context());
+  if (decided.problem === undefined) return decided;
+  const declared = manifest.metadata?.fields ?? {};
+  const named = new Set([...test.matchAll(FIELD)].map(([, name = '']) => name));
+  const unset = [...named].filter(
+    (name) => Object.hasOwn(declared, name) && !Object.hasOwn(state.metadata, name),
+  );
+  if (unset.length === 0) return decided;
+  const which = unset.map((name) => `metadata.${name}`).join(', ');
+  return { ...decided, problem: `${decided.problem} Declared, but not set yet: ${which}.` };
+}
+
+const MAX_NAME_QUOTED = 100;
+
+/** Sets the variables that a step names: those that the model may write. `null` puts the default back. */
+export function setVariables({ log, deps }: SessionContext, updates: JsonObject): void {
+  const { variables } = deps;
+  for (const [name, sent] of Object.entries(updates)) {
+    try {
+      if (sent === null) {
+        const byDefault = (settableBy(variables.manifest, name, 'model').default ?? null) as Json;
+        setVariable(variables, name, byDefault, 'model', { resets: true });
+      } else setVariable(variables, name, sent, 'model');
+    } catch (thrown) {
+      const { message, hint } = toRuntimeError(thrown);
+      log.append({
+        type: 'fault',
+        code: 'bad_variable',
+        message: `"${clip(name, MAX_NAME_QUOTED)}" of "context_updates" was not set. ${message}${hint === undefined ? '' : ` ${hint}`}`,
+      });
+    }
+  }
+}
+
+function openResponse(hearing: Hearing, final: boolean): void {
+  const { log, scheduler, manifest } = hearing.context;
+  const before = hearing.responses.at(-1)?.stream;
+  hearing.responseFinal = final;
+  hearing.response = createResponseStream(scheduler, log, final, manifest.output !== undefined, before);
+}
+
+function closeResponse(
+  hearing: Hearing,
+  close: Extract<ParserEvent, { type: 'close' }>,
+  consumed: number,
+): void {
+  const { response: stream, spoken, context } = hearing;
+  if (stream === undefined) return;
+  const meant = (close.final ?? hearing.responseFinal) && close.truncated !== true;
+  const final = meant && context.guide === undefined;
+  hearing.response = undefined;
+  const inVain = meant && !final ? { inVain: true as const } : {};
+  // A copy: docs/decisions/copies.md
+  hearing.responses = added(hearing.responses, { stream, final, ...inVain });
+  writeOutput(spoken, consumed);
+  endResponse(stream);
+  if (final) {
+    hearing.over = true;
+    if (!hearing.endedOpen) cut(hearing, 'final');
+  } else whenOut(stream, () => context.log.append({ type: 'response', text: stream.text, final: false }));
+}
+
+const CUT_OFF = { type: 'close', tag: 'response', truncated: true } as const;
+
+/** The stream is over, and it was the runtime that cut it: what is still open is said as far as it went. */
+export function closeOpen(hearing: Hearing): void {
+  closeResponse(hearing, CUT_OFF, hearing.parser.consumed);
+  closeThoughts(hearing.spoken);
 }

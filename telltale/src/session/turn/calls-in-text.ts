@@ -1,14 +1,17 @@
 import type { DeclaredAction } from '../../events/action.ts';
+import type { EventBody } from '../../events/event.ts';
+import type { SessionState } from '../../events/state.ts';
+import { toRuntimeError } from '../../kernel/errors.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import { asFeedCall, CONTEXT_FEED, feedOperationOf } from '../../protocol/calls/feed-calls.ts';
-import { isId } from '../../protocol/envelope/action-id.ts';
-import { createIdBook, takeAutomaticId, takeId } from '../../protocol/envelope/id-book.ts';
+import { asFeedCall, CONTEXT_FEED, feedOperationOf } from '../../protocol/calls/call-names.ts';
+import { notesMissing } from '../../protocol/calls/read-call.ts';
+import { createIdBook, isId, takeAutomaticId, takeId } from '../../protocol/envelope/ids.ts';
 import { type ForeignCall, findForeignCalls } from '../../protocol/foreign-calls.ts';
 import type { Target } from '../../targets/target.ts';
-import type { SessionContext } from '../context.ts';
-import type { Heard } from './hearing-state.ts';
-import { tellOnce } from './remind.ts';
+import type { SessionContext } from '../session-context.ts';
+import type { Heard } from './active-turn.ts';
+import { DIALECT_WORDS } from './dialect-words.ts';
+import { keptFromActing } from './groups.ts';
 
 const MAX_SHOWN_CALLS = 8;
 const MAX_SHOWN_PARAMETERS = 2_000;
@@ -187,3 +190,40 @@ function formOf(
     ? `a native call of "${native ?? name}" with ${shown}`
     : `a call of "step" with "tool_calls": [{"name": ${JSON.stringify(native ?? name)}, "input": ${shown}}]`;
 }
+
+/** After a restart it may have been said before. */
+export function tellOnce({ log, state }: SessionContext, code: string, message: string): void {
+  if (!state.news.faults.some((fault) => fault.code === code)) log.append({ type: 'fault', code, message });
+}
+
+/** Tells a model whose last turn came to nothing that it did, and `next`. */
+export function remind({ state, log }: SessionContext, running: readonly string[], next: string): void {
+  if (state.idleTurns === 0 || running.length > 0) return;
+  const { faults, rejected, messages } = state.news;
+  const isInVain = rejected.length > 0 || keptFromActing(faults).length > 0;
+  const reminder = `${isInVain ? IN_VAIN : IDLE} ${next}`;
+  const reminded = messages.some(({ text }) => text === reminder);
+  if (!reminded) log.append({ type: 'message.received', from: 'runtime', text: reminder });
+}
+
+const IDLE = 'Your last turn brought no action, no metadata and no response.';
+const IN_VAIN = 'Nothing in your last turn took effect: your mistakes say why.';
+
+export const noTags = (
+  { manifest }: SessionContext,
+  text: string,
+  led?: 'led',
+): Extract<EventBody, { type: 'fault' }> => ({
+  type: 'fault',
+  code: 'no_tags',
+  message:
+    manifest.dialect === 'tags' && /^\s*(?:`{3}|~{3})/.test(text)
+      ? 'Your whole turn stood in a code fence, where nothing is a tag. Write the tags outside of it.'
+      : DIALECT_WORDS[manifest.dialect][led === undefined ? 'bare' : 'bareLed'],
+});
+
+/** Whether a step lacked its notes. The fault says all that there is to say of that. */
+export const lacksNotes = ({ news }: SessionState): boolean =>
+  news.faults.some(({ message }) => message === NOTES_MISSING);
+
+const NOTES_MISSING = notesMissing().message;

@@ -1,14 +1,12 @@
-import { deepEqual } from '../../conditions/deep-equal.ts';
+import { deepEqual } from '../../conditions/values.ts';
 import { completesStep, type DeclaredAction } from '../../events/action.ts';
-import type { Result } from '../../kernel/result.ts';
-import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Result, RuntimeError } from '../../kernel/errors.ts';
+import { clip } from '../../prompt/text.ts';
 import type { ActionIntent, ParserEvent } from '../../protocol/intents.ts';
-import type { SessionContext } from '../context.ts';
-import { faultIn } from './group-faults.ts';
-import { fillGroups, withoutEmpty } from './groups.ts';
-import { cut, type Hearing } from './hearing-state.ts';
-import { sameCall } from './repeats.ts';
-import { record, writeOutput } from './spoken.ts';
+import type { SessionContext } from '../session-context.ts';
+import { cut, type Hearing } from './active-turn.ts';
+import { faultIn, fillGroups, withoutEmpty } from './groups.ts';
+import { record, writeOutput } from './output-buffer.ts';
 
 /** Declares an action, and returns its id if nothing behind it counts before it has ended. */
 export function declare(hearing: Hearing, intent: ActionIntent, consumed: number): string | undefined {
@@ -138,3 +136,24 @@ export function loopNotMade(
 }
 
 const IN_LOOP = 'complete_step stands in a <foreach>, so nothing of it was run: a step is completed once.';
+
+const MAX_SHOWN = 60;
+const GO_ON = 'What you had closed by then counts. Do not go on with it: do the next thing, or answer.';
+
+/** What a model is told that wrote the same text until it was cut off. */
+export function sameText(period: string, run: number): string {
+  const what = period.length === 1 ? 'character' : `${period.length} characters`;
+  const shown = JSON.stringify(clip(fromLineOrWord(period), MAX_SHOWN));
+  return `You wrote the same ${what} again and again (${shown}), ${run.toLocaleString('en')} characters in all, and were cut off there. ${GO_ON}`;
+}
+
+/** What is repeated has no beginning of its own: it is shown from a line, or a word, on. */
+function fromLineOrWord(period: string): string {
+  const at = Math.max(period.indexOf('\n'), 0) || Math.max(period.indexOf(' '), 0);
+  const from = at === 0 ? 0 : at + 1;
+  return period.slice(from) + period.slice(0, from);
+}
+
+/** The same where it was a call. */
+const sameCall = (name: string, times: number): string =>
+  `You made the same call of "${name}" with the same parameters ${times} times in one turn, and were cut off there. ${GO_ON}`;

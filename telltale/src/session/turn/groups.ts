@@ -1,8 +1,35 @@
+import { quote } from '../../conditions/issue.ts';
 import type { DeclaredAction } from '../../events/action.ts';
 import { writtenId } from '../../events/action-id.ts';
+import type { EventBody } from '../../events/event.ts';
 import { added, NONE, withoutLast } from '../../kernel/grow.ts';
-import type { ParserEvent } from '../../protocol/intents.ts';
-import { keptFromActing } from './kept-from-acting.ts';
+import type { FaultCode, ParserEvent } from '../../protocol/intents.ts';
+import { leftOpen } from '../../protocol/tags/faults.ts';
+
+export type FaultBody = Extract<EventBody, { readonly type: 'fault' }>;
+
+/** What is around it ended: all that stood in it has been read. */
+const ENDED_BY_ANOTHER = leftOpen('parallel').message;
+
+/** Whether a `<parallel>` is closed behind it that has no end tag, but what follows it. */
+export const endsWithoutTag = ({ message }: { readonly message: string }): boolean =>
+  message === ENDED_BY_ANOTHER;
+
+/**
+ * The event of a fault, with the `<parallel>`s that it stands in where it kept something from acting and none before it did.
+ * Who depends on one of them means all that was asked for there, and must not begin because the rest succeeded.
+ */
+export function faultIn(
+  within: Pick<Groups, 'groups' | 'spoilt'>,
+  { code, message }: { readonly code: string; readonly message: string },
+): FaultBody {
+  const { groups, spoilt } = within;
+  const isWhole =
+    groups.length === spoilt || message === ENDED_BY_ANOTHER || keptFromActing([{ code }]).length === 0;
+  if (isWhole) return { type: 'fault', code, message };
+  within.spoilt = groups.length;
+  return { type: 'fault', code, message, groups: groups.slice(spoilt) };
+}
 
 /** The `<parallel>`s of a turn. */
 export interface Groups {
@@ -90,3 +117,79 @@ export function withoutEmpty({ emptyGroups }: Groups, action: DeclaredAction): D
     ? { ...action, depends_on: needs.filter((id) => !empty.has(id)) }
     : action;
 }
+
+/** Which of the `<if>`s that are open hold. What stands in a branch that does not hold counts for nothing. */
+export interface Branches {
+  /** Whether all of them hold. */
+  branchHolds: boolean;
+  /** For each open `<if>`: whether its branch counts, and whether the other one would. */
+  openIfs: readonly { live: boolean; readonly other: boolean }[];
+}
+
+/** For the next turn: an `<if>` that was not closed ends with its own. */
+export function renewBranches(branches: Branches): void {
+  branches.branchHolds = true;
+  branches.openIfs = NONE;
+}
+
+/** `decide` is asked only where the `<if>` itself counts; undefined: nobody knows, and neither branch counts. */
+export function openBranch(branches: Branches, decide: () => boolean | undefined): void {
+  const held = branches.branchHolds ? decide() : undefined;
+  const live = held === true;
+  branches.openIfs = added(branches.openIfs, { live, other: held === false });
+  branches.branchHolds = live;
+}
+
+export function otherBranch(branches: Branches): void {
+  const top = branches.openIfs.at(-1);
+  if (top === undefined) return;
+  top.live = top.other;
+  branches.branchHolds = top.live;
+}
+
+export function closeBranch(branches: Branches): void {
+  branches.openIfs = withoutLast(branches.openIfs);
+  branches.branchHolds = branches.openIfs.every(({ live }) => live);
+}
+
+export const badTest = (test: string, problem: string): Extract<EventBody, { type: 'fault' }> => ({
+  type: 'fault',
+  code: 'bad_test',
+  message: `The test ${quote(test)} of an <if> could not be decided, so nothing in it counts, on either side of an <else/>. ${problem}`,
+});
+
+/**
+ * Whether a fault may mean that something which was to act did not: an action, metadata, a control tag or a variable.
+ * The others are about prose, which has been said as it was written. A code that can mean both, such as `no_body`
+ * (`<action>` with no JSON behind it), counts: one more turn costs less than an action that nobody misses.
+ */
+const KEEPS_FROM_ACTING = {
+  no_body: true,
+  tag_too_long: true,
+  not_here: true,
+  truncated: true,
+  bad_json: true,
+  body_too_large: true,
+  bad_action: true,
+  bad_attribute: true,
+  duplicate_id: true,
+  in_doubt: true,
+  unsealed: true,
+  bad_variable: true,
+  bad_test: true,
+  fence_left_open: false,
+  not_in_response: false,
+  stray_close: false,
+  thought_left_open: false,
+  reserved_tag: false,
+} as const satisfies Record<FaultCode | 'bad_variable' | 'bad_test', boolean>;
+
+/** The codes among these, each once. */
+export function keptFromActing(faults: readonly { readonly code: string }[]): readonly string[] {
+  if (faults.length === 0) return NONE;
+  const codes = faults.flatMap(({ code }) => (keeps(code) ? [code] : []));
+  return [...new Set(codes)];
+}
+
+const keeps = (code: string): boolean =>
+  Object.hasOwn(KEEPS_FROM_ACTING, code) && KEEPS_FROM_ACTING[code as keyof typeof KEEPS_FROM_ACTING];

@@ -1,13 +1,13 @@
-import { asText } from '../../conditions/as-text.ts';
-import type { ReferencePiece } from '../../conditions/references/reference-reader.ts';
+import type { Reference } from '../../conditions/references/reference.ts';
+import { createReferenceReader, type ReferencePiece } from '../../conditions/references/reference.ts';
+import { asText } from '../../conditions/values.ts';
 import { writtenId } from '../../events/action-id.ts';
-import { extendText } from '../../kernel/extend-text.ts';
 import { added, NONE } from '../../kernel/grow.ts';
 import type { Json } from '../../kernel/json.ts';
+import { extendText } from '../../kernel/text.ts';
+import { createMarkdown, isCalm, type Markdown, PROSE, stepMarkdown } from '../../protocol/tags/markdown.ts';
 import type { Scheduler } from '../../scheduler/scheduler.ts';
 import type { SessionLog } from '../session-log.ts';
-import { beforeJson, fitted, type JsonPlace, readOn } from './json-place.ts';
-import { ResponseReader } from './response-reader.ts';
 
 type ShownOn = Pick<SessionLog, 'state' | 'watched' | 'show'>;
 
@@ -177,4 +177,105 @@ function goOn(stream: ResponseStream): void {
 function take(stream: ResponseStream, pieces: readonly ReferencePiece[]): void {
   for (const piece of pieces) stream.queue = added(stream.queue, piece);
   if (!stream.held) drain(stream);
+}
+
+/**
+ * Where in a JSON text its writer stands. What is put in there, the result of a tool perhaps, must become part of one
+ * value: whatever it holds, it ends no string and adds no key.
+ */
+export interface JsonPlace {
+  /** Whether the text began as JSON does, or in a fence; undefined before its first character. */
+  isJson: boolean | undefined;
+  inString: boolean;
+  isEscaped: boolean;
+}
+
+const beforeJson = (): JsonPlace => ({ isJson: undefined, inString: false, isEscaped: false });
+
+const FIRST = '{["`';
+
+/** Reads on in what the model wrote. */
+function readOn(place: JsonPlace, text: string): void {
+  if (place.isJson === undefined) {
+    const first = /\S/.exec(text)?.[0];
+    if (first === undefined) return;
+    place.isJson = FIRST.includes(first);
+  }
+  if (!place.isJson) return;
+  for (const char of text) {
+    if (place.isEscaped) place.isEscaped = false;
+    else if (char === '"') place.inString = !place.inString;
+    else place.isEscaped = place.inString && char === '\\';
+  }
+}
+
+/** A value as it stands there: in a string its text, escaped; elsewhere a value of its own. */
+function fitted(place: JsonPlace, value: Json): string {
+  const text = asText(value);
+  place.isJson ??= false; // a value alone is what it is
+  if (!place.isJson) return text;
+  if (place.inString) return JSON.stringify(text).slice(1, -1);
+  return typeof value !== 'string' || isOneValue(text) ? text : JSON.stringify(text);
+}
+
+/** What a command prints is text, and may be JSON for all that. */
+function isOneValue(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const DOLLAR = 36;
+/** In calm text, nothing else can begin code or a reference. */
+const NEXT = /[\n`$]/g;
+
+/**
+ * Reads the references of a response as it streams. What code is, inline or in a fence, is decided as the parser of tags
+ * decides it; in code a dollar is only a dollar. A response that is to be JSON is no Markdown: there every `$name` counts.
+ */
+export class ResponseReader {
+  readonly #references = createReferenceReader();
+  readonly #markdown: Markdown | undefined;
+
+  /** `before`: what the response holds already, none of which is a reference. */
+  constructor(isJson: boolean, before = '') {
+    this.#markdown = isJson ? undefined : createMarkdown();
+    this.push(before);
+  }
+
+  push(text: string): ReferencePiece[] {
+    const markdown = this.#markdown;
+    if (markdown === undefined) return this.#references.push(text);
+    const pieces: ReferencePiece[] = [];
+    let from = 0;
+    for (let at = 0; at < text.length; at++) {
+      if (isCalm(markdown)) {
+        NEXT.lastIndex = at;
+        const next = NEXT.exec(text);
+        if (next === null) break;
+        at = next.index;
+      }
+      const char = text.charCodeAt(at);
+      stepMarkdown(markdown, char);
+      if (char !== DOLLAR || markdown.code === PROSE) continue;
+      pieces.push(...this.#references.push(text.slice(from, at)), ...this.#references.end());
+      pieces.push({ kind: 'text', text: '$' });
+      from = at + 1;
+    }
+    pieces.push(...this.#references.push(text.slice(from)));
+    return pieces;
+  }
+
+  end(): ReferencePiece[] {
+    return this.#references.end();
+  }
+}
+
+/** What a whole response refers to. */
+export function referencesInResponse(text: string, isJson: boolean): readonly Reference[] {
+  const reader = new ResponseReader(isJson);
+  return [...reader.push(text), ...reader.end()].filter((piece) => piece.kind === 'reference');
 }

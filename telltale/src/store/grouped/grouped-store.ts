@@ -1,18 +1,32 @@
-import type { Clock } from '../../kernel/clock.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import { checkMessage, checkName } from '../limits.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
+import type { Json } from '../../kernel/json.ts';
+import type { Clock } from '../../kernel/time.ts';
 import { createListeners } from '../listeners.ts';
 import type { OpenGraphs } from '../sqlite/graph/graph-store.ts';
-import { createOpenOnce } from '../sqlite/graph/open-once.ts';
-import type { NewStream, Store, StreamHead, StreamInfo, StreamWriter } from '../store.ts';
-import { storeClosed, streamOwned } from '../store-errors.ts';
-import type { OwnerView, StoreBackend } from './backend.ts';
-import { createCommitQueue, type Later } from './commit-queue.ts';
-import { createGroupedTables } from './grouped-tables.ts';
-import { createGroupedUpkeep } from './grouped-upkeep.ts';
-import { createGroupedWriter } from './grouped-writer.ts';
-import type { FromBackend, ListedStream, NotedOwner, Results } from './messages.ts';
-import { readEvents } from './read-events.ts';
+import { createOpenOnce } from '../sqlite/graph/graph-store.ts';
+import type { NewStream, Store, StreamHead, StreamInfo, StreamWriter, Tables, TableWrite } from '../store.ts';
+import {
+  checkMessage,
+  checkName,
+  inboxFull,
+  MAX_INBOX_MESSAGES,
+  notANumber,
+  rowUnreadable,
+  storeClosed,
+  streamOwned,
+} from '../store-errors.ts';
+import type { Upkeep } from '../upkeep/upkeep.ts';
+import { type CommitQueue, createCommitQueue, type Later } from './commit-queue.ts';
+import { createGroupedWriter, toMessage } from './grouped-writer.ts';
+import type {
+  EncodedWrite,
+  FromBackend,
+  ListedStream,
+  NotedOwner,
+  ReadChunk,
+  Results,
+  ToBackend,
+} from './messages.ts';
 import { createWriterState, newWriterState, type WriterState } from './writer-state.ts';
 
 export interface GroupedStoreDeps {
@@ -191,4 +205,206 @@ export function createGroupedStore(deps: GroupedStoreDeps): Store {
       return closing;
     },
   };
+}
+
+/** Events of a stream, chunk by chunk, so that others' commits come in between. */
+async function readEvents(
+  queue: CommitQueue,
+  stream: string,
+  from: number,
+  limit: number,
+): Promise<readonly string[]> {
+  const events: string[] = [];
+  const start = Math.max(1, from);
+  let next: number | null = start;
+  while (next !== null && events.length < limit) {
+    const left: number = limit - events.length;
+    const chunk: ReadChunk = await queue.read({ op: 'read', stream, from: next, limit: left });
+    const lines = chunk.bodies.flatMap((body) => body.split('\n'));
+    for (let place = next - chunk.first; place < lines.length && events.length < limit; place++)
+      events.push(lines[place] ?? '');
+    next = chunk.next;
+  }
+  return events;
+}
+
+const ALL_ROWS = Number.MAX_SAFE_INTEGER;
+
+const encoded = ({ table, key, value }: TableWrite): EncodedWrite => [
+  table,
+  key,
+  value === undefined ? null : JSON.stringify(value),
+];
+
+function createGroupedTables(queue: CommitQueue, clock: Pick<Clock, 'now'>): Tables {
+  const checkKey = (table: string, key: string) => {
+    checkName('A table', table);
+    checkName('A key', key);
+  };
+  return {
+    async get(table, key) {
+      checkKey(table, key);
+      const value = await queue.read({ op: 'get', table, key });
+      return value === null ? undefined : (JSON.parse(value) as Json);
+    },
+    async set(table, key, value, { ttlMs } = {}) {
+      checkKey(table, key);
+      const expiresAt = ttlMs === undefined ? null : clock.now() + ttlMs;
+      await queue.write({ op: 'set', table, key, value: JSON.stringify(value), expiresAt });
+    },
+    async delete(table, key) {
+      checkKey(table, key);
+      return queue.write({ op: 'delete', table, key });
+    },
+    async keys(table, { prefix = '', after = '', limit = ALL_ROWS } = {}) {
+      checkName('A table', table);
+      return queue.read({ op: 'keys', table, prefix, after, limit: Math.max(0, limit) });
+    },
+    async increment(table, key, by) {
+      checkKey(table, key);
+      if (!Number.isFinite(by)) throw notANumber(table, key);
+      return queue.write({ op: 'increment', table, key, by });
+    },
+    async exchange(expected, writes) {
+      for (const { table, key } of [...expected, ...writes]) checkKey(table, key);
+      return queue.write({
+        op: 'exchange',
+        expected: expected.map(encoded),
+        writes: writes.map(
+          (write) =>
+            [...encoded(write), write.ttlMs === undefined ? null : clock.now() + write.ttlMs] as const,
+        ),
+      });
+    },
+    async push(list, value) {
+      checkName('A list', list);
+      return queue.write({ op: 'push', list, value: JSON.stringify(value) });
+    },
+    async entries(list, { after = 0, last, limit = ALL_ROWS } = {}) {
+      checkName('A list', list);
+      const rows = await queue.read({
+        op: 'entries',
+        list,
+        after,
+        last: last === undefined ? null : Math.max(0, last),
+        limit: Math.max(0, limit),
+      });
+      return rows.map(({ n, at, value }) => ({ n, at, value: JSON.parse(value) as Json }));
+    },
+  };
+}
+
+export interface GroupedUpkeepDeps {
+  readonly queue: CommitQueue;
+  readonly view: OwnerView;
+  readonly acquire: Upkeep['acquire'];
+}
+
+const GROUPED_UPKEEP_ALL = Number.MAX_SAFE_INTEGER;
+
+function createGroupedUpkeep({ queue, view, acquire }: GroupedUpkeepDeps): Upkeep {
+  return {
+    acquire,
+    async describe() {
+      const { owners, ...rest } = await queue.read({ op: 'describe' });
+      const shown = owners.map(({ owner, streams }) => ({
+        pid: owner.pid,
+        startedAt: owner.startedAt,
+        alive: view.isAlive(owner),
+        streams,
+      }));
+      return { ...rest, owners: shown };
+    },
+    async page(stream, from) {
+      const start = Math.max(1, from);
+      const { first, bodies, next } = await queue.read({
+        op: 'read',
+        stream,
+        from: start,
+        limit: GROUPED_UPKEEP_ALL,
+      });
+      const lines = bodies.flatMap((body) => body.split('\n')).slice(start - first);
+      return { events: lines, ...(next === null ? {} : { next }) };
+    },
+    inbox: async (stream) => (await queue.read({ op: 'inbox', stream })).map(toMessage),
+    weigh: (stream) => queue.read({ op: 'weigh', stream }),
+    async settle(stream, epoch, { status, due, createdAt, updatedAt, messages }) {
+      if (messages.length > MAX_INBOX_MESSAGES) throw inboxFull(stream, MAX_INBOX_MESSAGES);
+      const encoded = messages.map(({ at, kind, from, body }) => {
+        const message = JSON.stringify({ kind, from, body });
+        checkMessage(stream, message);
+        return [at, message] as const;
+      });
+      await queue.write({
+        op: 'settle',
+        stream,
+        epoch,
+        status,
+        due: due ?? null,
+        createdAt,
+        updatedAt,
+        messages: encoded,
+      });
+    },
+    async remove(stream, epoch) {
+      await queue.write({ op: 'remove', stream, epoch });
+    },
+    async rows({ after, limit }) {
+      const behind = after === undefined ? null : ([after.table, after.key] as const);
+      const found = await queue.read({ op: 'rows', after: behind, limit: Math.max(1, limit) });
+      return found.map(({ table, key, value, expiresAt }) => ({
+        table,
+        key,
+        value: parsed(table, key, value),
+        ...(expiresAt === null ? {} : { expiresAt }),
+      }));
+    },
+    lists: ({ after = '', limit }) => queue.read({ op: 'lists', after, limit: Math.max(1, limit) }),
+    async enter(list, first, entries) {
+      checkName('A list', list);
+      const encoded = entries.map(({ at, value }) => [at, JSON.stringify(value)] as const);
+      await queue.write({ op: 'enter', list, first, entries: encoded });
+    },
+    examine: () => queue.read({ op: 'examine' }),
+    checksums: () => queue.read({ op: 'checksums' }),
+    async compact() {
+      const { owners, bytes } = await queue.read({ op: 'describe' });
+      const isShared = owners.some(({ owner }) => owner.pid !== view.self.pid && view.isAlive(owner));
+      if (isShared) return { beforeBytes: bytes, afterBytes: bytes, left: 'in_use' };
+      return queue.read({ op: 'compact' });
+    },
+  };
+}
+
+function parsed(table: string, key: string, value: string): Json {
+  try {
+    return JSON.parse(value) as Json;
+  } catch (thrown) {
+    throw rowUnreadable(table, key, thrown);
+  }
+}
+
+export interface BackendListener {
+  received(message: FromBackend): void;
+  /** It ended without being asked to. */
+  died(error: RuntimeError): void;
+}
+
+/** What keeps a store. It gets one group at a time, and answers writes before reads. */
+export interface StoreBackend {
+  listen(listener: BackendListener): void;
+  post(message: ToBackend): void;
+  /** The process stays for what is under way; `letGo`: it may end. */
+  hold(): void;
+  letGo(): void;
+  /** Gives up what this store owns, and closes. */
+  close(): Promise<void>;
+}
+
+/** Who this store is, and which other owners of streams are alive. */
+export interface OwnerView {
+  readonly self: { readonly pid: number; readonly host?: string };
+  isAlive(owner: NotedOwner): boolean;
+  /** Where owners may be on other machines. */
+  hostOf?(owner: NotedOwner): string;
 }

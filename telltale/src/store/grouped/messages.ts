@@ -1,4 +1,4 @@
-import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import type { ErrorJson } from '../../kernel/errors.ts';
 import type { StreamHead } from '../store.ts';
 import type { ChecksumReport, Compacted, Fault, StoreDescription } from '../upkeep/upkeep.ts';
 

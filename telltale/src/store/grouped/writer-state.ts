@@ -1,4 +1,4 @@
-import type { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { RuntimeError } from '../../kernel/errors.ts';
 import { streamMoved } from '../store-errors.ts';
 import type { EncodedWrite, Taken } from './messages.ts';
 

@@ -1,11 +1,9 @@
-import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
-import { isExactSum } from '../exact-sum.ts';
-import { checkName } from '../limits.ts';
-import type { Tables } from '../store.ts';
-import { notANumber, notExact } from '../store-errors.ts';
-import { byBytes } from './by-bytes.ts';
-import type { MemoryHome, MemoryValue } from './memory-home.ts';
+import type { Clock } from '../../kernel/time.ts';
+import type { GraphStore } from '../graph.ts';
+import { createListeners, type Listeners } from '../listeners.ts';
+import type { InboxMessage, StoredSnapshot, StreamHead, StreamOwner, Tables } from '../store.ts';
+import { checkName, isExactSum, notANumber, notExact } from '../store-errors.ts';
 
 /** Writes without waiting: for appends. */
 export function writeValue(
@@ -98,4 +96,110 @@ export function createMemoryTables(home: MemoryHome, clock: Pick<Clock, 'now'>, 
       return chosen.map(({ n, at, json }) => ({ n, at, value: JSON.parse(json) as Json }));
     },
   };
+}
+
+/** A stream and all that belongs to it. */
+export interface MemoryStream {
+  readonly stream: string;
+  readonly place: number;
+  readonly head: StreamHead;
+  createdAt: number;
+  status: string;
+  due: number | undefined;
+  updatedAt: number;
+  epoch: number;
+  owner: StreamOwner | undefined;
+  readonly events: MemoryRows;
+  snapshots: StoredSnapshot[];
+  inbox: InboxMessage[];
+}
+
+export interface MemoryValue {
+  readonly json: string;
+  readonly expiresAt: number | undefined;
+}
+
+export interface MemoryEntry {
+  readonly n: number;
+  readonly at: number;
+  readonly json: string;
+}
+
+/** What outlives a store in memory: a second one on the same home finds everything, as after a restart. */
+export interface MemoryHome {
+  readonly streams: Map<string, MemoryStream>;
+  readonly tables: Map<string, Map<string, MemoryValue>>;
+  readonly lists: Map<string, MemoryEntry[]>;
+  readonly wakers: Listeners<string>;
+  readonly watchers: Listeners<string>;
+  /** The place of the newest stream. */
+  places: number;
+  /** The id of the newest message. */
+  messages: number;
+  /** Its graphs, once they were asked for. */
+  graphs: Promise<GraphStore> | undefined;
+}
+
+export function createMemoryHome(): MemoryHome {
+  const nothing = () => undefined;
+  return {
+    streams: new Map(),
+    tables: new Map(),
+    lists: new Map(),
+    wakers: createListeners(nothing, nothing),
+    watchers: createListeners(nothing, nothing),
+    places: 0,
+    messages: 0,
+    graphs: undefined,
+  };
+}
+
+/**
+ * The events of a stream as a database keeps them: a row an append, a line an event. One string for each event would be
+ * four times as many objects, which the collector copies twice before it lets them lie.
+ */
+export interface MemoryRows {
+  readonly bodies: string[];
+  /** Of each row: how many events the stream has with it. */
+  readonly ends: number[];
+  /** Events in all of them. */
+  length: number;
+}
+
+export const createMemoryRows = (): MemoryRows => ({ bodies: [], ends: [], length: 0 });
+
+export function addRow(rows: MemoryRows, body: string, count: number): void {
+  if (count === 0) return;
+  rows.length += count;
+  rows.bodies.push(body);
+  rows.ends.push(rows.length);
+}
+
+/** At most `limit` events, those before `first` left out. */
+export function readRows({ bodies, ends, length }: MemoryRows, first: number, limit: number): string[] {
+  const events: string[] = [];
+  const last = Math.min(length, first + limit);
+  for (let row = rowOf(ends, first), at = ends[row - 1] ?? 0; at < last; at = ends[row++] ?? last) {
+    const lines = (bodies[row] ?? '').split('\n');
+    const from = Math.max(0, first - at);
+    for (let line = from; line < lines.length && at + line < last; line++) events.push(lines[line] ?? '');
+  }
+  return events;
+}
+
+/** The row that holds the event with so many before it. */
+function rowOf(ends: readonly number[], before: number): number {
+  let low = 0;
+  let high = ends.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ends[middle] ?? 0) > before) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** The order of UTF-8, as databases have it; that of JavaScript's strings differs above U+FFFF. */
+export function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

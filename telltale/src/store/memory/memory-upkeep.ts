@@ -1,12 +1,17 @@
-import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
-import { checkMessage, checkName, MAX_INBOX_MESSAGES } from '../limits.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { StreamOwner, StreamWriter } from '../store.ts';
-import { inboxFull, listMoved, streamLost } from '../store-errors.ts';
+import {
+  checkMessage,
+  checkName,
+  inboxFull,
+  listMoved,
+  MAX_INBOX_MESSAGES,
+  streamLost,
+} from '../store-errors.ts';
 import type { DescribedOwner, Upkeep } from '../upkeep/upkeep.ts';
-import { byBytes } from './by-bytes.ts';
-import type { MemoryHome, MemoryStream } from './memory-home.ts';
-import { readRows } from './memory-rows.ts';
+import type { MemoryHome, MemoryStream } from './memory-tables.ts';
+import { byBytes, readRows } from './memory-tables.ts';
 
 export interface MemoryUpkeepDeps {
   readonly home: MemoryHome;

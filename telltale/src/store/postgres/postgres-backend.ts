@@ -1,5 +1,5 @@
-import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { BackendListener, StoreBackend } from '../grouped/backend.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
+import type { BackendListener, StoreBackend } from '../grouped/grouped-store.ts';
 import type {
   AppendOp,
   FromBackend,
@@ -8,13 +8,10 @@ import type {
   ReadRequest,
   ToBackend,
 } from '../grouped/messages.ts';
-import { MAX_QUEUED } from '../limits.ts';
-import { storeOverloaded } from '../store-errors.ts';
-import type { Attention } from './attention.ts';
-import type { DoubtfulStreams } from './doubtful-streams.ts';
+import { MAX_QUEUED, storeOverloaded } from '../store-errors.ts';
+import { isAppend, type Write } from './group/encode-call.ts';
 import type { GroupOutcomes } from './group/run-group.ts';
-import { isAppend, type Write } from './group/split-group.ts';
-import type { OwnStreams } from './own-streams.ts';
+import type { Attention, DoubtfulStreams, OwnStreams } from './ownership.ts';
 import type { ReadRows } from './reads/read-rows.ts';
 import type { WriterLink } from './writer-link.ts';
 

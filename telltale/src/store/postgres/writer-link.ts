@@ -1,8 +1,7 @@
-import type { Client } from 'pg';
-import { isBroken } from './describe-postgres-failure.ts';
+import type { Client, Pool, QueryArrayConfig, QueryArrayResult, QueryResult } from 'pg';
 import type { Answer } from './group/decode-answer.ts';
-import { type Patience, patiently } from './patience.ts';
 import { type PostgresClients, setHeld } from './postgres-clients.ts';
+import { isBroken } from './postgres-errors.ts';
 
 /**
  * The one connection over which a store writes. A call is numbered: where the connection breaks before its answer is
@@ -83,4 +82,68 @@ export function createWriterLink({ clients, schema, durability, patience }: Writ
       await client?.end();
     },
   };
+}
+
+/** Asks over any connection, and again over another where that one breaks: for what is safe to do twice. */
+export type Ask = (text: string, values?: readonly unknown[]) => Promise<QueryResult>;
+
+export const createAsk =
+  (pool: Pool, patience: Patience): Ask =>
+  (text, values = []) =>
+    patiently(patience, () => pool.query(text, [...values]));
+
+/** A statement that is parsed once a connection; rows come as arrays. */
+export type AskPrepared = (name: string, text: string, values: readonly unknown[]) => Promise<readonly Row[]>;
+
+export type Row = readonly unknown[];
+
+export const createAskPrepared =
+  (pool: Pool, patience: Patience, answerMs?: number): AskPrepared =>
+  async (name, text, values) => {
+    const time = answerMs === undefined ? {} : { query_timeout: answerMs };
+    const config: QueryArrayConfig = {
+      ...time,
+      name: `telltale_${name}`,
+      text,
+      values: [...values],
+      rowMode: 'array',
+    };
+    const { rows } = await patiently<QueryArrayResult<unknown[]>>(patience, () => pool.query(config));
+    return rows;
+  };
+
+/** How long a database that went away is waited for, and how the waits between attempts grow. */
+export interface Patience {
+  readonly patienceMs: number;
+  /** Ends all waiting with this error. */
+  readonly given: () => unknown;
+  /** Before the first: the attempt that has just failed may have met a connection that was cut, no server that is down. */
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 1_000;
+
+/**
+ * Tries until it works, fails for another reason than a broken connection, or the patience is at an end: then with the
+ * last reason. What is tried must be safe to do twice.
+ */
+export async function patiently<T>(
+  { patienceMs, given, pause }: Patience,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  let deadline: number | undefined;
+  for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isBroken(error)) throw error;
+      deadline ??= performance.now() + patienceMs;
+      if (performance.now() + wait > deadline) throw error;
+    }
+    // Not all at once: a server that comes up again is asked by the whole fleet.
+    await pause(wait * (0.5 + Math.random() / 2));
+    const why = given();
+    if (why !== undefined) throw why;
+  }
 }

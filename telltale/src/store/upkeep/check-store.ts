@@ -1,11 +1,9 @@
-import { type RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
+import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
 import { QUARANTINED } from '../quarantine.ts';
 import type { Store, StreamInfo } from '../store.ts';
-import { eventPages } from './event-pages.ts';
-import { fromBackup } from './from-backup.ts';
+import { fromBackup } from './append-committed.ts';
 import { isHalfFork } from './half-fork.ts';
-import { listPages } from './list-pages.ts';
-import { allLists, allRows, entryPages } from './table-pages.ts';
+import { allLists, allRows, entryPages, eventPages, listPages } from './pages.ts';
 import { type Fault, RESTORING } from './upkeep.ts';
 import { createStreamVerifier, type StreamFlaw } from './verify-stream.ts';
 

@@ -1,7 +1,7 @@
 import type { Store } from '../store.ts';
-import { sameValue } from './same-value.ts';
-import { entryPages } from './table-pages.ts';
+import { entryPages } from './pages.ts';
 import type { ListEntry } from './upkeep.ts';
+import { sameValue } from './verify-stream.ts';
 
 /** How many entries a list of the copy has, all of them the source's; undefined where one is not. */
 export async function sharedEntries(

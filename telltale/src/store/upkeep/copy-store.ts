@@ -1,15 +1,20 @@
-import type { Clock } from '../../kernel/clock.ts';
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../kernel/time.ts';
+import type { GraphStore } from '../graph.ts';
 import type { Store, StreamInfo, StreamWriter } from '../store.ts';
-import { type CheckedCopy, checkCopy } from './check-copy.ts';
-import { compareRows } from './compare-rows.ts';
-import { type CopiedGraphs, copyGraphs } from './copy-graphs.ts';
-import { copyList } from './copy-lists.ts';
-import { clearCopyMarker, setCopyMarker } from './copy-marker.ts';
-import { copyStream, takeForCopy } from './copy-stream.ts';
-import { inTurn } from './in-turn.ts';
-import { type CopyPlan, planCopy } from './plan-copy.ts';
-import { allLists } from './table-pages.ts';
-import { copyMissed, copyUnlike } from './upkeep-errors.ts';
+import { appendCommitted, copyMissed, copyUnlike } from './append-committed.ts';
+import { copyList, sharedEntries } from './copy-lists.ts';
+import { allLists, entryPages, eventPages, hashStream, listPages } from './pages.ts';
+import {
+  type CopyPlan,
+  clearCopyMarker,
+  compareRows,
+  createNamedFew,
+  type NamedFew,
+  planCopy,
+  setCopyMarker,
+} from './plan-copy.ts';
+import { RESTORING } from './upkeep.ts';
 
 export interface CopyOptions {
   readonly clock: Pick<Clock, 'now'>;
@@ -158,4 +163,247 @@ async function copyRows(
   }
   await settle();
   return copied;
+}
+
+/** Does work on all items, `most` at a time; each is begun in its turn, and the first failure ends it. */
+async function inTurn<T>(items: readonly T[], most: number, work: (item: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  let hasFailed = false;
+  const worker = async () => {
+    while (next < items.length && !hasFailed) {
+      const item = items[next++] as T;
+      try {
+        await work(item);
+      } catch (thrown) {
+        hasFailed = true;
+        throw thrown;
+      }
+    }
+  };
+  const workers = Array.from({ length: Math.min(most, items.length) }, worker);
+  // What is under way comes to its end before anybody is told of the failure.
+  const ended = await Promise.allSettled(workers);
+  for (const one of ended) if (one.status === 'rejected') throw one.reason;
+}
+
+/**
+ * A stream of the copy, to be filled. One that is there already begins as the source does. Makes new ones in the order of
+ * the calls.
+ */
+async function takeForCopy(
+  to: Store,
+  { stream, kind, name, title, parent }: StreamInfo,
+  isNew: boolean,
+): Promise<StreamWriter> {
+  const head = { kind, name, title, status: RESTORING, ...(parent === undefined ? {} : { parent }) };
+  if (isNew) return to.create(stream, head);
+  const writer = await to.upkeep.acquire(stream);
+  await appendCommitted(writer, { expectedSeq: writer.head, events: [], status: RESTORING });
+  return writer;
+}
+
+export interface CopyStreamOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onEvents: (events: number) => void;
+}
+
+/**
+ * Brings a stream up to what the source has. Until it is settled nobody can work on it; a stream that is still being
+ * written at the source is not settled. Broken off at any place, the next copy goes on there.
+ */
+async function copyStream(
+  from: Store,
+  to: Store,
+  writer: StreamWriter,
+  { signal, onEvents }: CopyStreamOptions,
+): Promise<void> {
+  const { stream } = writer;
+  try {
+    const [info, snapshots, messages] = await Promise.all([
+      from.info(stream),
+      from.snapshots(stream),
+      from.upkeep.inbox(stream),
+    ]);
+    if (info === undefined) return; // taken out meanwhile: the check at the end says so
+    let seq = writer.head;
+    for await (const page of eventPages(from, stream, { from: seq + 1, through: info.head, signal })) {
+      await appendCommitted(writer, { expectedSeq: seq, events: page });
+      seq += page.length;
+      onEvents(page.length);
+    }
+    for (const each of snapshots) if (each.seq <= seq) writer.snapshot(each.seq, each.body);
+    if (info.owner !== undefined) return;
+    const { status, due, createdAt, updatedAt } = info;
+    const times = { createdAt, updatedAt, ...(due === undefined ? {} : { due }) };
+    await to.upkeep.settle(stream, writer.epoch, { status, ...times, messages });
+  } finally {
+    await writer.release();
+  }
+}
+
+export interface CopiedGraphs {
+  readonly graphs: number;
+  readonly files: number;
+  readonly facts: number;
+}
+
+/** Some ten thousand symbols and calls at the most: a commit of them holds up nobody. */
+const FILES_AT_ONCE = 20;
+const FACTS_AT_ONCE = 200;
+
+/** Copies knowledge graphs. What the other has learned itself stays; a file that both know is the source's. */
+async function copyGraphs(from: Store, to: Store, signal?: AbortSignal): Promise<CopiedGraphs> {
+  const sum = { graphs: 0, files: 0, facts: 0 };
+  if (!(await from.upkeep.describe()).graphs) return sum;
+  const [ours, theirs] = [await from.graphs(), await to.graphs()];
+  for (const graph of await ours.graphs()) {
+    sum.files += await copyFiles(ours, theirs, graph, signal);
+    for await (const page of numbered((after) => ours.learned(graph, after, FACTS_AT_ONCE), signal)) {
+      await theirs.learn(
+        graph,
+        page.map(({ n: _, ...fact }) => fact),
+      );
+      sum.facts += page.length;
+    }
+    for await (const page of numbered((after) => ours.notes(graph, after, FACTS_AT_ONCE), signal))
+      for (const { n: _, ...note } of page) await theirs.noteSession(graph, note);
+    const { commit, walkedAtMs } = await ours.stats(graph);
+    await theirs.write(graph, {
+      ...(commit === undefined ? {} : { commit }),
+      ...(walkedAtMs === undefined ? {} : { walkedAtMs }),
+    });
+    sum.graphs++;
+  }
+  return sum;
+}
+
+async function copyFiles(
+  ours: GraphStore,
+  theirs: GraphStore,
+  graph: string,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let [count, after] = [0, ''];
+  for (;;) {
+    signal?.throwIfAborted();
+    const records = await ours.records(graph, after, FILES_AT_ONCE);
+    const last = records.at(-1);
+    if (last === undefined) return count;
+    await theirs.write(graph, { records });
+    count += records.length;
+    after = last.path;
+  }
+}
+
+async function* numbered<Row extends { readonly n: number }>(
+  read: (after: number) => Promise<readonly Row[]>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<readonly Row[], void> {
+  for (let after = 0; ; ) {
+    signal?.throwIfAborted();
+    const page = await read(after);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    after = last.n;
+  }
+}
+
+/** What both stores have, read anew. */
+export interface CheckedCopy {
+  readonly streams: readonly CheckedStream[];
+  readonly events: number;
+  readonly rows: number;
+  readonly entries: number;
+  /** Of all rows and entries of the source. */
+  readonly tablesSha256: string;
+  /** Of all hashes above, in order: two stores with the same one have the same in them. */
+  readonly sha256: string;
+  /** What is not the same in both: the first few, and how many more. */
+  readonly unlike: readonly string[];
+  readonly more: number;
+  /** Streams that were made in the source since it was first looked at: the first few, and how many there are. */
+  readonly came: readonly string[];
+  readonly cameCount: number;
+}
+
+export interface CheckedStream {
+  readonly stream: string;
+  readonly events: number;
+  readonly sha256: string;
+}
+
+export interface CheckCopyOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onChecked: (done: number, of: number) => void;
+}
+
+async function checkCopy(
+  from: Store,
+  to: Store,
+  plan: CopyPlan,
+  { signal, onChecked }: CheckCopyOptions,
+): Promise<CheckedCopy> {
+  const unlike = createNamedFew();
+  const streams: CheckedStream[] = [];
+  const names = [...plan.same, ...plan.streams.map(({ stream }) => stream)].sort();
+  let [events, rows, entries] = [0, 0, 0];
+  for (const stream of names) {
+    // One that is being written is another in the next moment.
+    if (plan.running.has(stream)) continue;
+    const [a, b] = await Promise.all([from.info(stream), to.info(stream)]);
+    if (a === undefined || b === undefined) unlike.add(stream);
+    else {
+      const [sha256, other] = await Promise.all([hashStream(from, a, signal), hashStream(to, b, signal)]);
+      if (a.owner !== undefined || sha256 !== other || a.head !== b.head) unlike.add(stream);
+      streams.push({ stream, events: a.head, sha256 });
+      events += a.head;
+    }
+    onChecked(streams.length, names.length);
+  }
+  const came = await cameMeanwhile(from, new Set(names), signal);
+  const tables = createHash('sha256');
+  for await (const { kind, row } of compareRows(from, to, signal)) {
+    if (kind === 'extra') continue;
+    rows++;
+    tables.update(`${JSON.stringify([row.table, row.key, row.value])}\n`);
+    // With somebody at work at the source its tables move on, too.
+    if (kind !== 'same' && plan.running.size === 0) unlike.add(`"${row.key}" in table "${row.table}"`);
+  }
+  for await (const list of allLists(from, signal)) {
+    let count = 0;
+    for await (const page of entryPages(from, list, 0, signal)) {
+      count += page.length;
+      for (const { n, at, value } of page) tables.update(`${JSON.stringify([list, n, at, value])}\n`);
+    }
+    entries += count;
+    if ((await sharedEntries(from, to, list, signal)) !== count) unlike.add(`list "${list}"`);
+  }
+  const tablesSha256 = tables.digest('hex');
+  const whole = createHash('sha256');
+  for (const { stream, sha256 } of streams) whole.update(`${stream} ${sha256}\n`);
+  whole.update(tablesSha256);
+  return {
+    streams,
+    events,
+    rows,
+    entries,
+    tablesSha256,
+    sha256: whole.digest('hex'),
+    unlike: unlike.names,
+    more: unlike.more,
+    came: came.names,
+    cameCount: came.count,
+  };
+}
+
+async function cameMeanwhile(
+  from: Store,
+  known: ReadonlySet<string>,
+  signal: AbortSignal | undefined,
+): Promise<NamedFew> {
+  const came = createNamedFew();
+  for await (const page of listPages(from, {}, signal))
+    for (const { stream } of page) if (!known.has(stream)) came.add(stream);
+  return came;
 }

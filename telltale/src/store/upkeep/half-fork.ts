@@ -1,6 +1,6 @@
 import { decodeEvent } from '../../events/codec.ts';
 import type { Store, StreamInfo } from '../store.ts';
-import { readCopyMarker } from './copy-marker.ts';
+import { readCopyMarker } from './plan-copy.ts';
 import { RESTORING } from './upkeep.ts';
 
 /**

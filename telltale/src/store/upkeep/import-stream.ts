@@ -1,11 +1,10 @@
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/time.ts';
 import { asBefore, hasEnded, noteQuarantine, QUARANTINED } from '../quarantine.ts';
 import type { InboxMessage, Store, StoredSnapshot, StreamWriter } from '../store.ts';
-import { appendCommitted } from './append-committed.ts';
-import type { EndLine } from './export-format.ts';
-import { createStreamHash, hashStream, type StreamFront } from './hash-stream.ts';
+import { appendCommitted, importConflict, importMalformed } from './append-committed.ts';
+import type { EndLine } from './export-store.ts';
+import { createStreamHash, hashStream, type StreamFront } from './pages.ts';
 import { RESTORING } from './upkeep.ts';
-import { importConflict, importMalformed } from './upkeep-errors.ts';
 import { createStreamVerifier, type StreamFlaw } from './verify-stream.ts';
 
 export type StreamOutcome = 'imported' | 'quarantined' | 'same';

@@ -1,12 +1,4 @@
-import type { Store } from '../store.ts';
-import { compareRows } from './compare-rows.ts';
-import { compareStreams } from './compare-streams.ts';
-import { sharedEntries } from './copy-lists.ts';
-import { type CopyMarker, readCopyMarker } from './copy-marker.ts';
-import { listPages } from './list-pages.ts';
-import { createNamedFew } from './named-few.ts';
-import { allLists, COPY_TABLE } from './table-pages.ts';
-import { RESTORING } from './upkeep.ts';
+import type { Store, StreamInfo } from '../store.ts';
 import {
   copyDiffers,
   copyIsHalf,
@@ -14,7 +6,11 @@ import {
   copyNotEmpty,
   copyOfAnother,
   copyOntoItself,
-} from './upkeep-errors.ts';
+} from './append-committed.ts';
+import { sharedEntries } from './copy-lists.ts';
+import { allLists, allRows, COPY_TABLE, eventPages, hashStream, listPages } from './pages.ts';
+import { RESTORING, type TableRow } from './upkeep.ts';
+import { sameValue } from './verify-stream.ts';
 
 export interface CopyPlanOptions {
   readonly merge: boolean;
@@ -83,3 +79,134 @@ async function refuseFull(to: Store): Promise<void> {
   const hasRows = (await to.upkeep.rows({ limit: 2 })).some(({ table }) => table !== COPY_TABLE);
   if (sessions + runs + lists > 0 || hasRows) throw copyNotEmpty(to.location, sessions + runs);
 }
+
+/** How the stream of a copy stands to the one that it is of. `behind`: it begins as that one does, and lacks the rest. */
+export type Likeness = 'same' | 'behind' | 'other';
+
+async function compareStreams(
+  from: Store,
+  source: StreamInfo,
+  to: Store,
+  target: StreamInfo,
+  signal?: AbortSignal,
+): Promise<Likeness> {
+  const isSettled = target.status !== RESTORING;
+  if (source.head === target.head && isSettled) {
+    const [a, b] = await Promise.all([hashStream(from, source, signal), hashStream(to, target, signal)]);
+    if (a === b) return 'same';
+  }
+  const isAkin =
+    source.kind === target.kind && source.name === target.name && source.parent === target.parent;
+  if (!isAkin || source.head < target.head) return 'other';
+  return (await beginsAs(from, source.stream, to, target, signal)) ? 'behind' : 'other';
+}
+
+async function beginsAs(
+  from: Store,
+  source: string,
+  to: Store,
+  { stream, head }: StreamInfo,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const own = lines(from, source, head, signal);
+  for await (const page of eventPages(to, stream, { through: head, signal }))
+    for (const line of page) {
+      const next = await own.next();
+      if (next.done === true || next.value !== line) return false;
+    }
+  return true;
+}
+
+async function* lines(
+  store: Store,
+  stream: string,
+  through: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string, void> {
+  for await (const page of eventPages(store, stream, { through, signal })) yield* page;
+}
+
+/** A row of two stores: where it is, and whether it is the same in both. */
+export type ComparedRow =
+  | { readonly kind: 'same' | 'other' | 'missing'; readonly row: TableRow }
+  /** Only the second has it. */
+  | { readonly kind: 'extra'; readonly row: TableRow };
+
+/** All rows of both, by table and key. Both are read page by page; the order of both is that of UTF-8. */
+export async function* compareRows(
+  from: Store,
+  to: Store,
+  signal?: AbortSignal,
+): AsyncGenerator<ComparedRow, void> {
+  const [ours, theirs] = [allRows(from, signal), allRows(to, signal)];
+  let [a, b] = await Promise.all([ours.next(), theirs.next()]);
+  while (a.done !== true || b.done !== true) {
+    const order = a.done === true ? 1 : b.done === true ? -1 : byPlace(a.value, b.value);
+    if (order <= 0 && a.done !== true) {
+      const row = a.value;
+      const isSame = order === 0 && b.done !== true && isAlike(row, b.value);
+      yield { kind: order < 0 ? 'missing' : isSame ? 'same' : 'other', row };
+      a = await ours.next();
+    } else if (b.done !== true) yield { kind: 'extra', row: b.value };
+    if (order >= 0) b = await theirs.next();
+  }
+}
+
+/** To the millisecond two stores cannot agree on when a row is over, since each counts from its own now. */
+const isAlike = (a: TableRow, b: TableRow): boolean =>
+  sameValue(a.value, b.value) && (a.expiresAt === undefined) === (b.expiresAt === undefined);
+
+function byPlace(a: TableRow, b: TableRow): number {
+  return (
+    Buffer.compare(Buffer.from(a.table), Buffer.from(b.table)) ||
+    Buffer.compare(Buffer.from(a.key), Buffer.from(b.key))
+  );
+}
+
+/** The first few of what may be many, for a message. */
+export interface NamedFew {
+  add(name: string): void;
+  readonly names: readonly string[];
+  readonly more: number;
+  readonly count: number;
+}
+
+const MOST = 10;
+
+export function createNamedFew(): NamedFew {
+  const names: string[] = [];
+  let count = 0;
+  return {
+    names,
+    add(name) {
+      if (count++ < MOST) names.push(name);
+    },
+    get more() {
+      return count - names.length;
+    },
+    get count() {
+      return count;
+    },
+  };
+}
+
+/** Says in a store that it is the copy of another, and not whole yet. */
+export interface CopyMarker {
+  readonly from: string;
+  /** Whether there was something in it before. */
+  readonly merge: boolean;
+}
+
+const KEY = 'under way';
+
+export async function readCopyMarker(to: Store): Promise<CopyMarker | undefined> {
+  const found = (await to.tables.get(COPY_TABLE, KEY)) as unknown as CopyMarker | undefined;
+  return typeof found?.from === 'string' ? { from: found.from, merge: found.merge === true } : undefined;
+}
+
+export const setCopyMarker = (to: Store, { from, merge }: CopyMarker): Promise<void> =>
+  to.tables.set(COPY_TABLE, KEY, { from, merge });
+
+export const clearCopyMarker = async (to: Store): Promise<void> => {
+  await to.tables.delete(COPY_TABLE, KEY);
+};

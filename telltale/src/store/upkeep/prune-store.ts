@@ -1,8 +1,7 @@
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Store, StreamInfo, StreamWriter } from '../store.ts';
 import { isHalfFork } from './half-fork.ts';
-import { listPages } from './list-pages.ts';
-import { treeOf } from './tree-of.ts';
+import { listPages, treeOf } from './pages.ts';
 import { RESTORING } from './upkeep.ts';
 
 /** Statuses of sessions and runs that have come to an end. */

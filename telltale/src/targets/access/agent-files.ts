@@ -1,7 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { follow } from './follow.ts';
+import { follow } from './permitted-paths.ts';
 
 /** Modules that are searched for imports. */
 const MAX_MODULES = 1_000;

@@ -1,4 +1,4 @@
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 
 /** Why an agent may not read or write decision artifacts; undefined where it may. */

@@ -1,22 +1,22 @@
 import { lstat, readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { delimiter, dirname, extname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
+import type { Clock } from '../../kernel/time.ts';
 import { MANIFEST_KINDS } from '../../manifest/check-manifest.ts';
-import { decodeSource } from '../../manifest/decode-source.ts';
+import { MANIFEST_LIMITS } from '../../manifest/diagnostic.ts';
 import type { Env } from '../../manifest/env/substitute-env.ts';
-import { findProjectRoot, isInside } from '../../manifest/files/project-root.ts';
+import { findProjectRoot, isInside } from '../../manifest/files/files.ts';
 import { looksLikeAgent, MANIFEST_FILE, walkFolder } from '../../manifest/files/walk-folder.ts';
-import { MANIFEST_LIMITS } from '../../manifest/limits.ts';
-import { looksLikeManifest } from '../../manifest/looks-like-manifest.ts';
 import { importEntries, splitGlob } from '../../manifest/project/import-entries.ts';
 import type { Project } from '../../manifest/project/project.ts';
 import { readManifests } from '../../manifest/read-manifests.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
+import { isMap } from '../../manifest/schema/values.ts';
+import { decodeSource } from '../../manifest/source-text.ts';
+import { looksLikeManifest } from '../../manifest/validate-manifests.ts';
 import { VARIABLES_FILE } from '../../manifest/variables/read-variables.ts';
 import { coverageOfCommand } from '../definition/command-coverage.ts';
-import { commandFiles } from '../definition/command-files.ts';
+import { commandFiles } from '../definition/covered-call.ts';
 import {
   commandFolders,
   levelsOf,
@@ -26,8 +26,7 @@ import {
   pythonModules,
   readAtStart,
 } from './agent-files.ts';
-import { follow } from './follow.ts';
-import { folded } from './path-pattern.ts';
+import { folded, follow } from './permitted-paths.ts';
 
 /** Where configuration and code are loaded from. Absolute paths, links resolved; they need not exist yet. */
 export interface ClosedPlaces {

@@ -1,7 +1,15 @@
 import { isIP } from 'node:net';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { decide, listed, mayAsk, readRules } from '../../manifest/permissions/decide.ts';
-import { bareHost, fitsPort, namesHost, readHostEntry } from '../../manifest/permissions/host-entry.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import {
+  bareHost,
+  decide,
+  fitsPort,
+  listed,
+  mayAsk,
+  namesHost,
+  readHostEntry,
+  readRules,
+} from '../../manifest/permissions/decide.ts';
 import type { Rules } from '../../manifest/schema/permissions.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 

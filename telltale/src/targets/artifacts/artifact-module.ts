@@ -1,7 +1,8 @@
-import type { Json } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { err, ok, type Result, RuntimeError } from '../../kernel/errors.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isFunctionName } from '../../manifest/schema/function-name.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
+import { isMap } from '../../manifest/schema/values.ts';
+import type { SandboxLimits } from '../sandbox/sandbox.ts';
 import type { ArtifactVersion } from './artifacts.ts';
 
 /** The global that holds the methods once the module has been evaluated. */
@@ -83,3 +84,46 @@ const garbled = () =>
 
 /** For a check of a source: which of its methods are functions. */
 export const LIST_METHODS = `return Object.keys(${METHODS}).filter((name) => ${METHODS}[name] !== undefined);`;
+
+/** Of one decision, those that it asks others for included. */
+export const ARTIFACT_LIMITS: SandboxLimits = {
+  timeMs: 100,
+  memoryBytes: 16 * 1024 * 1024,
+  outputBytes: 256 * 1024,
+};
+
+/** An artifact may ask another one, which asks another one, which asks another one. */
+export const MAX_ARTIFACT_DEPTH = 3;
+
+/** Questions that one decision may ask other artifacts, at every depth together. */
+export const MAX_ARTIFACT_QUESTIONS = 16;
+
+/** How long a decision waits while the scripts of others hold the sandbox; then its fallback counts. */
+export const MAX_ARTIFACT_WAIT_MS = 5_000;
+
+/** Wrappers inside one another: `{success, data: {decision}}`. */
+const MAX_WRAPPERS = 4;
+
+/**
+ * What an artifact means: `{success, data}` and `{decision, …}` stand for what is in them. `{success: false}` is a
+ * failure, and err says why; `{decision: false}` is false. Neither is ever the object that it was written as.
+ */
+export function unwrapAnswer(value: Json): Result<Json, string> {
+  let inner = value;
+  for (let depth = 0; depth < MAX_WRAPPERS; depth++) {
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return ok(inner);
+    const wrapper = inner as JsonObject;
+    if (typeof wrapper.success === 'boolean') {
+      if (!wrapper.success) return err(reasonIn(wrapper));
+      const held = ['data', 'decision'].find((key) => Object.hasOwn(wrapper, key));
+      inner = held === undefined ? true : (wrapper[held] ?? null);
+    } else if (Object.hasOwn(wrapper, 'decision')) inner = wrapper.decision ?? null;
+    else return ok(inner);
+  }
+  return err('its answer is wrapped too often');
+}
+
+function reasonIn({ error, message, reason }: JsonObject): string {
+  const said = [error, message, reason].find((each) => typeof each === 'string' && each !== '');
+  return said === undefined ? 'it answered {success: false}' : `it answered {success: false}: ${said}`;
+}

@@ -1,19 +1,22 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '../../kernel/clock.ts';
-import type { FallbackReason } from '../../kernel/invoke-record.ts';
+import type { FallbackReason } from '../../kernel/calls.ts';
+import { toRuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import {
   ARTIFACT_LIMITS,
+  artifactModule,
+  CALL_METHOD,
   MAX_ARTIFACT_DEPTH,
   MAX_ARTIFACT_QUESTIONS,
   MAX_ARTIFACT_WAIT_MS,
-} from './artifact-limits.ts';
-import { artifactModule, CALL_METHOD, readSaid, type Said } from './artifact-module.ts';
+  readSaid,
+  type Said,
+  unwrapAnswer,
+} from './artifact-module.ts';
 import type { ArtifactAnswer, ArtifactCall, Artifacts, ArtifactVersion, CallArtifact } from './artifacts.ts';
-import { unwrapAnswer } from './unwrap-answer.ts';
 
 export interface CallDeps {
   readonly artifacts: Pick<Artifacts, 'read'>;

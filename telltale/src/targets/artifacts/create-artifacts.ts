@@ -1,17 +1,20 @@
-import type { Clock } from '../../kernel/clock.ts';
+import { deepEqual } from '../../conditions/values.ts';
 import type { Json } from '../../kernel/json.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { Tables } from '../../store/store.ts';
 import {
+  type ArtifactDraft,
+  type Artifacts,
+  type ArtifactVersion,
   artifactUnknown,
   badArtifactName,
+  GENESIS,
   genesisFixed,
+  isGenesis,
   tooManyVersions,
   versionUnknown,
   writtenMeanwhile,
-} from './artifact-errors.ts';
-import type { ArtifactDraft, Artifacts, ArtifactVersion } from './artifacts.ts';
-import { GENESIS, isGenesis } from './genesis.ts';
-import { isOfManifest, MANIFEST_AUTHOR, says } from './manifest-version.ts';
+} from './artifacts.ts';
 
 /** The number of the newest version by name; each version by name and number. */
 const HEADS = 'artifact.heads';
@@ -145,3 +148,54 @@ const contentOf = ({ name, source, methods, description }: ArtifactDraft, author
   ...(description === undefined ? {} : { description }),
   author,
 });
+
+/** The author of a version that a manifest brought. */
+const MANIFEST_AUTHOR = 'manifest';
+
+type Load = (name: string, version: number) => Promise<ArtifactVersion | undefined>;
+
+/** Whether a manifest brought it, or what it puts back: then the file counts. */
+async function isOfManifest(version: ArtifactVersion, load: Load): Promise<boolean> {
+  let at: ArtifactVersion | undefined = version;
+  while (at?.restores !== undefined) at = await load(at.name, at.restores);
+  return at?.author === MANIFEST_AUTHOR;
+}
+
+const says = (
+  before: ArtifactVersion,
+  { source, methods, description }: Omit<ArtifactDraft, 'name'>,
+): boolean =>
+  before.source === source && before.description === description && deepEqual(before.methods, methods);
+
+/** What a manifest says of an artifact, and no version does, since somebody else's is in force. */
+export interface UnusedEdit {
+  readonly inForce: ArtifactVersion;
+  /** The newest version that a manifest brought: rolling back to it has the manifest count again. */
+  readonly ofManifest?: number;
+}
+
+/** Versions that are looked at, from the newest on. Whoever has written more since has the first one named. */
+const MAX_LOOKED_AT = 200;
+
+/**
+ * Whether a manifest's artifact was edited without effect: `seed` keeps it out, and no manifest said the same before. One
+ * that is as it was when it was brought is no edit, whatever others have made of it.
+ */
+export async function findUnusedEdit(
+  artifacts: Pick<Artifacts, 'read'>,
+  draft: ArtifactDraft,
+): Promise<UnusedEdit | undefined> {
+  const { name } = draft;
+  const inForce = await artifacts.read(name);
+  if (inForce === undefined || says(inForce, draft)) return undefined;
+  if (await isOfManifest(inForce, artifacts.read)) return undefined;
+  let ofManifest: number | undefined;
+  const last = Math.max(2, inForce.version - MAX_LOOKED_AT);
+  for (let at = inForce.version; at > 0; at = at > last ? at - 1 : at > 1 ? 1 : 0) {
+    const version = await artifacts.read(name, at);
+    if (version?.author !== MANIFEST_AUTHOR) continue;
+    if (says(version, draft)) return undefined;
+    ofManifest ??= at;
+  }
+  return { inForce, ...(ofManifest === undefined ? {} : { ofManifest }) };
+}

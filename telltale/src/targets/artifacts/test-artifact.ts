@@ -1,10 +1,10 @@
-import type { Clock } from '../../kernel/clock.ts';
 import type { Json } from '../../kernel/json.ts';
+import type { Clock } from '../../kernel/time.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { unwrapAnswer } from './artifact-module.ts';
 import type { ArtifactAnswer, Artifacts, DecisionContext } from './artifacts.ts';
+import { GENESIS } from './artifacts.ts';
 import { createCallArtifact } from './call-artifact.ts';
-import { GENESIS } from './genesis.ts';
-import { unwrapAnswer } from './unwrap-answer.ts';
 
 export interface ArtifactTest {
   readonly source: string;

@@ -1,8 +1,8 @@
-import { beginsWithADay } from '../../kernel/calendar-date.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import { beginsWithADay } from '../../kernel/dates.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import type { Clock } from '../../kernel/time.ts';
 import { defineOperations, operationMembers } from '../operations.ts';
 import type { Target } from '../target.ts';
 import type { TargetDeps } from '../target-edges.ts';

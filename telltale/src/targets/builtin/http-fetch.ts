@@ -1,10 +1,8 @@
 import type { Json } from '../../kernel/json.ts';
 import { urlNeed } from '../access/need.ts';
-import { withTimeout } from '../access/with-timeout.ts';
 import { compileCheck } from '../check-parameters.ts';
-import { httpRequest } from '../http/http-request.ts';
-import { idempotencyHeader, isSafeMethod } from '../http/idempotency-header.ts';
-import { responseJson } from '../http/response-json.ts';
+import { httpRequest, idempotencyHeader, isSafeMethod, responseJson } from '../http/http-request.ts';
+import { withTimeout } from '../stop-and-wait.ts';
 import type { Target } from '../target.ts';
 import type { TargetDeps } from '../target-edges.ts';
 

@@ -1,15 +1,15 @@
 import { platform } from 'node:os';
 import { resolve } from 'node:path';
 import { pathNeed, thisCallAlways, together } from '../access/need.ts';
-import { withTimeout } from '../access/with-timeout.ts';
 import { compileCheck } from '../check-parameters.ts';
 import { type Coverage, coverageOfLine } from '../definition/command-coverage.ts';
 import { approvedFiles, withCoverage } from '../definition/covered-call.ts';
-import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
+import { DEFAULT_OUTPUT_BYTES } from '../output/output.ts';
 import { childEnvironment } from '../process/child-environment.ts';
-import { commandFailed } from '../process/process-errors.ts';
+import { commandFailed } from '../process/command-request.ts';
 import { runConfined } from '../process/run-confined.ts';
-import { textProgress } from '../process/text-progress.ts';
+import { textProgress } from '../process/run-process.ts';
+import { withTimeout } from '../stop-and-wait.ts';
 import type { Target } from '../target.ts';
 import type { TargetDeps } from '../target-edges.ts';
 

@@ -1,21 +1,11 @@
 import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { ApprovedFile, Covered } from '../../kernel/approved-files.ts';
-import { isInside } from '../../manifest/files/project-root.ts';
+import { isInside } from '../../manifest/files/files.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import { innerCommands, programName, shellNamed } from '../access/inner-commands.ts';
 import { readShellLine, type ShellCommand, type ShellWord } from '../access/shell-line.ts';
 import { contentHash } from './definition-hash.ts';
-import {
-  CHANGES_FILES,
-  CONFIGURED_BY,
-  LISTS_FOLDERS,
-  PLAIN_PROGRAMS,
-  PLAIN_SHELLS,
-  RUNS_BY_OPTION,
-  SAFE_OPTIONS,
-} from './known-programs.ts';
-import { importsOf, loadsOtherCode } from './source-imports.ts';
 
 /** What an approval of a command covers, and what it cannot. */
 export interface Coverage extends Required<Covered> {
@@ -456,3 +446,87 @@ function sourceOf(path: string): string | undefined {
     return undefined;
   }
 }
+
+/** Modules of Node that run no other code. */
+const HARMLESS =
+  /^node:(?:assert|buffer|crypto|dns|events|fs|http|https|net|os|path|perf_hooks|querystring|readline|stream|string_decoder|timers|tty|url|util|zlib)(?:\/[a-z]+)?$/;
+
+/** `import … from 'x'`, `export … from 'x'` and `import 'x'` at the beginning of a line. */
+const STATIC_IMPORT = /^[ \t]*(?:import|export)\b(?:[\w\s{},*$]*?\bfrom)?\s*(['"])([^'"\\\n]+)\1[ \t]*;?/gm;
+
+/** What a module imports by a path, and its source without those imports and those of Node's harmless modules. */
+function importsOf(source: string): { readonly paths: readonly string[]; readonly rest: string } {
+  const paths: string[] = [];
+  const rest = source.replace(STATIC_IMPORT, (whole: string, _quote: string, from: string) => {
+    if (/^\.{1,2}\//.test(from)) paths.push(from);
+    else if (!HARMLESS.test(from)) return whole;
+    return '';
+  });
+  return { paths, rest };
+}
+
+/** Words by which a program gets at other code. A name can be written with escapes, too. */
+const LOADERS = {
+  js: /\b(?:import|require|eval|Function|constructor|child_process|spawn\w*|exec\w*|fork|dlopen|Worker|Reflect|globalThis|global|getBuiltinModule|binding|mainModule|WebAssembly|module|Deno|Bun)\b|\bprocess\s*(?:\?\.)?\[|\\[ux]/,
+  python:
+    /\b(?:import|from|exec\w*|eval|compile|open|getattr|globals|locals|vars|setattr|breakpoint|input)\b|__\w+__|\\[uxN]/,
+} as const;
+
+/** Whether a source may load or run other code. It is a search for words: what it does not find was in the reviewer's view. */
+const loadsOtherCode = (source: string, language: keyof typeof LOADERS): boolean =>
+  LOADERS[language].test(source);
+
+const names = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+
+/** Programs and builtins of the shell that run nothing but themselves. All others count as programs that may. */
+const PLAIN_PROGRAMS = names(`
+  : true false test [ echo printf pwd read exit return break continue shift wait umask type which sleep
+  cat ls head tail wc grep egrep fgrep cut tr uniq sort comm cmp diff nl od hexdump strings file stat du df date cal
+  basename dirname realpath readlink id whoami groups uname nproc seq expr factor md5sum sha1sum sha224sum sha256sum
+  sha384sum sha512sum b2sum cksum base32 base64 yes rev tac fold fmt paste join column expand unexpand printenv
+  cp mv rm rmdir mkdir touch ln chmod chown chgrp tee truncate dd install mktemp unlink find split csplit sync tty jq
+`);
+
+/** Those of them that give files other content. */
+const CHANGES_FILES = names('cp mv ln tee truncate dd install find split csplit sort uniq');
+
+/** The beginnings of options by which they run another program after all. */
+const RUNS_BY_OPTION: ReadonlyMap<string, string> = new Map([
+  ['sort', '--co'], // --compress-program
+  ['split', '--f'], // --filter
+  ['install', '--strip-'], // --strip-program
+]);
+
+/** Those of them for which a folder is a name, and not what it holds. */
+const LISTS_FOLDERS = names(`
+  : true false test [ echo printf ls stat du df basename dirname realpath readlink mkdir rmdir rm touch chmod chown chgrp
+  ln find mktemp which type date seq expr
+`);
+
+/** Shells that read nothing but the script when they start. */
+const PLAIN_SHELLS = names('sh bash dash ash ksh mksh');
+
+/** Options of interpreters that load nothing. */
+const SAFE_OPTIONS = names('-u -B -O -OO -E -I -s -S --no-warnings --enable-source-maps --');
+
+/** The files that these programs look for where they run, without being told their names. */
+const CONFIGURED_BY: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    'make gmake': 'GNUmakefile makefile Makefile',
+    'npm npx yarn pnpm pnpx bun bunx': 'package.json .npmrc package-lock.json yarn.lock pnpm-lock.yaml',
+    cargo: 'Cargo.toml Cargo.lock build.rs .cargo/config.toml',
+    go: 'go.mod go.sum',
+    just: 'justfile Justfile .justfile',
+    rake: 'Rakefile rakefile',
+    bundle: 'Gemfile Gemfile.lock',
+    mvn: 'pom.xml',
+    gradle: 'build.gradle build.gradle.kts settings.gradle settings.gradle.kts',
+    ninja: 'build.ninja',
+    cmake: 'CMakeLists.txt',
+    docker: 'Dockerfile compose.yaml docker-compose.yml',
+    'pytest tox': 'conftest.py pytest.ini pyproject.toml setup.cfg tox.ini',
+    tsc: 'tsconfig.json',
+  }).flatMap(([programs, files]) =>
+    programs.split(' ').map((program) => [program, files.split(' ')] as const),
+  ),
+);

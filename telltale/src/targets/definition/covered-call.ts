@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { PinnedFile } from '../process/process-request.ts';
+import { dirname, resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { IMPORTED } from '../access/agent-files.ts';
+import type { PinnedFile } from '../process/command-request.ts';
 import type { Need } from '../target.ts';
 import type { Coverage } from './command-coverage.ts';
 
@@ -77,3 +79,49 @@ const notDetermined = ({ target, what }: Need, uncovered: readonly string[]) =>
       hint: `Name each file that runs, without variables, wildcards or other programs in between: "sh build.sh" for a script of plain commands. Asked for was: ${what.slice(0, 200)}`,
     },
   );
+
+/** Words of a command that are looked at. */
+const MAX_WORDS = 100;
+
+/**
+ * The files that a command of a manifest names word for word: a script that an interpreter is given, a program by its
+ * path. What a name stands for on the PATH is the system's.
+ */
+export const commandFiles = (command: readonly string[], folder: string): readonly string[] =>
+  command.slice(0, MAX_WORDS).flatMap((word, index) => {
+    if (/[{$]/.test(word) || (index === 0 && !word.includes('/'))) return [];
+    const path = resolve(folder, word);
+    return isFile(path) ? [path] : [];
+  });
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    return false; // a word need not be a path: code for `node -e` is too long for one
+  }
+}
+
+/** Modules that are looked through for what they import. */
+const MAX_MODULES = 1_000;
+
+/** A module with all that it and those import by a path. Packages that they import by name are not among them. */
+export function moduleFiles(module: string): ReadonlySet<string> {
+  const waiting = [module];
+  const seen = new Set<string>();
+  for (let path = waiting.pop(); path !== undefined && seen.size < MAX_MODULES; path = waiting.pop()) {
+    if (seen.has(path)) continue;
+    seen.add(path);
+    for (const [, imported = ''] of sourceOf(path).matchAll(IMPORTED))
+      waiting.push(resolve(dirname(path), imported));
+  }
+  return seen;
+}
+
+function sourceOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // its hash says that it cannot be read
+  }
+}

@@ -1,8 +1,8 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { OwnAddresses } from '../access/addresses.ts';
 import { embeddedAddresses, privateKind } from '../access/addresses.ts';
-import type { OwnAddresses } from '../access/own-addresses.ts';
 import type { PermittedHosts } from '../access/permitted-hosts.ts';
 
 export interface Address {

@@ -1,11 +1,35 @@
 import type { Agent, IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { bareHost, portOf } from '../../manifest/permissions/host-entry.ts';
-import { stopped } from '../access/stopped.ts';
-import { thrownMessage } from '../output/thrown-message.ts';
+import type { Readable, Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { bareHost, portOf } from '../../manifest/permissions/decide.ts';
+import { thrownMessage } from '../output/output.ts';
+import { stopped } from '../stop-and-wait.ts';
 import { type ConnectionRules, judgeConnection } from './checked-lookup.ts';
-import { type BodyOptions, type ReadBody, readBody } from './read-body.ts';
+
+/** A response as a result: a body of JSON is a value, any other text, and bytes that are no text are left out. */
+export function responseJson({ status, headers, url, body }: HttpResponse, asked: string): JsonObject {
+  const type = headers['content-type'];
+  const text = bodyText(body, type);
+  return {
+    status,
+    ...(url === asked ? {} : { url }),
+    headers,
+    body: text === undefined ? null : body.isCut || !isJsonType(type) ? text : jsonOrText(text),
+    ...(text === undefined ? { omitted: `${body.bytes.length} bytes that are no text` } : {}),
+    ...(body.isCut ? { cut: `after ${body.bytes.length} bytes` } : {}),
+  };
+}
+
+function jsonOrText(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text; // a server that says JSON and sends something else
+  }
+}
 
 /** `what` is for messages: `tool "http_fetch"`. */
 export interface HttpRequest extends BodyOptions {
@@ -187,3 +211,96 @@ function requestFailed(url: URL, cause: NodeJS.ErrnoException): RuntimeError {
     cause,
   });
 }
+
+export interface ReadBody {
+  readonly bytes: Buffer;
+  /** Whether there was more than was asked for. */
+  readonly isCut: boolean;
+}
+
+export interface BodyOptions {
+  readonly what: string;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  /** The body as it comes, unpacked; not for types that are no text. */
+  readonly onChunk?: ((chunk: Buffer) => void) | undefined;
+}
+
+/** The first `maxBytes` of a body, unpacked: a small body that unpacks to a huge one is cut like any other. */
+async function readBody(
+  response: IncomingMessage,
+  { maxBytes, signal, what, onChunk }: BodyOptions,
+): Promise<ReadBody> {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  let packedBytes = 0;
+  const isShown = !BINARY_TYPES.test(response.headers['content-type'] ?? '');
+  try {
+    const body = unpacked(response, (bytes) => {
+      packedBytes += bytes;
+    });
+    for await (const chunk of body) {
+      chunks.push(chunk as Buffer);
+      if (isShown) onChunk?.(chunk as Buffer);
+      total += (chunk as Buffer).length;
+      if (total > maxBytes) break;
+    }
+  } catch (thrown) {
+    if (signal.aborted) throw stopped(what, signal);
+    // A response without a body (HEAD, 304) still says how one would have been packed.
+    if (!response.complete || packedBytes > 0) throw brokenOff(total, thrown);
+  } finally {
+    response.destroy();
+  }
+  // Where a body ends with its connection, one that was stopped looks like one that has ended.
+  if (signal.aborted) throw stopped(what, signal);
+  return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), isCut: total > maxBytes };
+}
+
+const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
+
+/** `came` hears of the bytes that are unpacked. */
+export function unpacked(response: IncomingMessage, came: (bytes: number) => void): Readable {
+  const unpack = UNPACKERS.get((response.headers['content-encoding'] ?? '').trim().toLowerCase());
+  if (unpack === undefined) return response;
+  const stream = unpack();
+  response.on('data', (chunk: Buffer) => came(chunk.length));
+  // `pipe` passes on no error: a connection that breaks would leave the reader waiting.
+  response.once('error', (error) => stream.destroy(error));
+  response.once('aborted', () => stream.destroy(new Error('the connection was closed')));
+  return response.pipe(stream);
+}
+
+const brokenOff = (bytes: number, cause: unknown) =>
+  new RuntimeError('http_failed', `The response broke off after ${bytes} bytes: ${thrownMessage(cause)}`, {
+    retryable: true,
+    cause,
+  });
+
+const BINARY_TYPES =
+  /^(?:image|audio|video|font)\/(?!svg)|^application\/(?:octet-stream|zip|gzip|pdf|x-tar)/i;
+
+/** As text by the charset of its type; undefined for what is no text. */
+export function bodyText({ bytes }: ReadBody, contentType = ''): string | undefined {
+  if (BINARY_TYPES.test(contentType) || bytes.subarray(0, 8192).includes(0)) return undefined;
+  const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1] ?? 'utf-8';
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    return bytes.toString('utf8'); // a charset nobody knows
+  }
+}
+
+export const isJsonType = (contentType = ''): boolean => /^[^;]*[/+]json\b/i.test(contentType);
+
+/** A request that changes something says which action it belongs to, so that a repeat can be recognised. */
+export const idempotencyHeader = (method: string, key: string): Readonly<Record<string, string>> =>
+  isSafeMethod(method) ? {} : { 'idempotency-key': key };
+
+/** Such a request changes nothing, so it may be made again. */
+export const isSafeMethod = (method: string): boolean => ['GET', 'HEAD', 'OPTIONS'].includes(method);

@@ -1,8 +1,7 @@
 import type { Agent } from 'node:http';
 import { createRequire } from 'node:module';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { checkedHeaders, exchange, flatHeaders, type HttpDeps, readUrl } from './http-request.ts';
-import { unpacked } from './read-body.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { checkedHeaders, exchange, flatHeaders, type HttpDeps, readUrl, unpacked } from './http-request.ts';
 
 export interface HttpMessage {
   /** For messages: `the MCP server "github"`. */

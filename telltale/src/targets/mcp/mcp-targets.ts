@@ -1,13 +1,11 @@
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import { compileCheck } from '../check-parameters.ts';
-import { DEFAULT_OUTPUT_BYTES } from '../output/output-limits.ts';
+import { DEFAULT_OUTPUT_BYTES } from '../output/output.ts';
 import type { Target } from '../target.ts';
-import { mcpTargetName } from './mcp-names.ts';
-import { mcpResult } from './mcp-result.ts';
-import { createSchemaIntake } from './mcp-schema.ts';
 import type { McpServer, McpTool } from './mcp-server.ts';
+import { createSchemaIntake, mcpResult, mcpTargetName } from './mcp-server.ts';
 
 const MAX_DESCRIPTION = 8_000;
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { portOf } from '../../manifest/permissions/host-entry.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { portOf } from '../../manifest/permissions/decide.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { PermittedHosts } from '../access/permitted-hosts.ts';
 import { childEnvironment } from '../process/child-environment.ts';

@@ -1,22 +1,30 @@
-import { access, mkdir, realpath } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { isInside } from '../../manifest/files/project-root.ts';
-import type { OwnAddresses } from '../access/own-addresses.ts';
+import { constants } from 'node:fs';
+import { access, mkdir, opendir, readdir, realpath, stat } from 'node:fs/promises';
+import { delimiter, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { RuntimeError } from '../../kernel/errors.ts';
+import { isInside } from '../../manifest/files/files.ts';
+import type { OwnAddresses } from '../access/addresses.ts';
 import type { Permissions } from '../access/permissions.ts';
+import type { PermittedPaths } from '../access/permitted-paths.ts';
+import { folded, follow, isPattern, matchesPattern, splitPattern } from '../access/permitted-paths.ts';
 import type { Resolver } from '../http/checked-lookup.ts';
-import { thrownMessage } from '../output/thrown-message.ts';
+import { thrownMessage } from '../output/output.ts';
 import type { TargetCall } from '../target.ts';
-import { closedView } from './closed-mounts.ts';
-import { findMasks } from './find-masks.ts';
-import { findProgram } from './find-program.ts';
+import type { PinnedFile, ProcessRequest, WritablePlaces } from './command-request.ts';
+import { cannotStart } from './command-request.ts';
 import { type FindSandbox, SANDBOX_BASE, SECCOMP } from './find-sandbox.ts';
-import { type HeldSettings, holdGitSettings } from './git-settings.ts';
 import { type CommandNetwork, openNetwork } from './network-proxy.ts';
-import { cannotStart } from './process-errors.ts';
-import type { PinnedFile, ProcessRequest, WritablePlaces } from './process-request.ts';
 import type { LimitedStart } from './sandbox-limits.ts';
-import { mountArguments, pathFolders, programFolder } from './sandbox-mounts.ts';
+import {
+  closedView,
+  type HeldSettings,
+  hardLinksOf,
+  holdGitSettings,
+  type Mask,
+  mountArguments,
+  pathFolders,
+  programFolder,
+} from './sandbox-mounts.ts';
 
 /** Keeps the commands of one agent to what its permissions name. */
 export interface Confinement {
@@ -242,3 +250,106 @@ const sandboxMissing = (what: string, reason: string) =>
       hint: 'Install bubblewrap (apt install bubblewrap), or write "permissions: { sandbox: auto }".',
     },
   );
+
+/** Where the system looks where there is no PATH. */
+const DEFAULT_PATH = '/usr/bin:/bin';
+
+/** Where a program is, looked for as the system would: by its path, or along PATH. Else why it cannot be run. */
+async function findProgram(
+  program: string,
+  path: string | undefined,
+  cwd: string,
+): Promise<string | { readonly code: 'ENOENT' | 'EACCES' }> {
+  const candidates =
+    isAbsolute(program) || program.includes('/')
+      ? [resolve(cwd, program)]
+      : (path ?? DEFAULT_PATH).split(delimiter).map((folder) => resolve(cwd, folder, program));
+  let denied = false;
+  for (const candidate of program === '' ? [] : candidates) {
+    const found = await stat(candidate).catch(() => undefined);
+    if (found === undefined || !found.isFile()) continue;
+    const may = await access(candidate, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (may) return candidate;
+    denied = true;
+  }
+  return { code: denied ? 'EACCES' : 'ENOENT' };
+}
+
+/** Entries that are looked through for what a pattern names, before each command. */
+const MAX_LOOKED_AT = 100_000;
+const MAX_MASKS = 1_000;
+const STAYS = { stays: true } as const;
+const PASSED_OVER: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+
+/**
+ * What there is of these paths and patterns, absolute, and of `own` paths; and in `roots` the same files under other
+ * names. Throws where it is too much to be kept away.
+ */
+async function findMasks(
+  { guarded, denied, own }: Pick<PermittedPaths, 'guarded' | 'denied' | 'own'>,
+  roots: readonly string[],
+): Promise<readonly Mask[]> {
+  const masks: Mask[] = [];
+  for (const path of own) await add(masks, path, STAYS);
+  const ownFiles = (await Promise.all(masks.map(filesOf))).flat();
+  const budget = { left: MAX_LOOKED_AT };
+  const asked = guarded.filter((entry) => !denied.includes(entry));
+  for (const entry of [...denied, ...asked]) {
+    const more = denied.includes(entry) ? STAYS : {};
+    if (!isPattern(entry)) await add(masks, entry, more);
+    else for await (const path of matching(entry, budget)) await add(masks, path, more);
+    if (masks.length > MAX_MASKS) throw tooMany(entry, `more than ${MAX_MASKS} files and folders`);
+  }
+  const files = masks.flatMap(({ path, type }) => (type === 'file' ? [path] : []));
+  for (const path of await hardLinksOf([...files, ...ownFiles], roots)) await add(masks, path, STAYS);
+  return masks;
+}
+
+/** Of a folder all files that it holds: the runtime's own are small. */
+async function filesOf({ path, type }: Mask): Promise<readonly string[]> {
+  if (type === 'file') return [path];
+  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile())
+    .slice(0, MAX_LOOKED_AT)
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+async function add(masks: Mask[], path: string, more: Pick<Mask, 'stays'>): Promise<void> {
+  const real = await follow(path).then(
+    (found) => (found.exists ? found.real : undefined),
+    () => undefined,
+  );
+  const stats = real === undefined ? undefined : await stat(real).catch(() => undefined);
+  if (real === undefined || stats === undefined || masks.some((mask) => mask.path === real)) return;
+  masks.push({ path: real, type: stats.isDirectory() ? 'folder' : 'file', ...more });
+}
+
+async function* matching(entry: string, budget: { left: number }): AsyncGenerator<string> {
+  const { folder, rest } = splitPattern(entry);
+  const start = resolve(folder);
+  if (rest.length === 1 && rest[0] === '**') {
+    yield start;
+    return;
+  }
+  const pattern = rest.map(folded);
+  const waiting = [start];
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    const opened = await opendir(at).catch(() => undefined); // one that is not there, or no folder
+    if (opened === undefined) continue;
+    for await (const each of opened) {
+      if (--budget.left < 0) throw tooMany(entry, `more than ${MAX_LOOKED_AT} files and folders to look at`);
+      const path = join(at, each.name);
+      if (matchesPattern(pattern, folded(relative(start, path)))) yield path;
+      else if (each.isDirectory() && !PASSED_OVER.has(each.name)) waiting.push(path);
+    }
+  }
+}
+
+const tooMany = (entry: string, what: string) =>
+  new RuntimeError('not_permitted', `Commands cannot be kept away from "${entry}": ${what}.`, {
+    hint: 'Name folders in "permissions: { paths: { deny, ask } }", not single files of a large tree.',
+  });

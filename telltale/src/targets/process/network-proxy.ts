@@ -4,8 +4,8 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { RuntimeError, toRuntimeError } from '../../kernel/runtime-error.ts';
-import { bareHost } from '../../manifest/permissions/host-entry.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
+import { bareHost } from '../../manifest/permissions/decide.ts';
 import type { HostPort, PermittedHosts } from '../access/permitted-hosts.ts';
 import { type ConnectionRules, judgeConnection } from '../http/checked-lookup.ts';
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { platform } from 'node:os';
-import { type Clock, sleep } from '../../kernel/clock.ts';
+import { type Clock, sleep } from '../../kernel/time.ts';
 
 /**
  * Programs that run without a sandbox outlive a runtime that is killed. Two things end them. A watcher, a small shell

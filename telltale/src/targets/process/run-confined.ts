@@ -2,15 +2,15 @@ import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { TargetCall } from '../target.ts';
-import type { Confinement } from './confinement.ts';
-import { sandboxFailed } from './process-errors.ts';
 import type {
   EndedProcess,
   PinnedFile,
   ProcessDeps,
   ProcessRequest,
   WritablePlaces,
-} from './process-request.ts';
+} from './command-request.ts';
+import { sandboxFailed } from './command-request.ts';
+import type { Confinement } from './confinement.ts';
 import { runProcess } from './run-process.ts';
 
 /** As `runProcess`, kept to what the agent's permissions name. */

@@ -1,13 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
 import { platform } from 'node:os';
 import type { Writable } from 'node:stream';
-import { stopped } from '../access/stopped.ts';
-import { createKeptOutput, type KeptOutput } from '../output/kept-output.ts';
+import { StringDecoder } from 'node:string_decoder';
+import type { Json } from '../../kernel/json.ts';
+import { createKeptOutput, type KeptOutput } from '../output/output.ts';
+import { stopped } from '../stop-and-wait.ts';
+import {
+  cannotStart,
+  type EndedProcess,
+  outputEndless,
+  type ProcessDeps,
+  type ProcessRequest,
+} from './command-request.ts';
 import { markedEnvironment, watchGroup } from './orphans.ts';
-import { cannotStart, outputEndless } from './process-errors.ts';
-import type { EndedProcess, ProcessDeps, ProcessRequest } from './process-request.ts';
-import { signalGroup } from './signal-group.ts';
-import { signalInside } from './signal-inside.ts';
 
 const MAX_DRAINED_BYTES = 4 * 1024 ** 3;
 /** How long output may stay open after the process has exited: something it left running holds it. */
@@ -115,5 +121,90 @@ function once(action: () => void): () => void {
     if (done) return;
     done = true;
     action();
+  };
+}
+
+/**
+ * Sends SIGTERM to everything inside a sandbox, and not to the sandbox itself: that would end at once and take the rest
+ * with it, without the time to clean up. `pid` is bubblewrap's. Resolves when it has been sent.
+ */
+async function signalInside(pid: number): Promise<void> {
+  const inside = descendants(pid, await parents());
+  if (inside.length === 0) return;
+  await new Promise<void>((resolve) => {
+    const sender = spawn('/bin/sh', ['-c', `kill -s TERM -- ${inside.join(' ')}`], { stdio: 'ignore' });
+    sender.once('error', () => resolve()); // SIGKILL follows after the grace
+    sender.once('exit', () => resolve());
+  });
+}
+
+/** Every process with its parent. What ends meanwhile is left out. */
+async function parents(): Promise<ReadonlyMap<number, number>> {
+  const found = new Map<number, number>();
+  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+  await Promise.all(
+    pids.map(async (pid) => {
+      const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+      // The name, in brackets, may hold anything; behind it come the state and the parent.
+      const parent = /^ \S (\d+)/.exec(stat.slice(stat.lastIndexOf(')') + 1))?.[1];
+      if (parent !== undefined) found.set(Number(pid), Number(parent));
+    }),
+  );
+  return found;
+}
+
+function descendants(pid: number, parentOf: ReadonlyMap<number, number>): readonly number[] {
+  const found: number[] = [];
+  const waiting = [pid];
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop())
+    for (const [child, parent] of parentOf)
+      if (parent === at) {
+        found.push(child);
+        waiting.push(child);
+      }
+  return found;
+}
+
+export type EndSignal = 'SIGTERM' | 'SIGKILL';
+
+/**
+ * Sends a signal to a child that leads its own process group, and to all that it started and that did not leave the
+ * group. By way of the shell's `kill`: Node reaches a group only through the global process, which is the command
+ * line's. Where there is no shell, the child alone gets it. Resolves when it has been sent.
+ */
+export function signalGroup(child: ChildProcess, signal: EndSignal): Promise<void> {
+  const { pid } = child;
+  if (pid === undefined) return Promise.resolve();
+  const [program, args] =
+    platform() === 'win32'
+      ? ['taskkill', ['/pid', String(pid), '/T', ...(signal === 'SIGKILL' ? ['/F'] : [])]]
+      : ['/bin/sh', ['-c', `kill -s ${signal.slice(3)} -- -${pid}`]];
+  return new Promise((resolve) => {
+    const fallBack = () => {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      resolve();
+    };
+    const sender = spawn(program, args, { stdio: 'ignore', windowsHide: true });
+    sender.once('error', fallBack);
+    sender.once('exit', (code) => {
+      if (code === 0) resolve();
+      else fallBack();
+    });
+  });
+}
+
+/** Characters of one call that are shown while it runs; the result has its own limit. */
+const MAX_PROGRESS_CHARS = 1024 * 1024;
+
+/** Turns output into progress `{stream, text}`; a character cut in two by the chunks is held until it is whole. */
+export function textProgress(progress: (data: Json) => void) {
+  const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
+  let left = MAX_PROGRESS_CHARS;
+  return (stream: 'stdout' | 'stderr', chunk: Uint8Array): void => {
+    if (left <= 0) return;
+    const text = decoders[stream].write(chunk);
+    left -= text.length;
+    if (text !== '') progress({ stream, text });
+    if (left <= 0) progress({ stream, text: '\n… [the rest is not shown while it runs] …\n' });
   };
 }

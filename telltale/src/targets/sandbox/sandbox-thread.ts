@@ -1,8 +1,8 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { builtFile } from '../../kernel/built-file.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { createKnownTexts, numbersOf } from './known-texts.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Clock } from '../../kernel/time.ts';
+import type { SandboxJob } from './sandbox.ts';
 import {
   ASKED,
   CELLS,
@@ -16,11 +16,12 @@ import {
   type RunRequest,
   STATE,
   STOP,
+  sandboxClosed,
+  sandboxEnded,
+  type TextNumbers,
   type ThreadData,
   WAITED_FOR,
-} from './messages.ts';
-import type { SandboxJob } from './sandbox.ts';
-import { sandboxClosed, sandboxEnded } from './sandbox-errors.ts';
+} from './sandbox.ts';
 import { BOX_BYTES, openBox } from './shared-box.ts';
 
 /** How a script ended, and what it took in its thread. */
@@ -182,3 +183,50 @@ export function startSandboxThread(clock: Clock): SandboxThread {
     },
   };
 }
+
+/** Texts that a thread keeps; the one that was not used for the longest time makes room for the next. */
+export const MAX_TEXTS = 256;
+/** Longer ones are sent each time: characters. */
+const MAX_TEXT = 64 * 1024;
+
+/** Which texts a thread has been sent, and under which numbers it keeps them. */
+export interface KnownTexts {
+  numberOf(text: string): number | undefined;
+  /** A number for a text that is about to be sent; undefined for one that is not to be kept. */
+  learn(text: string): number | undefined;
+}
+
+export function createKnownTexts(): KnownTexts {
+  /** The first was not used for the longest time. */
+  const numbers = new Map<string, number>();
+  const numberOf = (text: string): number | undefined => {
+    const number = numbers.get(text);
+    if (number === undefined) return undefined;
+    numbers.delete(text);
+    numbers.set(text, number);
+    return number;
+  };
+  return {
+    numberOf,
+    learn(text) {
+      if (text.length > MAX_TEXT) return undefined;
+      const known = numberOf(text);
+      if (known !== undefined) return known;
+      const [oldest] = numbers;
+      const isFull = numbers.size >= MAX_TEXTS && oldest !== undefined;
+      const number = isFull ? oldest[1] : numbers.size;
+      if (isFull) numbers.delete(oldest[0]);
+      numbers.set(text, number);
+      return number;
+    },
+  };
+}
+
+const numbersOf = (
+  { source, module, frozen }: RunRequest,
+  numberOf: (text: string) => number | undefined,
+): TextNumbers => ({
+  source: numberOf(source),
+  module: module === undefined ? undefined : numberOf(module),
+  frozen: numberOf(frozen),
+});

@@ -1,15 +1,15 @@
+import { parseTemplate, type Template } from '../../conditions/templates/parse-template.ts';
+import { resolveTemplate } from '../../conditions/templates/resolve-template.ts';
+import { asText } from '../../conditions/values.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { urlNeed } from '../access/need.ts';
-import { httpRequest } from '../http/http-request.ts';
-import { idempotencyHeader } from '../http/idempotency-header.ts';
-import { bodyText, isJsonType } from '../http/read-body.ts';
-import { outputTooLarge } from '../output/output-limits.ts';
-import { textProgress } from '../process/text-progress.ts';
-import type { TargetCall } from '../target.ts';
+import type { Coverage } from '../definition/command-coverage.ts';
+import { bodyText, httpRequest, idempotencyHeader, isJsonType } from '../http/http-request.ts';
+import { outputTooLarge } from '../output/output.ts';
+import { textProgress } from '../process/run-process.ts';
+import type { Need, Target, TargetCall } from '../target.ts';
 import type { TargetDeps } from '../target-edges.ts';
-import { type FillScope, fillScope, readFilling } from './fill-template.ts';
-import type { Implemented, ToolContext } from './implementation.ts';
 
 interface HttpImplementation {
   readonly method: string;
@@ -146,3 +146,144 @@ const badStatus = (what: string, status: number, text: string) =>
 
 const noText = (what: string, type: string) =>
   new RuntimeError('bad_output', `The response to ${what} is no text: it is ${type}.`);
+
+/** What a template sees: `{name}` of the parameters, `${agent.…}` of the snapshot. */
+export interface FillScope {
+  readonly input: JsonObject;
+  readonly agent: JsonObject;
+}
+
+/** The scope of one call: the snapshot is read only by a template that names it. */
+export const fillScope = (input: JsonObject, call: { readonly agent: () => JsonObject }): FillScope => ({
+  input,
+  get agent() {
+    return call.agent();
+  },
+});
+
+/** A text of a manifest with `{name}` and `${agent.…}` in it, read once. */
+export interface Filling {
+  /** Whether it depends on parameters. */
+  readonly usesInput: boolean;
+  /** Names in braces. */
+  readonly names: readonly string[];
+  /** As text. Values are put in once and never read for references; `encode` is for what stands in an address. */
+  fill(scope: FillScope, encode?: (text: string, offset: number) => string): string;
+  /** The value itself where the whole text is one `{name}` or one `${agent.…}`, else as `fill`. */
+  value(scope: FillScope): Json | undefined;
+}
+
+/** The same braces as the manifest's check looks for: a name and nothing else. */
+const BRACES = /(?<!\$)\{([A-Za-z_][A-Za-z0-9_-]*)\}/g;
+const WHOLE = /^\{([A-Za-z_][A-Za-z0-9_-]*)\}$/;
+
+/** Stands for all parameters where it is the whole text. Inside a longer text it is text. */
+const ALL = '{*}';
+
+const allParameters: Filling = {
+  usesInput: true,
+  names: [],
+  fill: ({ input }) => JSON.stringify(input),
+  value: ({ input }) => JSON.stringify(input),
+};
+
+/**
+ * `declared` are the names that stand for parameters; other braces are text. A parameter that was not given is empty.
+ * Without `declared` every name in braces is a parameter. `{*}` alone is all parameters as JSON.
+ */
+export function readFilling(source: string, what: string, declared?: ReadonlySet<string>): Filling {
+  if (source === ALL) return allParameters;
+  const parsed = parseTemplate(source);
+  if (!parsed.ok) throw badTemplate(source, what, parsed.error[0]?.message ?? '');
+  const { pieces } = parsed.value;
+  const isParameter = (name: string) => declared === undefined || declared.has(name);
+  const whole = WHOLE.exec(source)?.[1];
+  const names = pieces.flatMap((piece) =>
+    piece.kind === 'text' ? [...piece.text.matchAll(BRACES)].map(([, name = '']) => name) : [],
+  );
+
+  const fill: Filling['fill'] = (scope, encode = (text) => text) => {
+    let filled = '';
+    for (const piece of pieces) {
+      if (piece.kind !== 'text') {
+        const value = asText(reference({ source: piece.source, pieces: [piece] }, scope, what));
+        filled += encode(value, piece.offset);
+        continue;
+      }
+      filled += piece.text.replace(BRACES, (braces, name: string, at: number) =>
+        isParameter(name) ? encode(textOf(scope.input, name), piece.offset + at) : braces,
+      );
+    }
+    return filled;
+  };
+
+  return {
+    usesInput: names.some(isParameter),
+    names: [...new Set(names)].filter(isParameter),
+    fill,
+    value(scope) {
+      if (whole !== undefined && isParameter(whole)) return own(scope.input, whole);
+      const [only] = pieces;
+      if (pieces.length === 1 && only?.kind === 'reference') return reference(parsed.value, scope, what);
+      return fill(scope);
+    },
+  };
+}
+
+const own = (input: JsonObject, name: string): Json | undefined =>
+  Object.hasOwn(input, name) ? input[name] : undefined;
+
+function textOf(input: JsonObject, name: string): string {
+  const value = own(input, name);
+  return value === undefined || value === null ? '' : asText(value);
+}
+
+function reference(template: Template, scope: FillScope, what: string): Json {
+  const resolved = resolveTemplate(template, { agent: scope.agent });
+  if (resolved.ok) return resolved.value;
+  const { message, hint } = resolved.error;
+  throw new RuntimeError('bad_reference', `A template of ${what} cannot be filled: ${message}`, { hint });
+}
+
+const badTemplate = (source: string, what: string, why: string) =>
+  new RuntimeError('bad_template', `A template of ${what} cannot be read: ${why}`, {
+    hint: `It is ${JSON.stringify(source.slice(0, 100))}.`,
+  });
+
+/**
+ * Runs one try of a tool, once permission is given; `input` is the call's with defaults filled in. The call itself is
+ * passed on as it is, never copied: its snapshot of the agent may be made only when it is read. The result is JSON of
+ * bounded size.
+ */
+export type Implementation = (input: JsonObject, call: TargetCall) => Promise<Json>;
+
+/** An implementation, and what its calls need a person's approval for, where they may. */
+export interface Implemented {
+  readonly run: Implementation;
+  /** The hash of the files that are its code. */
+  readonly code?: () => string;
+  /** What an approval of a call covers besides its code. */
+  readonly covers?: (...asked: Parameters<NonNullable<Target['needs']>>) => Promise<Coverage>;
+  readonly needs?: (
+    ...asked: Parameters<NonNullable<Target['needs']>>
+  ) => Need | undefined | Promise<Need | undefined>;
+}
+
+/** What an implementation is made from. */
+export interface ToolContext {
+  /** For messages: `tool "search"`. */
+  readonly what: string;
+  /** The manifest's file, absolute. */
+  readonly file: string;
+  readonly parameterNames: ReadonlySet<string>;
+  readonly maxBytes: number;
+  /** Whether the result must be JSON of a schema. */
+  readonly wantsJson: boolean;
+  readonly stream: boolean;
+  /** Whether a person approves each call: then it has to be known what code that is. */
+  readonly isApproved: boolean;
+  /** Whether a call is refused where an approval cannot cover all that it runs. */
+  readonly isStrict: boolean;
+  /** What the manifest gives each try. */
+  readonly timeoutMs?: number | undefined;
+}

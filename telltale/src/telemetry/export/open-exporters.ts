@@ -1,23 +1,32 @@
-import { ROOT_CONTEXT } from '@opentelemetry/api';
+import {
+  type HrTime,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  ValueType,
+} from '@opentelemetry/api';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { resourceFromAttributes } from '@opentelemetry/resources';
+import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import {
+  AggregationTemporality,
+  DataPointType,
   MeterProvider,
+  type MetricData,
   PeriodicExportingMetricReader,
   type PushMetricExporter,
 } from '@opentelemetry/sdk-metrics';
 import {
   BatchSpanProcessor,
+  type ReadableSpan,
   SamplingDecision,
   type SpanExporter,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
-import type { Metric } from '../metrics/registry.ts';
+import type { HistogramSeries, LabelValues, Metric, Series } from '../metrics/instruments.ts';
 import type { SignalSettings, TelemetrySettings } from '../read-settings.ts';
-import type { SpanRecord } from '../traces/span-record.ts';
-import { createMetricReadings } from './metric-data.ts';
-import { readableSpan } from './readable-span.ts';
+import type { SpanRecord } from '../traces/open-span.ts';
 
 /** How an attempt to send went: undefined where it went well. */
 export type OnSent = (signal: 'traces' | 'metrics', url: string, error: unknown) => void;
@@ -142,3 +151,125 @@ const exporterConfig = ({ url, headers, timeoutMs, gzip }: SignalSettings) => ({
 
 const failureOf = (result: { readonly code: number; readonly error?: Error }): unknown =>
   result.code === 0 ? undefined : (result.error ?? new Error('The collector did not take it.'));
+
+export interface MetricReadings {
+  /** All metrics as they are at `now`. */
+  read(metrics: readonly Metric[], now: number): MetricData[];
+}
+
+interface Before {
+  readonly value: number;
+  readonly counts: readonly number[];
+}
+
+/**
+ * The registry in the form of OpenTelemetry's exporters. `delta`: only what came since the last reading, for collectors
+ * that want it so; gauges are as they are in either case.
+ */
+export function createMetricReadings(startedAt: number, temporality: 'cumulative' | 'delta'): MetricReadings {
+  const isDelta = temporality === 'delta';
+  const before = new WeakMap<Series | HistogramSeries, Before>();
+  let since = startedAt;
+
+  const lessBefore = (series: Series | HistogramSeries, value: number, counts: readonly number[]) => {
+    const last = isDelta ? before.get(series) : undefined;
+    if (isDelta) before.set(series, { value, counts: [...counts] });
+    return {
+      value: value - (last?.value ?? 0),
+      counts: counts.map((count, index) => count - (last?.counts[index] ?? 0)),
+    };
+  };
+
+  const dataOf = (metric: Metric, startTime: HrTime, endTime: HrTime): MetricData => {
+    const { name, help, unit } = metric;
+    const descriptor = { name, description: help, unit, valueType: ValueType.DOUBLE };
+    const aggregationTemporality =
+      isDelta && metric.kind !== 'gauge' ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE;
+    const place = (labels: LabelValues) => ({ startTime, endTime, attributes: attributesOf(metric, labels) });
+    if (metric.kind === 'histogram')
+      return {
+        descriptor,
+        aggregationTemporality,
+        dataPointType: DataPointType.HISTOGRAM,
+        dataPoints: [...metric.series.values()].map((series) => {
+          const { value: sum, counts } = lessBefore(series, series.sum, series.counts);
+          const count = counts.reduce((total, each) => total + each, 0);
+          const buckets = { boundaries: [...metric.bounds], counts };
+          return { ...place(series.labels), value: { buckets, sum, count } };
+        }),
+      };
+    return {
+      descriptor,
+      aggregationTemporality,
+      dataPointType: DataPointType.SUM,
+      isMonotonic: metric.kind === 'counter',
+      dataPoints: [...metric.series.values()].map((series) => {
+        const value = metric.kind === 'gauge' ? series.value : lessBefore(series, series.value, []).value;
+        return { ...place(series.labels), value: value * metric.scale };
+      }),
+    };
+  };
+
+  return {
+    read(metrics, now) {
+      const [startTime, endTime] = [hrTime(since), hrTime(now)];
+      if (isDelta) since = now;
+      return metrics
+        .filter(({ series }) => series.size > 0)
+        .map((metric) => dataOf(metric, startTime, endTime));
+    },
+  };
+}
+
+const attributesOf = ({ labels }: Metric, values: LabelValues): Record<string, string> =>
+  Object.fromEntries(
+    labels.flatMap((label, index) => {
+      const value = values[index] ?? '';
+      return value === '' ? [] : [[label, value]];
+    }),
+  );
+
+export interface SpanHome {
+  readonly resource: Resource;
+  readonly scope: { readonly name: string; readonly version: string };
+}
+
+/** A span as OpenTelemetry's exporters read it: made by hand, since a tracer would give it an id and a time of its own. */
+function readableSpan(span: SpanRecord, { resource, scope }: SpanHome): ReadableSpan {
+  const { traceId, spanId, parentSpanId, name, error } = span;
+  const context = { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
+  return {
+    name,
+    kind: span.kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
+    spanContext: () => context,
+    ...(parentSpanId === undefined
+      ? {}
+      : { parentSpanContext: { traceId, spanId: parentSpanId, traceFlags: TraceFlags.SAMPLED } }),
+    startTime: hrTime(span.startAt),
+    endTime: hrTime(span.endAt),
+    duration: hrTime(span.endAt - span.startAt),
+    ended: true,
+    status: error === undefined ? { code: SpanStatusCode.UNSET } : { code: SpanStatusCode.ERROR, ...error },
+    attributes: span.attributes as ReadableSpan['attributes'],
+    links: span.links.map(({ attributes, ...to }) => ({
+      context: { ...to, traceFlags: TraceFlags.SAMPLED },
+      attributes: attributes as ReadableSpan['attributes'],
+    })),
+    events: span.events.map(({ at, ...event }) => ({
+      name: event.name,
+      attributes: event.attributes as ReadableSpan['attributes'],
+      time: hrTime(at),
+    })),
+    resource,
+    instrumentationScope: scope,
+    droppedAttributesCount: 0,
+    droppedEventsCount: span.droppedEvents,
+    droppedLinksCount: 0,
+  };
+}
+
+/** Seconds and nanoseconds. Events have whole milliseconds, and durations may have parts of them. */
+function hrTime(ms: number): HrTime {
+  const seconds = Math.floor(ms / 1_000);
+  return [seconds, Math.round((ms - seconds * 1_000) * 1_000_000)];
+}

@@ -2,11 +2,12 @@ import { isShown } from '../../events/action.ts';
 import type { EventOf, SessionEvent } from '../../events/event.ts';
 import { usedOutside } from '../../events/fold-turns.ts';
 import { LLM_USAGE } from '../../events/reduce.ts';
-import { modelName } from '../model-name.ts';
-import type { Instruments } from './instruments.ts';
-import { endAction, endTurn, type MeteredSession, NO_USAGE, NOT_TOLD, use } from './metered-session.ts';
-import { createMeteredStreams, endOf, type MeteredReviews } from './metered-streams.ts';
-import { createStateSpend } from './state-spend.ts';
+import type { Usage } from '../../events/session-events.ts';
+import type { SessionStatus } from '../../events/state.ts';
+import { type ModelName, modelName, OPERATION } from '../conventions.ts';
+import { createOpenStreams, type OpenStream, type OpenStreams } from '../open-streams.ts';
+import type { Counter, Histogram, Instruments, Series } from './instruments.ts';
+import { createStateSpend, type StateSpend } from './state-spend.ts';
 
 export interface SessionMeter {
   add(event: SessionEvent): void;
@@ -165,3 +166,165 @@ export function createSessionMeter(meters: Instruments): SessionMeter {
     },
   };
 }
+
+interface MeteredAction {
+  readonly kind: string;
+  readonly name: string;
+  startedAt?: number;
+}
+
+/** What is kept of a session until it ends. */
+export interface MeteredSession extends MeteredStream {
+  readonly agent: string;
+  readonly model: ModelName;
+  readonly spend: StateSpend;
+  status: SessionStatus;
+  /** Whether it is a chat that waits for its next message. */
+  idle: boolean;
+  /** The time of its last event. */
+  at: number;
+  turnAt: number | undefined;
+  /** When actions started while the model was speaking. */
+  early: number[];
+  readonly actions: Map<string, MeteredAction>;
+}
+
+/** In labels, what nobody here knows. */
+export const NOT_TOLD = 'unknown';
+
+const NO_USAGE: Usage = { input: 0, output: 0 };
+
+function use(meters: Instruments, own: MeteredSession, { input, output }: Usage, cost: number): void {
+  own.spend.used(input, output, cost);
+  if (cost !== 0) meters.cost.of(own.agent, '').value += cost;
+}
+
+function endTurn(
+  meters: Instruments,
+  own: MeteredSession,
+  event: EventOf<'turn.completed'> | EventOf<'turn.failed'>,
+): void {
+  const { provider, model } = own.model;
+  const isWell = event.type === 'turn.completed';
+  const { usage = NO_USAGE, cost_usd = 0 } = event;
+  meters.turns.of(own.agent, isWell ? 'completed' : 'failed').value++;
+  const ms = isWell ? event.ms : event.at - (own.turnAt ?? event.at);
+  const error = isWell ? '' : event.error.code;
+  meters.callDuration.record(seconds(ms), OPERATION.chat, provider, model, error);
+  if (isWell) {
+    meters.firstToken.record(seconds(event.first_token_ms), OPERATION.chat, provider, model);
+    for (const at of own.early) meters.actionLead.record(seconds(event.at - at), own.agent);
+  }
+  if (event.usage !== undefined) {
+    meters.tokens.record(usage.input, OPERATION.chat, provider, model, 'input');
+    meters.tokens.record(usage.output, OPERATION.chat, provider, model, 'output');
+  }
+  use(meters, own, usage, cost_usd);
+  if (isWell) own.spend.turnEnded();
+  own.turnAt = undefined;
+  own.early = [];
+}
+
+type EndedAction = EventOf<
+  'action.completed' | 'action.failed' | 'action.skipped' | 'action.cancelled' | 'action.interrupted'
+>;
+
+/** Whether it was open. */
+function endAction(meters: Instruments, own: MeteredSession, event: EndedAction): boolean {
+  const { id, at } = event;
+  const action = own.actions.get(id);
+  if (action === undefined) return false;
+  own.actions.delete(id);
+  // What is not there is called whatever the model likes to call it.
+  const isUnknown = event.type === 'action.failed' && event.error.code === 'target_unknown';
+  const target = isUnknown ? NOT_TOLD : action.name;
+  meters.actions.of(own.agent, action.kind, target, endOf(event.type)).value++;
+  if (action.startedAt !== undefined)
+    meters.actionDuration.record(seconds(at - action.startedAt), action.kind, target);
+  return true;
+}
+
+export interface MeteredStream extends OpenStream {
+  readonly startedAt: number | undefined;
+  /** Those that nobody has answered. */
+  readonly reviews: Set<string>;
+}
+
+/** Sessions or runs that have not ended. How many reviews are open in them is `open`, whatever becomes of them. */
+export interface MeteredStreams<Entry extends MeteredStream> extends Omit<OpenStreams<Entry>, 'close'> {
+  asked(entry: Entry, review: string): void;
+  answered(entry: Entry, review: string): void;
+  readonly reviews: MeteredReviews;
+  /** Closes it. `of` is its agent or workflow. */
+  end(
+    stream: string,
+    entry: Entry,
+    ended: { readonly of: string; readonly at: number; readonly status: string },
+  ): void;
+}
+
+/** Questions that were asked here and that nobody has answered as far as this process has heard. */
+export interface MeteredReviews {
+  asked(): readonly string[];
+  /** Of some it turned out that others have answered them. */
+  answeredElsewhere(reviews: readonly string[]): void;
+}
+
+/** What is counted of streams of one kind. */
+export interface StreamInstruments {
+  readonly open: Series;
+  readonly ended: Counter;
+  readonly duration: Histogram;
+}
+
+/** Streams with what is open in them, of which something is kept. */
+const MAX_OPEN = 100_000;
+
+export function createMeteredStreams<Entry extends MeteredStream>({
+  open,
+  ended,
+  duration,
+}: StreamInstruments): MeteredStreams<Entry> {
+  const askers = new Map<string, Entry>();
+  const leave = ({ reviews }: Entry) => {
+    open.value -= reviews.size;
+    for (const review of reviews) askers.delete(review);
+  };
+  const answered = ({ reviews }: Entry, review: string) => {
+    if (!reviews.delete(review)) return;
+    askers.delete(review);
+    open.value--;
+  };
+  const streams = createOpenStreams<Entry>(MAX_OPEN, leave);
+  return {
+    ...streams,
+    end(stream, entry, { of, at, status }) {
+      ended.of(of, status).value++;
+      if (entry.startedAt !== undefined) duration.record(seconds(at - entry.startedAt), of, status);
+      leave(entry);
+      streams.close(stream);
+    },
+    asked(entry, review) {
+      if (entry.reviews.has(review)) return;
+      entry.reviews.add(review);
+      askers.set(review, entry);
+      open.value++;
+    },
+    answered,
+    reviews: {
+      asked: () => [...askers.keys()],
+      answeredElsewhere(those) {
+        for (const review of those) {
+          const entry = askers.get(review);
+          if (entry !== undefined) answered(entry, review);
+        }
+      },
+    },
+  };
+}
+
+/** How it ended, from the type of the event that says so: `completed` of `session.completed`. */
+export const endOf = <End extends string>(type: `${string}.${End}`): End =>
+  type.slice(type.lastIndexOf('.') + 1) as End;
+
+const seconds = (ms: number): number => Math.max(0, ms) / 1_000;

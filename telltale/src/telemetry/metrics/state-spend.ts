@@ -1,7 +1,6 @@
 import type { EventOf } from '../../events/event.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { Instruments } from './instruments.ts';
-import type { Series } from './registry.ts';
+import type { Instruments, Series } from './instruments.ts';
 
 /** What is spent while a field has one value, in the series of all sessions of the agent. */
 interface ValueSeries {

@@ -1,10 +1,9 @@
 import { type Expression, parseExpression } from '../../conditions/cel/parse-expression.ts';
-import type { EventType } from '../../events/event.ts';
+import type { EventType, SessionEvent } from '../../events/event.ts';
+import type { SessionState } from '../../events/state.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { AnyTrigger, DerivedVariable } from './given-trigger.ts';
-import { placeOf } from './own-place.ts';
-import type { BoundTrigger } from './trigger-type.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 
 /** Makes a trigger of a manifest ready: by the table of types, which the session holds. */
 export type BindTrigger = (trigger: AnyTrigger) => BoundTrigger;
@@ -130,3 +129,100 @@ const cycle = (names: readonly string[]) =>
       hint: 'Break the cycle: use triggers for one of them.',
     },
   );
+
+/** A derived variable as a manifest has it. */
+export type DerivedVariable = AgentManifest['context_variables']['derived'][number];
+
+export type DerivedTrigger = NonNullable<DerivedVariable['triggers']>[number];
+
+export type BuiltInType = BuiltIn['type'];
+
+type BuiltIn = Exclude<DerivedTrigger, { readonly type: `${string}:${string}` }>;
+
+/** The keys of one type of trigger, as the manifest's schema gives them. */
+export type GivenTrigger<Type extends string> = Omit<
+  Extract<DerivedTrigger, { readonly type: Type }>,
+  'set' | 'reset_on'
+>;
+
+/** What sets a variable or resets it. */
+export type AnyTrigger = DerivedTrigger | NonNullable<DerivedVariable['reset_on']>[number];
+
+const PREFIX = 'variable ';
+
+/** Where a trigger of a derived variable stands: `variable done: triggers[0].reset_on[1]`. */
+const placeOf = (variable: string, path: string): string => `${PREFIX}${variable}: ${path}`;
+
+export const isPlace = (id: string): boolean => id.startsWith(PREFIX);
+
+/**
+ * Whether derived variables themselves brought this event about. No trigger looks at such an event, but the one whose
+ * timer or answer it is: so nothing can go round in circles, and variables follow from each other by `expression` only.
+ */
+export function ownPlace(event: SessionEvent): string | undefined {
+  if (event.type === 'variable.changed') return event.class === 'derived' ? PREFIX : undefined;
+  if (event.type === 'timer.set') return isPlace(event.id) ? PREFIX : undefined;
+  const id = event.type === 'timer.fired' ? event.id : event.type === 'invoke' ? event.where : undefined;
+  return id !== undefined && isPlace(id) ? id : undefined;
+}
+
+/** What a trigger looks at. Nothing else may decide, so that the same log always gives the same values. */
+export interface Seen {
+  readonly event: SessionEvent;
+  /** The session after it; not to be changed. */
+  readonly state: SessionState;
+  /** The trigger's own place, `variable NAME: triggers[0]`: what it brings onto the log has it for an id. */
+  readonly place: string;
+}
+
+/** Whether a trigger matches; with `value` it says itself what the variable takes, in place of `set`. */
+export type Match = boolean | { readonly value: Json };
+
+/** An artifact's method that a trigger asks. What it answers comes back as an `invoke` whose `where` is the place. */
+export interface FunctionCall {
+  readonly artifact: string;
+  readonly method: string;
+  readonly fallback: Json;
+}
+
+/**
+ * A type of trigger that sets derived variables. `parse` is called once for each trigger of an agent, with its keys as
+ * the manifest's schema gives them; the others with each event, and must be pure.
+ */
+export interface DerivedTriggerType<Given, Parsed> {
+  readonly description: string;
+  parse(given: Given): Parsed;
+  /** The events it can match or begin with; all of them if absent. */
+  on?(parsed: Parsed): readonly EventType[];
+  matches(parsed: Parsed, seen: Seen): Match;
+  /** Where the event begins a time that the trigger waits for: how long. Then `timer.fired` has the place for an id. */
+  delayMs?(parsed: Parsed, seen: Seen): number | undefined;
+  /** Where an artifact is to be asked. */
+  asks?(parsed: Parsed, seen: Seen): FunctionCall | undefined;
+}
+
+/** A trigger of a manifest, ready to look at events. */
+export interface BoundTrigger {
+  readonly type: string;
+  readonly on: ReadonlySet<EventType> | 'all';
+  matches(seen: Seen): Match;
+  readonly delayMs?: (seen: Seen) => number | undefined;
+  readonly asks?: (seen: Seen) => FunctionCall | undefined;
+}
+
+export function bindTrigger<Given, Parsed>(
+  name: string,
+  type: DerivedTriggerType<Given, Parsed>,
+  given: Given,
+): BoundTrigger {
+  const parsed = type.parse(given);
+  const on = type.on?.(parsed);
+  const { delayMs, asks } = type;
+  return {
+    type: name,
+    on: on === undefined ? 'all' : new Set(on),
+    matches: (seen) => type.matches(parsed, seen),
+    ...(delayMs === undefined ? {} : { delayMs: (seen) => delayMs(parsed, seen) }),
+    ...(asks === undefined ? {} : { asks: (seen) => asks(parsed, seen) }),
+  };
+}

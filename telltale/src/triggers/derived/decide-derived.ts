@@ -1,5 +1,5 @@
 import { evaluate } from '../../conditions/cel/evaluate.ts';
-import { deepEqual } from '../../conditions/deep-equal.ts';
+import { deepEqual } from '../../conditions/values.ts';
 import type { SessionEvent } from '../../events/event.ts';
 import { variableValues } from '../../events/fold-turns.ts';
 import type { SessionState } from '../../events/state.ts';
@@ -7,11 +7,13 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import type {
   DerivedProgram,
   ExpressedVariable,
+  FunctionCall,
+  Match,
   PlacedTrigger,
+  Seen,
   TriggeredVariable,
 } from './compile-derived.ts';
-import { ownPlace } from './own-place.ts';
-import type { FunctionCall, Match, Seen } from './trigger-type.ts';
+import { ownPlace } from './compile-derived.ts';
 
 export interface DerivedChange {
   readonly name: string;

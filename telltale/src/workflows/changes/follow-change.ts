@@ -1,15 +1,12 @@
-import type { RunJournal } from '../../engine/run-journal.ts';
+import type { RunJournal } from '../../engine/run-log.ts';
 import type { StepState } from '../../events/run-state.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
-import type { Stepped } from '../all-steps.ts';
+import type { Stepped } from '../machine/composite.ts';
 import { interrupted } from '../machine/failures.ts';
-import type { Outcome } from '../machine/outcome.ts';
-import { failAtOnce } from '../machine/settle-step.ts';
-import { skipStep } from '../machine/skip-step.ts';
-import type { Place, Walk } from '../machine/walk.ts';
-import { childKey } from '../steps/child-key.ts';
-import { pathOf, pinSteps, replacedBy } from './pinned-steps.ts';
-import { isOpen } from './plan-changes.ts';
+import { failAtOnce, skipStep } from '../machine/settle-step.ts';
+import type { Outcome, Place, Walk } from '../machine/walk.ts';
+import { childKey } from '../steps/call-below.ts';
+import { isOpen, pathOf, pinSteps, replacedBy } from './plan-changes.ts';
 
 /**
  * Closes what an accepted change has left behind: steps that had begun, and that were decided about or that the workflow

@@ -1,17 +1,18 @@
 import { evaluateTest } from '../../conditions/cel/evaluate.ts';
 import { type Expression, parseExpression } from '../../conditions/cel/parse-expression.ts';
 import type { Issue } from '../../conditions/issue.ts';
-import type { InvokeRecord } from '../../kernel/invoke-record.ts';
+import { parseTemplate } from '../../conditions/templates/parse-template.ts';
+import { resolveTemplate } from '../../conditions/templates/resolve-template.ts';
+import type { RunJournal } from '../../engine/run-log.ts';
+import type { InvokeRecord } from '../../kernel/calls.ts';
+import { err, ok, type Result, RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { err, ok, type Result } from '../../kernel/result.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { Invocation, Wanted } from '../../targets/artifacts/invoker.ts';
-import type { Decisions, Test } from '../decisions.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { Artifacts, DecisionContext } from '../../targets/artifacts/artifacts.ts';
+import type { Invocation, Invoke, Wanted } from '../../targets/artifacts/create-invoke.ts';
 import { type ResolvePlace, resolveDeep } from '../resolve-deep.ts';
 import type { Locals, Scope } from '../scope.ts';
-import { componentsFor } from './components.ts';
-import { type Ask, type Asker, type DecisionDeps, nameOf } from './decision-edges.ts';
-import { writtenPrompt } from './written-prompt.ts';
+import type { Decisions, Test } from '../step-executor.ts';
 
 /** Kept for as long as the run is worked on; a workflow has so many tests at most. */
 const MAX_PARSED = 1_000;
@@ -142,3 +143,148 @@ function split(at: string): readonly [place: string, what: string] {
 }
 
 const problemOf = ({ message, hint }: Issue): string => (hint === undefined ? message : `${message} ${hint}`);
+
+interface ComponentDeps extends DecisionDeps {
+  readonly ask: Ask;
+  readonly test: Decisions['test'];
+}
+
+/** The fragments that join the prompt of a step, in the order of the manifests; each is put on the log. */
+const componentsFor =
+  (deps: ComponentDeps) =>
+  async (step: string, address: string, locals: Locals): Promise<readonly string[]> => {
+    const fragments: string[] = [];
+    for (const component of deps.components ?? []) {
+      const because = await whyInjected(component, step, address, locals, deps);
+      if (because === undefined) continue;
+      const where = `step ${address}: component ${component.name}: prompt`;
+      fragments.push(await writtenPrompt(where, step, component, address, locals, deps));
+      const { journal } = deps;
+      if (journal.state.injected.has(`${component.name} ${address}`)) continue;
+      journal.append({ type: 'component.injected', component: component.name, step: address, because });
+    }
+    return fragments;
+  };
+
+/** `always`, the test, or the artifact that said so; undefined where it does not join. */
+async function whyInjected(
+  { name, inject_into: into }: Component,
+  step: string,
+  address: string,
+  locals: Locals,
+  { ask, test }: ComponentDeps,
+): Promise<string | undefined> {
+  if (!Array.isArray(into)) {
+    const asked = into as Invocation<readonly string[]>;
+    const where = `step ${address}: component ${name}`;
+    const steps = await ask({ where, step, locals, at: address }, asked, { type: 'names' });
+    return steps.includes(step) ? nameOf(asked) : undefined;
+  }
+  for (const [index, entry] of into.entries()) {
+    if (typeof entry === 'string') {
+      if (entry === step) return 'always';
+      continue;
+    }
+    if (entry.step !== step) continue;
+    if (entry.if === undefined) return 'always';
+    const at = `${address}:component ${name}#${index}`;
+    if (await test(at, entry.if, locals))
+      return typeof entry.if === 'object' ? nameOf(entry.if) : String(entry.if);
+  }
+  return undefined;
+}
+
+/** The keys of a prompt, in a step or a component. */
+export interface PromptKeys {
+  readonly prompt?: string | Invocation<string> | undefined;
+  readonly prompt_artifact_id?: string | undefined;
+}
+
+/**
+ * Text as it was written, or as an artifact holds it, with its `${…}` resolved; or what an artifact's method makes, as
+ * it is, with the fallback as written text. Rejects where a path does not exist, or the artifact that holds the text.
+ */
+async function writtenPrompt(
+  where: string,
+  step: string,
+  { prompt, prompt_artifact_id: artifact }: PromptKeys,
+  address: string,
+  locals: Locals,
+  deps: Pick<DecisionDeps, 'scope' | 'artifacts'> & { readonly ask: Ask },
+): Promise<string> {
+  const written = (text: string) => filled(text, where, address, locals, deps);
+  if (typeof prompt !== 'object')
+    return written(artifact === undefined ? (prompt ?? '') : await sourceOf(artifact, where, deps));
+  const fallback = await written(prompt.fallback);
+  return deps.ask({ where, step, locals, at: address }, { ...prompt, fallback }, { type: 'string' });
+}
+
+async function filled(
+  text: string,
+  where: string,
+  address: string,
+  locals: Locals,
+  deps: Pick<DecisionDeps, 'scope'>,
+): Promise<string> {
+  const template = parseTemplate(text, { names: Object.keys(locals) });
+  if (!template.ok) throw badPrompt(where, template.error[0]);
+  const resolved = resolveTemplate(template.value, await deps.scope.forTemplate(text, locals, address));
+  if (!resolved.ok) throw badPrompt(where, resolved.error);
+  return typeof resolved.value === 'string' ? resolved.value : JSON.stringify(resolved.value);
+}
+
+async function sourceOf(
+  artifact: string,
+  where: string,
+  { artifacts }: Pick<DecisionDeps, 'artifacts'>,
+): Promise<string> {
+  const found = await artifacts.read(artifact);
+  if (found === undefined) throw promptMissing(artifact, where);
+  return found.source;
+}
+
+const badPrompt = (where: string, issue: Issue | undefined) =>
+  new RuntimeError(
+    'bad_prompt',
+    `The prompt of ${where.replace(/: prompt$/, '')} cannot be made: ${issue?.message ?? ''}`,
+    {
+      hint: issue?.hint,
+    },
+  );
+
+const promptMissing = (artifact: string, where: string) =>
+  new RuntimeError('artifact_unknown', `${where}: no artifact is named "${artifact}".`, {
+    hint: 'Import it, have it written first, or use "prompt: { invoke, method, fallback }", which has a fallback.',
+  });
+
+export type Component = AgentManifest['components'][number];
+
+export interface DecisionDeps {
+  readonly journal: Pick<RunJournal, 'state' | 'append'>;
+  readonly scope: Scope;
+  readonly invoke: Invoke;
+  readonly artifacts: Pick<Artifacts, 'read'>;
+  /** The agent's, then the workflow's. */
+  readonly components?: readonly Component[];
+  /** What an artifact is given where a step is decided on; null: between steps. */
+  readonly context: (step: string | null) => DecisionContext | Promise<DecisionContext>;
+  /** Aborted once the walk has ended. */
+  readonly hasEnded: () => AbortSignal;
+}
+
+/** Who asks an artifact, and about what. */
+export interface Asker {
+  /** For the log, and once in a run. */
+  readonly where: string;
+  /** The step that is decided on; null: between steps. */
+  readonly step: string | null;
+  /** What the `${…}` of the arguments see: items of loops, and the steps in reach of this address. */
+  readonly locals: Locals;
+  readonly at: string;
+}
+
+/** Asks an artifact about a place of the run, or its log, where it was asked before. */
+export type Ask = <Answer>(asker: Asker, invocation: Invocation<Answer>, wanted: Wanted) => Promise<Answer>;
+
+/** What is asked, for the log: `gate.should_continue`. */
+const nameOf = ({ invoke, method }: Pick<Invocation, 'invoke' | 'method'>): string => `${invoke}.${method}`;

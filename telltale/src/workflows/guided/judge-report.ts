@@ -1,10 +1,12 @@
-import type { LeafCall } from '../leaf.ts';
-import type { LeafContext } from '../steps/leaf-edges.ts';
-import { decideReport, type Next, type Reported } from './decide-report.ts';
-import { escalate } from './escalate.ts';
+import type { VerifyRecord } from '../../events/run-event.ts';
+import type { ApprovalState, GuidedState, RunState } from '../../events/run-state.ts';
+import { type ErrorJson, RuntimeError } from '../../kernel/errors.ts';
+import { clip } from '../../prompt/text.ts';
+import type { LeafCall } from '../step-executor.ts';
+import { askPerson } from '../steps/ask-person.ts';
+import type { LeafContext } from '../steps/step-deps.ts';
 import type { TaskReport } from './task.ts';
-import { taskLog } from './task-log.ts';
-import type { JudgedWork, Verifier } from './verify/verdict.ts';
+import type { JudgedWork, Verifier } from './verify/verify-work.ts';
 import { verifyWork } from './verify/verify-work.ts';
 
 export type WorkReport = Exclude<TaskReport, { readonly kind: 'failed' }>;
@@ -95,3 +97,216 @@ function judgedOf(report: WorkReport, { input }: LeafCall): JudgedWork {
 
 const unsettled = ({ nth }: Reported, { address }: LeafCall) =>
   new Error(`Nothing was settled about the report ${nth} of ${address}.`);
+
+const MAX_PROMPT = 2_000;
+const MAX_NOTES = 4_000;
+
+/**
+ * Puts what agent and verifier do not settle to a person, once for each report, and waits for their word: it is on the
+ * log then.
+ */
+export async function escalate(
+  reported: Reported,
+  because: string,
+  { guided }: TaskLog,
+  call: LeafCall,
+  context: LeafContext,
+): Promise<void> {
+  const { nth } = reported;
+  const claim = guided.claims.find((each) => each.nth === nth);
+  const verdict = guided.verdicts.find((each) => each.nth === nth);
+  const prompt = [
+    `The step "${call.step.name}" needs a decision. ${because}`,
+    `The step:\n${clip(String(call.input.prompt), MAX_PROMPT)}`,
+    ...(claim === undefined ? [] : [`The agent's notes:\n${clip(claim.notes, MAX_NOTES)}`]),
+    ...(verdict === undefined ? [] : [verdictText(verdict)]),
+    WORDS[reported.kind],
+  ].join('\n\n');
+  const options = reported.kind === 'stuck' ? ['retry', 'fail'] : ['pass', 'retry', 'fail'];
+  const word = await askPerson({ prompt, options, kind: 'escalation', nth }, call, context);
+  if (word.answer === 'withdrawn') throw questionWithdrawn(call.step.name, word.note);
+}
+
+const WORDS: Readonly<Record<Reported['kind'], string>> = {
+  claimed:
+    'pass: it is done, and the run goes on. retry: the agent tries again, with your note as its instruction. fail: the step fails.',
+  turn: 'pass: the agent goes on. retry: it goes on with your note as its instruction. fail: the step fails.',
+  stuck: 'retry: the agent goes on, with your note as its instruction. fail: the step fails.',
+};
+
+function verdictText({ by, assessment, confidence, reasoning, instruction, fallback }: VerifyRecord): string {
+  const sure = confidence === undefined ? '' : `, ${confidence} confidence`;
+  return [
+    `The verifier (${by}) says ${assessment}${sure}:`,
+    reasoning,
+    ...(instruction === undefined || instruction === reasoning ? [] : [`It asks for: ${instruction}`]),
+    ...(fallback === undefined ? [] : [`(${fallback})`]),
+  ].join('\n');
+}
+
+const because = (note: string | undefined): string => (note === undefined ? '.' : `: ${note}`);
+
+/** A person said that the step may not begin. */
+const notConfirmed = (step: string, by: string, note: string | undefined) =>
+  new RuntimeError('rejected', `The step "${step}" was rejected by ${by} before it began${because(note)}`, {
+    hint: 'With "on_error" or a "try" around it the run can go another way.',
+  });
+
+export const notVerified = (step: string, by: string, note: string | undefined) =>
+  new RuntimeError(
+    'not_verified',
+    `The step "${step}" is not done: its verifier did not accept it, and ${by} ended it${because(note)}`,
+    { hint: 'Its log shows what the verifier said. "on_error" or a "try" around it can go another way.' },
+  );
+
+export const endedStuck = (step: string, why: string, by: string, note: string | undefined) =>
+  new RuntimeError(
+    'stuck',
+    `The agent came no further with the step "${step}" (${why.replace(/\.+$/, '')}), and ${by} ended it${because(note)}`,
+    { hint: 'Say more exactly what is to be done, or give the agent what it lacks.' },
+  );
+
+const questionWithdrawn = (step: string, note: string | undefined) =>
+  new RuntimeError('cancelled', `The question of the step "${step}" was withdrawn${because(note)}`);
+
+export const tooManyReports = (step: string, limit: number) =>
+  new RuntimeError('report_limit', `The work on the step "${step}" was reported ${limit} times.`, {
+    hint: 'Give it "max_turns", or let its verifier judge at completion only.',
+  });
+
+/** What its worker ended with. */
+export const workFailed = ({ code, message, hint, retryable, cause }: ErrorJson): RuntimeError =>
+  new RuntimeError(code, message, { hint, retryable, cause: cause && workFailed(cause) });
+
+const NOTHING: GuidedState = { claims: [], stuck: [], verdicts: [], plans: [] };
+
+/** What a run's log says of the attempt at a step that is in hand. */
+export function taskLog({ steps, reviews }: Pick<RunState, 'steps' | 'reviews'>, address: string): TaskLog {
+  const step = steps.get(address);
+  const began = step?.cause.seq ?? 0;
+  return {
+    guided: step?.guided ?? NOTHING,
+    reviews: reviews.filter(
+      ({ step: asker, kind, seq }) => asker === address && kind === 'escalation' && seq > began,
+    ),
+  };
+}
+
+/** Waits for a person to say that the step may begin; rejects where they say no. */
+export async function confirm(prompt: string, call: LeafCall, context: LeafContext): Promise<void> {
+  const { name } = call.step;
+  const question = { prompt, options: ['approve', 'reject'], kind: 'confirm' } as const;
+  const { answer, by, note } = await askPerson(question, call, context);
+  if (answer === 'withdrawn') throw questionWithdrawn(name, note);
+  if (answer !== 'approved') throw notConfirmed(name, by, note);
+}
+
+/** A report on a task, as far as it is on the run's log. */
+export type Reported =
+  | { readonly kind: 'claimed'; readonly nth: number }
+  | { readonly kind: 'turn'; readonly nth: number }
+  | { readonly kind: 'stuck'; readonly nth: number; readonly why: string };
+
+/** What the log says of an attempt at a task. */
+export interface TaskLog {
+  readonly guided: GuidedState;
+  /** Escalations of this attempt. */
+  readonly reviews: readonly ApprovalState[];
+}
+
+/** What is to be done about a report. */
+export type Next =
+  | { readonly kind: 'verify' }
+  /** A person has to decide; `because` is for them. */
+  | { readonly kind: 'ask'; readonly because: string }
+  /** A claim: the step is done. A turn: it goes on. */
+  | { readonly kind: 'pass' }
+  | { readonly kind: 'again'; readonly text: string; readonly by: string }
+  | { readonly kind: 'fail'; readonly by: string; readonly note?: string };
+
+/**
+ * Decides by the log alone: the same before and after a restart. A report that has a verdict is not verified again, one
+ * that a person has settled is not asked about again.
+ */
+export function decideReport(reported: Reported, verify: Verifier | undefined, log: TaskLog): Next {
+  const { nth } = reported;
+  const verdict = log.guided.verdicts.find((each) => each.nth === nth);
+  const settled = log.reviews.find((each) => each.nth === nth && isAnswer(each));
+  if (settled !== undefined) {
+    const { choice, by = 'a person', note } = settled;
+    if (choice === 'pass' && reported.kind !== 'stuck') return { kind: 'pass' };
+    if (choice === 'retry')
+      return { kind: 'again', text: note ?? verdict?.instruction ?? verdict?.reasoning ?? TRY_AGAIN, by };
+    return { kind: 'fail', by, ...(note === undefined ? {} : { note }) };
+  }
+  if (reported.kind === 'stuck')
+    return { kind: 'ask', because: `The agent comes no further: ${reported.why}` };
+  if (verify === undefined || (reported.kind === 'turn' && verify.when !== 'turn')) return { kind: 'pass' };
+  if (verdict === undefined) return { kind: 'verify' };
+  switch (verdict.assessment) {
+    case 'pass':
+      return { kind: 'pass' };
+    case 'escalate':
+      return {
+        kind: 'ask',
+        because:
+          verdict.fallback === undefined
+            ? 'The verifier asks for a person.'
+            : `The verifier gave no verdict: ${verdict.fallback}`,
+      };
+    case 'retry': {
+      const told = retriesBefore(reported, log);
+      if (told.count < allowed(verify, told.afterPerson))
+        return { kind: 'again', text: verdict.instruction ?? verdict.reasoning, by: verdict.by };
+      return {
+        kind: 'ask',
+        because: `The agent and the verifier disagree${after(told.count)}.`,
+      };
+    }
+  }
+}
+
+const TRY_AGAIN = 'Do it again.';
+
+/** The runtime's own withdrawal settles nothing. */
+const isAnswer = ({ answer }: ApprovalState): boolean => answer !== undefined && answer !== 'withdrawn';
+
+/** Once a person has had a say, they are asked again after one more try. */
+const allowed = ({ max_retries: max }: Verifier, afterPerson: boolean): number =>
+  afterPerson ? Math.min(1, max) : max;
+
+/**
+ * How often the agent was told to try again before this report: claims and turns by themselves, since the last word of
+ * a person on a verdict; of turns those without a pass between.
+ */
+function retriesBefore(
+  { kind, nth }: Reported,
+  { guided, reviews }: TaskLog,
+): { readonly count: number; readonly afterPerson: boolean } {
+  const claims = new Set(guided.claims.map((claim) => claim.nth));
+  const stuck = new Set(guided.stuck.map((report) => report.nth));
+  const person = Math.max(
+    0,
+    ...reviews
+      .filter((each) => isAnswer(each) && each.nth !== undefined && each.nth < nth && !stuck.has(each.nth))
+      .map((each) => each.nth ?? 0),
+  );
+  const before = guided.verdicts.filter(
+    (each) => each.nth > person && each.nth < nth && claims.has(each.nth) === (kind === 'claimed'),
+  );
+  const from = kind === 'turn' ? before.findLastIndex(({ assessment }) => assessment === 'pass') + 1 : 0;
+  const counted = before.slice(from).filter(({ assessment }) => assessment === 'retry');
+  return { count: counted.length, afterPerson: person > 0 };
+}
+
+const after = (tries: number): string =>
+  tries === 0 ? '' : `, after ${tries} more ${tries === 1 ? 'try' : 'tries'}`;
+
+/** The report of an attempt that came last, where something of it is on the log. */
+export function lastReported({ claims, stuck, verdicts }: GuidedState): Reported | undefined {
+  const nth = Math.max(0, ...[...claims, ...stuck, ...verdicts].map((each) => each.nth));
+  if (nth === 0) return undefined;
+  const halted = stuck.find((each) => each.nth === nth);
+  if (halted !== undefined) return { kind: 'stuck', nth, why: halted.why };
+  return claims.some((each) => each.nth === nth) ? { kind: 'claimed', nth } : { kind: 'turn', nth };
+}

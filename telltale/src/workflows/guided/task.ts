@@ -1,7 +1,7 @@
 import type { Cause } from '../../events/event.ts';
+import type { ErrorJson } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { ErrorJson } from '../../kernel/runtime-error.ts';
-import type { LeafCall } from '../leaf.ts';
+import type { LeafCall } from '../step-executor.ts';
 
 /** A `task` step as it is given to who works on it. */
 export interface Task {

@@ -1,3 +1,4 @@
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type {
   ForeachStep,
   LoopStep,
@@ -7,6 +8,20 @@ import type {
   SwitchStep,
   TryStep,
 } from '../../manifest/schema/steps/step.ts';
+
+/** Every step of a workflow, those inside of others too: names are unique in it. */
+export function stepsByName({ steps, states }: WorkflowManifest): ReadonlyMap<string, Step> {
+  const found = new Map<string, Step>();
+  const visit = (list: readonly Step[]) => {
+    for (const step of list) {
+      found.set(step.name, step);
+      for (const inner of listsInside(step)) visit(inner);
+    }
+  };
+  visit(steps ?? []);
+  for (const state of Object.values(states ?? {})) visit(state.steps);
+  return found;
+}
 
 /** A step with steps inside. */
 export type Composite = ParallelStep | RaceStep | ForeachStep | LoopStep | SwitchStep | TryStep;
@@ -44,3 +59,21 @@ export function listsInside(step: Step): readonly (readonly Step[])[] {
 }
 
 const NONE: readonly (readonly Step[])[] = [];
+
+/** What of a workflow holds its steps. */
+export type Stepped = Pick<WorkflowManifest, 'steps' | 'states'>;
+
+/** Every step of a workflow, outer before inner; the manifest's check bounds how many and how deep. */
+export function allSteps({ steps = [], states = {} }: Stepped): readonly Step[] {
+  const all: Step[] = [];
+  gather(steps, all);
+  for (const state of Object.values(states)) gather(state.steps, all);
+  return all;
+}
+
+function gather(steps: readonly Step[], all: Step[]): void {
+  for (const step of steps) {
+    all.push(step);
+    for (const inner of listsInside(step)) gather(inner, all);
+  }
+}

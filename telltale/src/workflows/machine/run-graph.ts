@@ -1,8 +1,8 @@
 import type { Json } from '../../kernel/json.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import { needsCycle } from './failures.ts';
-import type { ListOutcome, Outcome } from './outcome.ts';
 import { type Before, runStep } from './run-step.ts';
+import type { ListOutcome, Outcome } from './walk.ts';
 import { LET_GO, type Place, type Walk } from './walk.ts';
 
 /**

@@ -1,14 +1,12 @@
 import type { FreeSlot } from '../../engine/slots.ts';
 import type { StepState } from '../../events/run-state.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
+import { type RuntimeError, stopWith, toRuntimeError } from '../../kernel/errors.ts';
+import type { Json } from '../../kernel/json.ts';
 import type { SimpleStep } from '../../manifest/schema/steps/step.ts';
-import type { ReadyLeaf } from '../leaf.ts';
-import { attempt, type Tried } from './attempt.ts';
-import { enterSlot } from './enter-slot.ts';
-import { interrupted } from './failures.ts';
-import type { ListOutcome } from './outcome.ts';
-import { pauseAfter, pauseUntil } from './pause.ts';
+import type { ReadyLeaf } from '../step-executor.ts';
+import { cancelledBecause, GRACE_MS, interrupted, MAX_PAUSE_MS, timedOut } from './failures.ts';
 import { type Begun, cancel, complete, fail, failAtOnce } from './settle-step.ts';
+import type { Branch, ListOutcome } from './walk.ts';
 import { LET_GO, notBegun, type Place, type Walk } from './walk.ts';
 
 /** Does a step without steps inside, from where the log left it to its end. */
@@ -167,3 +165,146 @@ const resumed = (step: SimpleStep, known: StepState): Begun => ({
   attempts: known.attempts,
   cause: known.cause,
 });
+
+/** Waits for the slot that the call of a step needs. Undefined where the branch was stopped first, and none is held. */
+async function enterSlot(
+  branch: Branch,
+  enter: NonNullable<ReadyLeaf['enter']>,
+): Promise<FreeSlot | undefined> {
+  const controller = new AbortController();
+  const offStop = branch.onStop((reason) => stopWith(controller, cancelledBecause(reason)));
+  let free: FreeSlot | undefined;
+  try {
+    free = await enter(controller.signal);
+  } catch (thrown) {
+    if (branch.stopped === undefined) throw thrown;
+  } finally {
+    offStop();
+  }
+  if (branch.stopped === undefined) return free;
+  free?.();
+  return undefined;
+}
+
+export type Tried =
+  | { readonly kind: 'done'; readonly output: Json }
+  | { readonly kind: 'failed'; readonly error: RuntimeError }
+  | { readonly kind: 'stopped'; readonly reason: string };
+
+export interface Try {
+  readonly address: string;
+  readonly branch: Branch;
+  readonly timeoutMs: number | undefined;
+  /** When it began by the log: while it is parked its time counts from there. */
+  readonly triedAt: number;
+  /** Whether a run that holds it may be let go of. */
+  readonly mayPark: boolean;
+  run(signal: AbortSignal, park: (waitsFor: string, due?: number) => () => void): Promise<Json>;
+}
+
+/**
+ * One try. One that is stopped or out of time ends when it has settled or its grace is over, and counts as stopped
+ * whatever it says then. No timer is armed where there is no time-out.
+ */
+export function attempt({ clock, occupancy }: Walk, tried: Try): Promise<Tried> {
+  const { address, branch, timeoutMs } = tried;
+  return new Promise((resolve) => {
+    const controller = new AbortController();
+    let ending: Tried | undefined;
+    let over = false;
+    let unpark: (() => void) | undefined;
+    let disarm: (() => void) | undefined;
+
+    const goOn = () => {
+      unpark?.();
+      unpark = undefined;
+    };
+    const finish = (outcome: Tried) => {
+      if (over) return; // it came back after its grace
+      over = true;
+      disarm?.();
+      offStop();
+      goOn();
+      resolve(ending ?? outcome);
+    };
+    const end = (as: Tried, reason: RuntimeError) => {
+      if (ending !== undefined || over) return;
+      ending = as;
+      disarm?.();
+      goOn();
+      disarm = clock.after(GRACE_MS, () => finish(as));
+      stopWith(controller, reason);
+    };
+    const arm = (delayMs: number) => {
+      disarm?.();
+      disarm = clock.after(delayMs, () => {
+        const error = timedOut(address, timeoutMs ?? 0);
+        end({ kind: 'failed', error }, error);
+      });
+    };
+    const park = (waitsFor: string, due?: number) => {
+      if (over || ending !== undefined || !tried.mayPark) return ignored;
+      goOn();
+      const until = timeoutMs === undefined ? undefined : tried.triedAt + timeoutMs;
+      if (until !== undefined) arm(Math.max(0, until - clock.now()));
+      const first = earliest(due, until, branch.deadline);
+      const mine = occupancy.park({ for: waitsFor, ...(first === undefined ? {} : { due: first }) });
+      unpark = mine;
+      return mine;
+    };
+
+    const offStop = branch.onStop((reason) => end({ kind: 'stopped', reason }, cancelledBecause(reason)));
+    if (timeoutMs !== undefined) arm(timeoutMs);
+    called(tried, controller.signal, park).then(
+      (output) => finish({ kind: 'done', output: output ?? null }),
+      (thrown: unknown) => finish({ kind: 'failed', error: toRuntimeError(thrown) }),
+    );
+  });
+}
+
+function called(tried: Try, signal: AbortSignal, park: Parameters<Try['run']>[1]): Promise<Json> {
+  try {
+    return tried.run(signal, park);
+  } catch (thrown) {
+    return Promise.reject(thrown);
+  }
+}
+
+function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+function ignored(): void {
+  // what is ending, or must not be left in doubt, does not park
+}
+
+/** The pause after this many failures: it doubles each time, and is shortened by up to a half so that tries spread. */
+export function pauseAfter(failures: number, firstMs: number, random: number): number {
+  const longest = Math.max(firstMs, MAX_PAUSE_MS);
+  const whole = Math.min(longest, firstMs * 2 ** (failures - 1));
+  return Math.round(whole * (1 - random / 2));
+}
+
+/** Resolves at `due`, or once the branch is stopped. The run may be let go of meanwhile. */
+export function pauseUntil(
+  { clock, occupancy }: Walk,
+  branch: Branch,
+  due: number,
+  address: string,
+): Promise<void> {
+  const left = due - clock.now();
+  if (left <= 0 || branch.stopped !== undefined) return Promise.resolve();
+  return new Promise((resolve) => {
+    const first = branch.deadline === undefined ? due : Math.min(due, branch.deadline);
+    const unpark = occupancy.park({ for: `retry of ${address}`, due: first });
+    const go = () => {
+      disarm();
+      offStop();
+      unpark();
+      resolve();
+    };
+    const disarm = clock.after(left, go);
+    const offStop = branch.onStop(go);
+  });
+}

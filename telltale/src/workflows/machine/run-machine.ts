@@ -1,21 +1,42 @@
-import type { RunJournal } from '../../engine/run-journal.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import type { RunJournal } from '../../engine/run-log.ts';
+import { stepName } from '../../events/reduce-run.ts';
+import type { RunState, StepState } from '../../events/run-state.ts';
+import type { ErrorJson, RuntimeError } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import { RunAhead } from '../../kernel/run-ahead.ts';
-import type { ErrorJson } from '../../kernel/runtime-error.ts';
+import type { Clock } from '../../kernel/time.ts';
+import { RunAhead } from '../../kernel/time.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import type { Decisions } from '../decisions.ts';
-import type { Leaves } from '../leaf.ts';
-import type { Scope } from '../scope.ts';
-import { createBranch } from './branch.ts';
-import { interrupted } from './failures.ts';
-import { HELD_WAIT_MS } from './limits.ts';
-import { createOccupancy, type Waits } from './occupancy.ts';
-import { endOnLog, type ListOutcome } from './outcome.ts';
-import { runList } from './run-list.ts';
+import type { Step } from '../../manifest/schema/steps/step.ts';
+import { nameOf, pathOf } from '../changes/plan-changes.ts';
+import type { Locals, Scope } from '../scope.ts';
+import type { BeginUndo, Decisions, Leaves, UndoPlace } from '../step-executor.ts';
+import { stepsByName } from './composite.ts';
+import {
+  gotoLimit,
+  HELD_WAIT_MS,
+  interrupted,
+  MAX_GOTO_VISITS,
+  timedOut,
+  undoInterrupted,
+} from './failures.ts';
+import { runGraph } from './run-graph.ts';
+import { attempt } from './run-leaf.ts';
 import { runStates } from './run-states.ts';
-import { undo } from './undo.ts';
-import { LET_GO, notBegun, type Place, type Walk } from './walk.ts';
+import { runStep } from './run-step.ts';
+import { skipStep } from './settle-step.ts';
+import {
+  type Branch,
+  createBranch,
+  createOccupancy,
+  endOnLog,
+  itemsOnLog,
+  LET_GO,
+  type ListOutcome,
+  notBegun,
+  type Place,
+  type Waits,
+  type Walk,
+} from './walk.ts';
 
 /** How a walk ended. Whoever owns the run puts the ends of runs on its log; the machine writes only of steps and states. */
 export type MachineEnd =
@@ -171,4 +192,180 @@ function reasonOf(cancel: AbortSignal | undefined): string {
   const reason: unknown = cancel?.reason;
   if (typeof reason === 'string') return reason;
   return reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'cancelled';
+}
+
+/** A list of steps: one after the other, or as a graph where one of them has `needs`. Its output is its last step's. */
+const runList = (walk: Walk, steps: readonly Step[], place: Place): Promise<ListOutcome> =>
+  steps.some(({ needs }) => needs !== undefined) ? runGraph(walk, steps, place) : inOrder(walk, steps, place);
+
+async function inOrder(walk: Walk, steps: readonly Step[], place: Place): Promise<ListOutcome> {
+  let output: Json = null;
+  let seq = 0;
+  let failed: string | undefined;
+  let unhandled: { readonly name: string; readonly step: string; readonly error: ErrorJson } | undefined;
+  let visits: number[] | undefined; // how often each step was passed before; only a jump back needs it
+  const addressOf = (at: number, name: string) => {
+    const before = visits?.[at] ?? 0;
+    return before === 0 ? place.prefix + name : `${place.prefix}${name}~${before + 1}`;
+  };
+
+  for (let at = 0; at < steps.length; at++) {
+    const step = steps[at] as Step;
+    const address = addressOf(at, step.name);
+    const isPast = () =>
+      steps.some((other, index) => index > at && walk.state.steps.has(addressOf(index, other.name)));
+    const before = { unhandled: unhandled?.name, failed, reason: 'condition', isPast } as const;
+    const ending = runStep(walk, step, address, place, before);
+    const outcome = ending instanceof Promise ? await ending : ending;
+    seq = Math.max(seq, outcome.seq);
+    if (outcome.kind === 'cancelled') return outcome;
+    if (outcome.kind === 'completed') output = outcome.output;
+    if (outcome.kind !== 'failed') continue;
+    failed ??= step.name;
+    const policy = step.on_error ?? 'fail';
+    if (policy === 'continue') continue;
+    if (policy === 'fail') {
+      unhandled ??= { name: step.name, step: address, error: outcome.error };
+      continue;
+    }
+    const target = steps.findIndex(({ name }) => name === policy.goto);
+    if (target > at) {
+      for (let between = at + 1; between < target; between++) {
+        const { name } = steps[between] as Step;
+        const skip = { reason: 'goto', because: step.name } as const;
+        seq = Math.max(seq, skipStep(walk, addressOf(between, name), place.cause, skip).seq);
+      }
+    } else {
+      visits ??= steps.map(() => 0);
+      for (let passed = target; passed <= at; passed++) visits[passed] = (visits[passed] ?? 0) + 1;
+      if ((visits[target] ?? 0) >= MAX_GOTO_VISITS) {
+        const error = gotoLimit(place.prefix + policy.goto).toJSON();
+        return { kind: 'failed', error, step: address, seq };
+      }
+    }
+    at = target - 1;
+  }
+  if (unhandled === undefined) return { kind: 'completed', output, seq };
+  const { step, error } = unhandled;
+  return { kind: 'failed', error, step, seq };
+}
+
+/**
+ * Undoes what has completed and says how, last one first. One that cannot be undone is recorded with its error and
+ * does not hold up the others. After a crash it goes on with those the log does not show as undone: the one that was
+ * in hand is undone again where that may be, else it stays in doubt.
+ */
+async function undo(walk: Walk, workflow: WorkflowManifest, released: Branch): Promise<void> {
+  const steps = stepsByName(workflow);
+  if (![...steps.values()].some(({ compensate }) => compensate !== undefined)) return;
+  // What has run under an earlier name is undone as its successor says.
+  const takers = new Map(
+    [...(walk.state.change?.replaced ?? [])].map(([taker, was]) => [was, nameOf(taker)] as const),
+  );
+  const completed: { readonly known: StepState; readonly step: Step }[] = [];
+  for (const known of walk.state.steps.values()) {
+    const step = steps.get(stepName(known.step)) ?? steps.get(takers.get(pathOf(known.step)) ?? '');
+    if (known.status === 'completed' && step?.compensate !== undefined) completed.push({ known, step });
+  }
+  completed.sort((a, b) => (b.known.endedSeq ?? 0) - (a.known.endedSeq ?? 0));
+  for (const { known, step } of completed) {
+    if (known.undoing?.repeatable === false) {
+      const error = undoInterrupted(known.step).toJSON();
+      walk.write({ type: 'step.compensated', step: known.step, error }, known.cause);
+      continue;
+    }
+    const error = await undoOne(
+      walk,
+      { step, address: known.step, locals: localsAt(walk.state.steps, known.step, steps) },
+      known,
+      released,
+    );
+    walk.write(
+      { type: 'step.compensated', step: known.step, ...(error === undefined ? {} : { error }) },
+      known.cause,
+    );
+  }
+}
+
+/** What went wrong, if anything did. As a step it has the time that it says, else the time of what it calls. */
+async function undoOne(
+  walk: Walk,
+  place: UndoPlace,
+  known: StepState,
+  released: Branch,
+): Promise<ErrorJson | undefined> {
+  const { address, step } = place;
+  const ownMs = step.compensate?.timeout?.ms;
+  const branch = createBranch(released);
+  let disarm: (() => void) | undefined;
+  let late: RuntimeError | undefined;
+  const begin: BeginUndo = async (repeatable, timeoutMs) => {
+    walk.write({ type: 'step.compensating', step: address, repeatable }, known.cause);
+    await walk.journal.flushed(); // also of what it is undone for
+    if (ownMs !== undefined || timeoutMs === undefined) return;
+    disarm = walk.clock.after(timeoutMs, () => {
+      late = timedOut(address, timeoutMs);
+      branch.stop(late.message);
+    });
+  };
+  const tried = await attempt(walk, {
+    address,
+    branch,
+    timeoutMs: ownMs,
+    triedAt: walk.clock.now(),
+    mayPark: false,
+    run: (signal) => walk.leaves.compensate(place, known.output ?? null, signal, begin).then(() => null),
+  });
+  disarm?.();
+  branch.close();
+  if (released.stopped !== undefined && tried.kind === 'stopped') throw LET_GO;
+  return (tried.kind === 'failed' ? tried.error : tried.kind === 'stopped' ? late : undefined)?.toJSON();
+}
+
+type Known = RunState['steps'];
+
+/** A step that an address passes through: `each~2!3[0]`, `guarded!2`. */
+const PASSED = /^([^~!#@[\]]+)(~\d+)?(?:!\d+)?(?:\[(\d+)\])?$/;
+const NAME = /^[^~!#@[\]/]*/;
+
+/** What a step of this address saw: the items of the `foreach` steps around it, and in a `catch` the error, by the log. */
+function localsAt(known: Known, address: string, steps: ReadonlyMap<string, Step>): Locals {
+  const locals: Record<string, Json> = {};
+  let at = 0;
+  for (let slash = address.indexOf('/'); slash !== -1; slash = address.indexOf('/', at)) {
+    const [, name = '', visit = '', index] = PASSED.exec(address.slice(at, slash)) ?? [];
+    const step = steps.get(name);
+    const before = address.slice(0, at);
+    at = slash + 1;
+    if (step?.type === 'foreach') {
+      const items = itemsOnLog(known.get(before + name + visit), step);
+      locals[step.as] = items?.[Number(index)] ?? null;
+    }
+    if (step?.type === 'try' && isIn(step.catch, address.slice(at))) {
+      const error = failureOf(known, step.body, address.slice(0, at))?.error;
+      if (error !== undefined) locals.error = error as unknown as Json;
+    }
+  }
+  return locals;
+}
+
+const isIn = (list: readonly Step[] | undefined, rest: string): boolean => {
+  const [name] = NAME.exec(rest) ?? [];
+  return list?.some((step) => step.name === name) === true;
+};
+
+/** The failure that a list failed with: the first of its order in a graph, else the first that came. */
+function failureOf(known: Known, list: readonly Step[], prefix: string): StepState | undefined {
+  const failed = list.flatMap(({ name }) => visitsOf(known, prefix + name));
+  const isGraph = list.some(({ needs }) => needs !== undefined);
+  return isGraph ? failed[0] : failed.sort((a, b) => (a.endedSeq ?? 0) - (b.endedSeq ?? 0))[0];
+}
+
+/** The times that a step was begun and failed, with nothing to handle it. */
+function visitsOf(known: Known, address: string): readonly StepState[] {
+  const failed: StepState[] = [];
+  let visit = 1;
+  for (let state = known.get(address); state !== undefined; state = known.get(`${address}~${++visit}`))
+    if (state.status === 'failed' && state.policy === 'fail') failed.push(state);
+  return failed;
 }

@@ -1,15 +1,21 @@
 import { stepName } from '../../events/reduce-run.ts';
+import type { RuntimeError } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import type { RuntimeError } from '../../kernel/runtime-error.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import type { Test } from '../decisions.ts';
-import { noTransition, stateUnknown, transitionLimit } from './failures.ts';
-import { DEFAULT_MAX_TRANSITIONS } from './limits.ts';
-import { noteChoice } from './note-choice.ts';
-import { endOnLog, type ListOutcome } from './outcome.ts';
-import { stepsByName } from './steps-by-name.ts';
-import { showTest, takeTest } from './take-test.ts';
-import { notBegun, type Place, type StateVisit, type Walk } from './walk.ts';
+import type { Step } from '../../manifest/schema/steps/step.ts';
+import type { Locals } from '../scope.ts';
+import type { Test } from '../step-executor.ts';
+import { stepsByName } from './composite.ts';
+import { DEFAULT_MAX_TRANSITIONS, noTransition, stateUnknown, transitionLimit } from './failures.ts';
+import {
+  endOnLog,
+  type ListOutcome,
+  notBegun,
+  type Outcome,
+  type Place,
+  type StateVisit,
+  type Walk,
+} from './walk.ts';
 
 type States = NonNullable<WorkflowManifest['states']>;
 
@@ -118,3 +124,32 @@ const waysFrom = (workflow: WorkflowManifest, own: readonly Way[], state: string
     Array.isArray(from) ? from.includes(state) : from === '*' || from === state,
   ),
 ];
+
+/** Whether a test holds: as the log has it, or as it comes out now. */
+export function takeTest(
+  { state, decisions }: Walk,
+  at: string,
+  test: Test,
+  locals: Locals,
+): boolean | Promise<boolean> {
+  if (typeof test === 'boolean') return test;
+  return state.decided.get(at) ?? decisions.test(at, test, locals);
+}
+
+/** A test as a reader of the log knows it. */
+export const showTest = (test: Test): string =>
+  typeof test === 'object' ? `${test.invoke}.${test.method}` : String(test);
+
+/** A `transition` step decides for the visit of the state it stands in; the last on the log counts. */
+export function noteChoice(
+  visit: StateVisit | undefined,
+  step: Step,
+  address: string,
+  outcome: Outcome,
+): void {
+  if (step.type !== 'transition' || outcome.kind !== 'completed' || visit === undefined) return;
+  const { output, seq } = outcome;
+  const state = typeof output === 'object' && output !== null && 'state' in output ? output.state : undefined;
+  if (typeof state === 'string' && seq >= (visit.chosen?.seq ?? 0))
+    visit.chosen = { state, step: address, seq };
+}

@@ -1,17 +1,34 @@
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import type { Step } from '../../manifest/schema/steps/step.ts';
+import { toRuntimeError } from '../../kernel/errors.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { MAX_STEP_DEPTH } from '../../manifest/schema/checks/check-states.ts';
+import type { ForeachStep, LoopStep, Step, SwitchStep, TryStep } from '../../manifest/schema/steps/step.ts';
 import { settleNewStep } from '../changes/follow-change.ts';
-import { isComposite } from './composite.ts';
-import { stepLimit } from './failures.ts';
-import { MAX_STEP_INSTANCES } from './limits.ts';
-import { noteChoice } from './note-choice.ts';
-import { endOnLog, type Outcome } from './outcome.ts';
-import { runComposite } from './run-composite.ts';
-import { runLeaf } from './run-leaf.ts';
-import { failAtOnce } from './settle-step.ts';
-import { type Skip, skipStep } from './skip-step.ts';
-import { showTest, takeTest } from './take-test.ts';
-import { LET_GO, notBegun, type Place, type Walk } from './walk.ts';
+import { type Composite, isComposite } from './composite.ts';
+import {
+  depthLimit,
+  FOREACH_PARALLEL,
+  loopLimit,
+  MAX_STEP_INSTANCES,
+  stepLimit,
+  timedOut,
+} from './failures.ts';
+import { allOf, firstOnLog, runParallel, runPool, runRace } from './run-branches.ts';
+import { pauseAfter, pauseUntil, runLeaf } from './run-leaf.ts';
+import { noteChoice, showTest, takeTest } from './run-states.ts';
+import { type Begun, cancel, complete, fail, failAtOnce, type Skip, skipStep } from './settle-step.ts';
+import {
+  createBranch,
+  endOnLog,
+  hasBegun,
+  itemsOnLog,
+  itemsSet,
+  LET_GO,
+  type ListOutcome,
+  notBegun,
+  type Outcome,
+  type Place,
+  type Walk,
+} from './walk.ts';
 
 /** What came before a step in its list. */
 export interface Before {
@@ -120,3 +137,222 @@ async function whyNot(
     return { reason: 'if', because: showTest(test) };
   return undefined;
 }
+
+const OUT_OF_TIME = 'the time of the step around it is up';
+
+/** Brings a step with steps inside to its end: time-out, retries and record are those of any step. */
+async function runComposite(walk: Walk, step: Composite, address: string, place: Place): Promise<Outcome> {
+  if (place.depth >= MAX_STEP_DEPTH) {
+    walk.fail(depthLimit(address, MAX_STEP_DEPTH).toJSON());
+    return notBegun(place.branch);
+  }
+  const known = walk.state.steps.get(address);
+  let prepared: Prepared;
+  try {
+    prepared = await prepare(walk, step, address, place);
+  } catch (thrown) {
+    if (thrown === LET_GO) throw thrown;
+    if (place.branch.stopped !== undefined) return notBegun(place.branch);
+    return failAtOnce(walk, step, address, toRuntimeError(thrown).toJSON(), place.cause);
+  }
+  if (place.branch.stopped !== undefined) return notBegun(place.branch);
+  if (prepared.kind === 'nothing') {
+    const skip = { reason: 'condition', because: prepared.because } as const;
+    return skipStep(walk, address, place.cause, skip);
+  }
+
+  const startedAt = known?.startedAt ?? walk.clock.now();
+  let triedAt = known?.triedAt ?? startedAt;
+  let attempts = known?.attempts ?? 1;
+  let cause = known?.cause;
+  let begin = known === undefined;
+  let due = known?.status === 'retrying' ? (known.due ?? 0) : undefined;
+  for (;;) {
+    if (due !== undefined) {
+      await pauseUntil(walk, place.branch, due, address);
+      if (place.branch.stopped !== undefined) {
+        const paused = { step, address, startedAt, attempts, cause: cause ?? walk.state.started };
+        return cancel(walk, paused, place.branch.stopped);
+      }
+      attempts++;
+      begin = true;
+    }
+    if (begin || cause === undefined) {
+      triedAt = walk.clock.now();
+      const input = prepared.input === undefined ? {} : { input: prepared.input };
+      cause = walk.write(
+        { type: 'step.started', step: address, attempt: attempts, ...input, repeatable: true },
+        place.cause,
+      );
+    }
+    const begun: Begun = { step, address, startedAt, attempts, cause };
+    const outcome = await tryOnce(walk, place, begun, triedAt, prepared);
+    if (outcome.kind === 'completed') return complete(walk, begun, outcome.output);
+    if (outcome.kind === 'cancelled') return cancel(walk, begun, outcome.reason);
+    const { error } = outcome;
+    const { retry } = step;
+    if (retry === undefined || attempts > retry.max) return fail(walk, begun, error);
+    due = walk.clock.now() + pauseAfter(attempts, retry.backoff.ms, walk.random());
+    walk.write({ type: 'step.retrying', step: address, attempt: attempts + 1, error, due }, cause);
+  }
+}
+
+/** One try: what stands inside has addresses of its own in each, `build!2/compile`. */
+async function tryOnce(
+  walk: Walk,
+  place: Place,
+  { step, address, attempts, cause }: Begun,
+  triedAt: number,
+  prepared: Extract<Prepared, { readonly kind: 'body' }>,
+): Promise<ListOutcome> {
+  const inside = attempts === 1 ? address : `${address}!${attempts}`;
+  const timeoutMs = step.timeout?.ms;
+  const deadline = timeoutMs === undefined ? undefined : triedAt + timeoutMs;
+  const branch = createBranch(place.branch, deadline);
+  const disarm =
+    deadline === undefined
+      ? undefined
+      : walk.clock.after(Math.max(0, deadline - walk.clock.now()), () => branch.stop(OUT_OF_TIME));
+  const inner = { ...place, branch, cause, depth: place.depth + 1 };
+  const outcome = await prepared.run(inside, inner).finally(() => {
+    disarm?.();
+    branch.close();
+  });
+  if (branch.stopped !== undefined) walk.sweep(inside, branch.stopped);
+  if (place.branch.stopped !== undefined)
+    return outcome.kind === 'completed' ? outcome : notBegun(place.branch);
+  // By the clock alone only where the log has it cancelled already: one that is set back must not undo what a timer said.
+  const late = branch.stopped === OUT_OF_TIME || (deadline !== undefined && walk.clock.now() >= deadline);
+  if (outcome.kind !== 'cancelled' || !late) return outcome;
+  return {
+    kind: 'failed',
+    error: timedOut(address, timeoutMs ?? 0).toJSON(),
+    step: address,
+    seq: outcome.seq,
+  };
+}
+
+/** What a step with steps inside will do; `input` goes on the log with its start. */
+export type Prepared =
+  | { readonly kind: 'nothing'; readonly because: string }
+  | {
+      readonly kind: 'body';
+      readonly input?: JsonObject;
+      /** `inside` is what addresses inside of it begin with. */
+      run(inside: string, place: Place): Promise<ListOutcome>;
+    };
+
+/** Decides what is to be known before it begins: the items of a `foreach`, the case of a `switch`. */
+async function prepare(walk: Walk, step: Composite, address: string, place: Place): Promise<Prepared> {
+  switch (step.type) {
+    case 'parallel':
+      return body((inside, inner) => runParallel(walk, step, inside, inner));
+    case 'race':
+      return body((inside, inner) => runRace(walk, step, inside, inner));
+    case 'foreach': {
+      const items: readonly Json[] =
+        itemsOnLog(walk.state.steps.get(address), step) ?? (await itemsSet(walk, step, address, place));
+      const run = (inside: string, inner: Place) => runForeach(walk, step, items, inside, inner);
+      return items === step.in ? body(run) : { ...body(run), input: { items } };
+    }
+    case 'loop':
+      return body((inside, inner) => runLoop(walk, step, inside, inner));
+    case 'switch': {
+      const chosen = await chooseCase(walk, step, address, place);
+      return chosen === undefined
+        ? { kind: 'nothing', because: 'no case holds' }
+        : body((inside, inner) => walk.list(chosen, { ...inner, prefix: `${inside}/` }));
+    }
+    case 'try':
+      return body((inside, inner) => runTry(walk, step, inside, inner));
+  }
+}
+
+const body = (run: Extract<Prepared, { readonly kind: 'body' }>['run']): Prepared & { kind: 'body' } => ({
+  kind: 'body',
+  run,
+});
+
+async function chooseCase(
+  walk: Walk,
+  step: SwitchStep,
+  address: string,
+  { locals }: Place,
+): Promise<readonly Step[] | undefined> {
+  for (const [index, each] of step.cases.entries())
+    if (await takeTest(walk, `${address}:case ${index}`, each.if, locals)) return each.body;
+  return step.default;
+}
+
+/**
+ * The body; where it fails, `catch`, which sees the error under the name `error`; `finally` after either. What was
+ * cancelled runs nothing more. A failure of `finally` counts where nothing failed before.
+ */
+async function runTry(walk: Walk, step: TryStep, inside: string, place: Place): Promise<ListOutcome> {
+  const inner = { ...place, prefix: `${inside}/` };
+  const isFinal = hasBegun(walk, step.finally, inner.prefix);
+  const isOver = isFinal || hasBegun(walk, step.catch, inner.prefix);
+  let outcome = await walk.list(step.body, isOver ? { ...inner, isOver } : inner);
+  if (outcome.kind === 'failed' && step.catch !== undefined) {
+    const locals = { ...place.locals, error: outcome.error as unknown as Json };
+    outcome = await walk.list(step.catch, { ...inner, locals, ...(isFinal && { isOver: true }) });
+  }
+  if (outcome.kind === 'cancelled' || step.finally === undefined) return outcome;
+  const last = await walk.list(step.finally, inner);
+  return last.kind === 'cancelled' || (outcome.kind === 'completed' && last.kind === 'failed')
+    ? last
+    : outcome;
+}
+
+/** The body once for each item; the first failure cancels the rest. */
+async function runForeach(
+  walk: Walk,
+  { as, body, max_parallel }: ForeachStep,
+  items: readonly Json[],
+  inside: string,
+  place: Place,
+): Promise<ListOutcome> {
+  const outcomes = await runPool(walk, {
+    count: items.length,
+    atOnce: max_parallel ?? FOREACH_PARALLEL,
+    branch: place.branch,
+    run: (index) =>
+      walk.list(body, {
+        ...place,
+        prefix: `${inside}[${index}]/`,
+        locals: { ...place.locals, [as]: items[index] ?? null },
+      }),
+    ends: (outcome) => (outcome.kind === 'failed' ? 'another item failed' : undefined),
+  });
+  return firstOnLog(outcomes, 'failed') ?? allOf(outcomes, place);
+}
+
+/** Rounds until the test ends it: `while` is asked before each, `until` after each. The output is the last round's. */
+async function runLoop(
+  walk: Walk,
+  { while: goesOn, until, max, body }: LoopStep,
+  inside: string,
+  place: Place,
+): Promise<ListOutcome> {
+  const { branch, locals } = place;
+  let last: ListOutcome = { kind: 'completed', output: null, seq: 0 };
+  for (let round = 1; ; round++) {
+    if (goesOn !== undefined && !(await takeTest(walk, `${inside}:while#${round}`, goesOn, locals)))
+      return last;
+    if (branch.stopped !== undefined) return notBegun(branch);
+    if (round > max) return limit(inside, max, last.seq);
+    const isOver = hasBegun(walk, body, `${inside}#${round + 1}/`);
+    last = await walk.list(body, { ...place, prefix: `${inside}#${round}/`, ...(isOver && { isOver }) });
+    if (last.kind !== 'completed') return last;
+    if (until !== undefined && (await takeTest(walk, `${inside}:until#${round}`, until, locals))) return last;
+    if (branch.stopped !== undefined) return notBegun(branch);
+    if (until !== undefined && round === max) return limit(inside, max, last.seq);
+  }
+}
+
+const limit = (inside: string, max: number, seq: number): ListOutcome => ({
+  kind: 'failed',
+  error: loopLimit(inside, max).toJSON(),
+  step: inside,
+  seq,
+});

@@ -1,10 +1,10 @@
 import type { Cause } from '../../events/event.ts';
+import type { RunEventOf } from '../../events/run-event.ts';
+import type { ErrorJson } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import type { ErrorJson } from '../../kernel/runtime-error.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
-import type { ListOutcome } from './outcome.ts';
-import type { Walk } from './walk.ts';
+import { isMap } from '../../manifest/schema/values.ts';
+import type { ListOutcome, Outcome, Walk } from './walk.ts';
 
 /** A step in hand, and where its last try stands on the log. */
 export interface Begun {
@@ -68,3 +68,16 @@ const notesOf = ({ type }: Step, output: Json): string | undefined =>
     : undefined;
 
 const tookMs = ({ clock }: Walk, { startedAt }: Begun): number => Math.max(0, clock.now() - startedAt);
+
+export interface Skip {
+  readonly reason: RunEventOf<'step.skipped'>['reason'];
+  readonly because?: string;
+  readonly output_of?: string;
+}
+
+/** Records a step that does not run, where the log has nothing of it yet. */
+export function skipStep(walk: Walk, address: string, cause: Cause | undefined, skip: Skip): Outcome {
+  const known = walk.state.steps.get(address);
+  const seq = known?.cause.seq ?? walk.write({ type: 'step.skipped', step: address, ...skip }, cause).seq;
+  return { kind: 'skipped', reason: skip.reason, seq };
+}

@@ -1,13 +1,24 @@
-import { deepEqual } from '../../conditions/deep-equal.ts';
+import { type Condition, matches } from '../../conditions/maps/conditions.ts';
+import { parseConditions } from '../../conditions/maps/parse-conditions.ts';
+import { deepEqual } from '../../conditions/values.ts';
+import { stepName } from '../../events/reduce-run.ts';
 import type { ReviewAnswer } from '../../events/review-event.ts';
 import type { ApprovalRequest } from '../../events/run-event.ts';
 import type { ApprovalState, RunState } from '../../events/run-state.ts';
+import { beginsWithADay } from '../../kernel/dates.ts';
+import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
 import { createIdSource } from '../../kernel/ids.ts';
-import { toRuntimeError } from '../../kernel/runtime-error.ts';
-import { changesOf } from '../../targets/access/bound-call.ts';
-import type { LeafCall } from '../leaf.ts';
-import type { LeafDeps, ReviewEnd } from './leaf-edges.ts';
-import { DUE, waitFor } from './wait-for.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import { parseDuration } from '../../kernel/quantity.ts';
+import { showValue } from '../../manifest/schema/show-value.ts';
+import type { Step } from '../../manifest/schema/steps/step.ts';
+import { isMap } from '../../manifest/schema/values.ts';
+import { changesOf } from '../../targets/access/need.ts';
+import { stopped } from '../../targets/stop-and-wait.ts';
+import { allSteps, type Stepped } from '../machine/composite.ts';
+import type { LeafCall, LeafPlace, ReadyLeaf } from '../step-executor.ts';
+import type { LeafContext, LeafDeps, PrepareLeaf, ReviewEnd } from './step-deps.ts';
+import { resolveInStep, resolveMap, stepWhat } from './step-deps.ts';
 
 /** What became of a question; `due`: nobody answered in time. */
 export interface PersonsWord {
@@ -93,4 +104,218 @@ function wordOf({ answer, choice = '', by = '', note }: ApprovalState): PersonsW
   if (answer === undefined) return undefined;
   const isLate = answer === 'withdrawn' && by === TIMEOUT;
   return { answer: isLate ? 'due' : answer, choice, by, ...(note === undefined ? {} : { note }) };
+}
+
+/** Waits for a time, a moment or an event. Durable: what it waits for is on the log, and no process is held. */
+export const prepareWait: PrepareLeaf<'wait'> = async (step, place, context) => {
+  if ('event' in step) return prepareEventWait(step, place, context);
+  if ('until' in step) {
+    const until = momentOf(await resolveInStep(step.until, place, context), stepWhat(place));
+    return timed({ until: new Date(until).toISOString() }, () => until, context);
+  }
+  const written = typeof step.for === 'string' ? await resolveInStep(step.for, place, context) : step.for;
+  const ms = durationOf(written, stepWhat(place));
+  const startedAt = () => context.journal.state.steps.get(place.address)?.startedAt ?? context.clock.now();
+  return timed({ for_ms: ms }, () => startedAt() + ms, context);
+};
+
+function timed(input: ReadyLeaf['input'], dueOf: () => number, context: LeafContext): ReadyLeaf {
+  return {
+    input,
+    repeatable: true, // when it is due is on the log
+    async run(call) {
+      const { journal } = context;
+      const { address: id, cause } = call;
+      const timer = journal.state.timers.get(id);
+      const due = timer?.due ?? dueOf();
+      if (timer === undefined) journal.append({ type: 'timer.set', id, due }, cause);
+      if (timer?.fired !== true) {
+        await waitFor({ waitsFor: `timer ${id}`, due, look: () => undefined }, call, context);
+        journal.append({ type: 'timer.fired', id }, cause);
+      }
+      return { until: new Date(due).toISOString() };
+    },
+  };
+}
+
+/** What a reference has brought: a bare number is seconds, as in a manifest. */
+function durationOf(written: Json | { readonly ms: number }, what: string): number {
+  if (typeof written === 'object' && written !== null && 'ms' in written && typeof written.ms === 'number')
+    return written.ms;
+  if (typeof written !== 'string' && typeof written !== 'number') throw noDuration(what, written as Json);
+  const parsed = parseDuration(written);
+  if (!parsed.ok) throw noDuration(what, written);
+  return parsed.value;
+}
+
+const DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(Z|[+-]\d{2}:?\d{2})?)?$/;
+
+/** A time without a zone is UTC, on whichever machine the run goes on. */
+function momentOf(written: Json, what: string): number {
+  const [text, zone] = typeof written === 'string' ? (DATE.exec(written.trim()) ?? []) : [];
+  const at =
+    text === undefined || !beginsWithADay(text)
+      ? Number.NaN
+      : Date.parse(zone === undefined && text.includes('T') ? `${text}Z` : text);
+  if (Number.isNaN(at)) throw noMoment(what, written);
+  return at;
+}
+
+const noDuration = (what: string, found: Json) =>
+  new RuntimeError('bad_parameters', `"for" of ${what} is ${showValue(found)}, which is no duration.`, {
+    hint: 'Refer to a text like "30s" or "1h30m", or to a number of seconds.',
+  });
+
+const noMoment = (what: string, found: Json) =>
+  new RuntimeError('bad_parameters', `"until" of ${what} is ${showValue(found)}, which is no time.`, {
+    hint: 'Refer to a text like 2026-11-15T08:30:00Z.',
+  });
+
+type Signal = RunState['signals'][number];
+
+/**
+ * Waits for an event, also one that came before and that no other wait has taken. Results in `{event, data, seq}`: what
+ * came, and its place on the run's log.
+ */
+async function prepareEventWait(step: EventWait, place: LeafPlace, context: LeafContext): Promise<ReadyLeaf> {
+  const { event } = step;
+  const match = step.match === undefined ? undefined : await resolveMap(step.match, 'match', place, context);
+  const condition = match === undefined ? undefined : conditionOf(match, stepWhat(place));
+  const names = new Set([...eventWaits(context.workflow).values()].map((wait) => wait.event));
+  return {
+    input: { event, ...(match === undefined ? {} : { match }) },
+    repeatable: true, // what came is on the log
+    async run(call) {
+      const { journal, taken } = context;
+      // Taken as soon as it is seen: several waits hear of the same signal at once.
+      const look = () => {
+        const found = journal.state.signals.find((signal) => !taken.has(signal.seq) && fits(signal));
+        if (found === undefined) return undefined;
+        taken.add(found.seq);
+        // One that is stopped before its end is on the log has taken nothing.
+        call.signal.addEventListener('abort', () => taken.delete(found.seq), { once: true });
+        return found;
+      };
+      const fits = (signal: Signal) => {
+        const seen = fieldsOf(signal, event, names);
+        return seen !== undefined && (condition === undefined || matches(condition, { current: seen }));
+      };
+      const { event: came, data, seq } = await waitFor({ waitsFor: `event ${event}`, look }, call, context);
+      return { event: came, data, seq };
+    },
+  };
+}
+
+/** A signal of a name of its own is to a wait for `custom` what an `emit` of that name is. */
+function fieldsOf(
+  { event, data }: Signal,
+  wanted: string,
+  names: ReadonlySet<string>,
+): JsonObject | undefined {
+  if (event === wanted) return data;
+  return wanted === 'custom' && !names.has(event) ? { name: event, data } : undefined;
+}
+
+function conditionOf(match: JsonObject, what: string): Condition {
+  const parsed = parseConditions(match);
+  if (parsed.ok) return parsed.value;
+  const [issue] = parsed.error;
+  throw new RuntimeError('bad_parameters', `"match" of ${what} cannot be read: ${issue?.message ?? ''}`, {
+    hint: issue?.hint,
+  });
+}
+
+interface Wait<Found> {
+  /** What the run's log and its views say that it waits for: `event custom`. */
+  readonly waitsFor: string;
+  /** What is waited for, as soon as the run's state shows it. */
+  readonly look: () => Found | undefined;
+}
+
+/** Timers count time that passes, not what the wall says: where that is set, it is noticed after that long at the latest. */
+const LONGEST_SLEEP_MS = 5_000;
+
+/** It is due, and what was looked for has not come. */
+const DUE: unique symbol = Symbol('due');
+
+/**
+ * Waits for the run's log to show something, or for a time, with the step parked meanwhile: the run may be let go of,
+ * and the wait then begins anew, from the log. Rejects when the step is stopped.
+ */
+function waitFor<Found>(
+  wait: Wait<Found> & { readonly due?: never },
+  call: LeafCall,
+  deps: Pick<LeafDeps, 'journal' | 'clock'>,
+): Promise<Found>;
+function waitFor<Found>(
+  wait: Wait<Found> & { readonly due: number | undefined },
+  call: LeafCall,
+  deps: Pick<LeafDeps, 'journal' | 'clock'>,
+): Promise<Found | typeof DUE>;
+function waitFor<Found>(
+  { waitsFor, due, look }: Wait<Found> & { readonly due?: number | undefined },
+  call: LeafCall,
+  { journal, clock }: Pick<LeafDeps, 'journal' | 'clock'>,
+): Promise<Found | typeof DUE> {
+  const { signal } = call;
+  if (signal.aborted) return Promise.reject(stopped(stepWhat(call), signal));
+  const there = look();
+  if (there !== undefined) return Promise.resolve(there);
+  if (due !== undefined && due <= clock.now()) return Promise.resolve(DUE);
+  return new Promise((resolve, reject) => {
+    const goOn = call.park(waitsFor, due);
+    const end = () => {
+      forget();
+      disarm();
+      signal.removeEventListener('abort', onAbort);
+      goOn();
+    };
+    const onAbort = () => {
+      end();
+      reject(stopped(stepWhat(call), signal));
+    };
+    const forget = journal.subscribe(() => {
+      const found = look();
+      if (found === undefined) return;
+      end();
+      resolve(found);
+    });
+    // A machine's clock may be set back meanwhile, and right again: what is early is waited for again, and looked at.
+    const arm = (at: number): (() => void) =>
+      clock.after(Math.min(at - clock.now(), LONGEST_SLEEP_MS), () => {
+        if (clock.now() < at) {
+          disarm = arm(at);
+          return;
+        }
+        end();
+        resolve(DUE);
+      });
+    let disarm = due === undefined ? () => {} : arm(due);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** A step that waits for an event. */
+export type EventWait = Extract<Step, { readonly type: 'wait'; readonly event: string }>;
+
+const isEventWait = (step: Step): step is EventWait => step.type === 'wait' && 'event' in step;
+
+/** The waits of a workflow for events, by name. */
+const eventWaits = (workflow: Stepped): ReadonlyMap<string, EventWait> =>
+  new Map(
+    allSteps(workflow)
+      .filter(isEventWait)
+      .map((step) => [step.name, step]),
+  );
+
+/** The signals that waits of this run have taken, by their places on its log. */
+export function signalsTaken(workflow: Stepped, { steps }: Pick<RunState, 'steps'>): Set<number> {
+  if (steps.size === 0) return new Set();
+  const waits = eventWaits(workflow);
+  if (waits.size === 0) return new Set();
+  return new Set(
+    [...steps.values()].flatMap(({ step, output }) =>
+      waits.has(stepName(step)) && isMap(output) && typeof output.seq === 'number' ? [output.seq] : [],
+    ),
+  );
 }

@@ -1,12 +1,14 @@
+import { createHash } from 'node:crypto';
+import { asText } from '../../conditions/values.ts';
+import type { RunState } from '../../events/run-state.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import { isMap } from '../../manifest/schema/is-map.ts';
-import type { LeafCall, LeafPlace, ReadyLeaf } from '../leaf.ts';
-import { agentCall } from './agent-call.ts';
+import { isMap } from '../../manifest/schema/values.ts';
+import type { Target } from '../../targets/target.ts';
+import type { LeafCall, LeafPlace, ReadyLeaf } from '../step-executor.ts';
 import { checkedTarget } from './call-target.ts';
-import { childKey } from './child-key.ts';
-import type { LeafContext, PrepareLeaf } from './leaf-edges.ts';
-import { resolveMap, stepWhat } from './resolve-in-step.ts';
+import type { LeafContext, PrepareLeaf } from './step-deps.ts';
+import { resolveMap, stepWhat } from './step-deps.ts';
 
 /** Runs an agent in a session of its own. Its parameters are those of an action. */
 export const prepareAgentStep: PrepareLeaf<'agent'> = async (step, place, context) =>
@@ -61,3 +63,44 @@ const nothingToDo = (what: string, agent: string) =>
   new RuntimeError('bad_parameters', `${what.replace(/^s/, 'S')} gives the agent "${agent}" nothing to do.`, {
     hint: 'Write what it is to do: parameters: { input: … }.',
   });
+
+/** What an agent begins with. */
+export interface AgentCall {
+  readonly input: string;
+  readonly vars?: JsonObject;
+}
+
+/** Whether an agent has variables that a call may set. */
+export const takesVars = ({ parameters: { properties } }: Pick<Target, 'parameters'>): boolean =>
+  isMap(properties) && Object.hasOwn(properties, 'vars');
+
+/** Of the parameters `input` is the text it is given and `vars` its variables; others are added to the text. */
+export function agentCall(parameters: JsonObject, hasVars: boolean): AgentCall {
+  const { input = '', ...others } = parameters;
+  const text = (more: JsonObject) => textOfParameters(asText(input), more);
+  const { vars, ...rest } = others;
+  return hasVars && isMap(vars) ? { input: text(rest), vars: vars as JsonObject } : { input: text(others) };
+}
+
+/** Longer ones are known by their hash: rounds within rounds make long addresses. */
+const MAX_CHARS = 256;
+const HASH_CHARS = 32;
+
+/**
+ * The id of the session or run that a step calls: the same after a crash, so that it is found again. A try that follows
+ * a failed one is a session or run of its own.
+ */
+export function childKey({ id: run, steps }: RunState, address: string, prefix: 'ses' | 'run'): string {
+  const retries = steps.get(address)?.retries ?? 0;
+  const key = `${run}.${address}${retries === 0 ? '' : `#${retries + 1}`}`;
+  if (key.length <= MAX_CHARS) return key;
+  return `${prefix}_${createHash('sha256').update(key).digest('hex').slice(0, HASH_CHARS)}`;
+}
+
+/** A text for a model, and below it what else it is to know: `name: value`, a line each, what is no text as JSON. */
+export function textOfParameters(text: string, more: JsonObject): string {
+  const lines = Object.entries(more).map(([name, value]) => `${name}: ${asText(value)}`);
+  return [...(text.trim() === '' ? [] : [text]), ...(lines.length === 0 ? [] : [lines.join('\n')])].join(
+    '\n\n',
+  );
+}

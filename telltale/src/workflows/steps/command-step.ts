@@ -1,22 +1,21 @@
 import { resolve } from 'node:path';
-import { asText } from '../../conditions/as-text.ts';
+import { asText } from '../../conditions/values.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
 import { pathNeed } from '../../targets/access/need.ts';
 import { type Coverage, coverageOfCommand } from '../../targets/definition/command-coverage.ts';
-import { commandFiles } from '../../targets/definition/command-files.ts';
-import { approvedFiles, withCoverage } from '../../targets/definition/covered-call.ts';
+import { approvedFiles, commandFiles, withCoverage } from '../../targets/definition/covered-call.ts';
 import { definitionHash } from '../../targets/definition/definition-hash.ts';
-import { DEFAULT_OUTPUT_BYTES } from '../../targets/output/output-limits.ts';
+import { DEFAULT_OUTPUT_BYTES } from '../../targets/output/output.ts';
 import { childEnvironment } from '../../targets/process/child-environment.ts';
-import { commandFailed } from '../../targets/process/process-errors.ts';
+import { commandFailed } from '../../targets/process/command-request.ts';
 import { runConfined } from '../../targets/process/run-confined.ts';
 import type { Target } from '../../targets/target.ts';
-import type { LeafPlace, ReadyLeaf } from '../leaf.ts';
+import type { LeafPlace, ReadyLeaf } from '../step-executor.ts';
 import type { Callable } from './call-target.ts';
-import type { LeafContext, StepOf } from './leaf-edges.ts';
-import { resolveInStep, stepWhat } from './resolve-in-step.ts';
-import { targetLeaf } from './target-leaf.ts';
+import { targetLeaf } from './call-target.ts';
+import type { LeafContext, StepOf } from './step-deps.ts';
+import { resolveInStep, stepWhat } from './step-deps.ts';
 
 type CommandStep = Extract<StepOf<'script'>, { readonly command: readonly string[] }>;
 

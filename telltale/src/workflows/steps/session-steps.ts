@@ -1,12 +1,100 @@
-import type { Json } from '../../kernel/json.ts';
-import { RuntimeError } from '../../kernel/runtime-error.ts';
-import type { LeafCall } from '../leaf.ts';
-import type { SessionAct } from '../session-link.ts';
-import type { LeafContext, PrepareLeaf } from './leaf-edges.ts';
-import { resolveInStep, resolveMap, stepWhat } from './resolve-in-step.ts';
+import { deepEqual } from '../../conditions/values.ts';
+import { RuntimeError } from '../../kernel/errors.ts';
+import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import { showValue } from '../../manifest/schema/show-value.ts';
+import type { SessionAct } from '../scope.ts';
+import type { LeafCall } from '../step-executor.ts';
+import type { LeafContext, PrepareLeaf } from './step-deps.ts';
+import { resolveInStep, resolveMap, stepWhat } from './step-deps.ts';
+
+/** Of a value, as JSON. */
+const MAX_CHARS = 64 * 1024;
+
+/**
+ * Sets variables: those that the workflow declares are the run's own, others are the session's, which judges them by
+ * itself. What the run has set it sees from then on, whatever the session makes of it.
+ */
+export const prepareSetVariable: PrepareLeaf<'set_variable'> = async (step, place, context) => {
+  const { session, workflow } = context;
+  const input = await resolveMap(step.values, 'values', place, context);
+  for (const [name, value] of Object.entries(input)) checkOwn(name, value, workflow);
+  return {
+    input,
+    repeatable: true,
+    async run(call) {
+      const isKept = (name: string) => context.journal.state.kept?.[name] !== undefined;
+      const others = Object.entries(call.input).filter(([name]) => !isOwn(name, workflow) && !isKept(name));
+      if (session !== undefined && others.length > 0) {
+        const act = { kind: 'set_variable', values: Object.fromEntries(others) } as const;
+        if (!(await askSession(act, call, context))) throw sessionEnded(stepWhat(place));
+      }
+      change(call.input, call, context);
+      return call.input;
+    },
+  };
+};
+
+function change(values: JsonObject, { step, cause }: LeafCall, { journal }: LeafContext): void {
+  for (const [name, to] of Object.entries(values)) {
+    const { variables, kept } = journal.state;
+    const from = variables.get(name) ?? null;
+    // Of one that is kept another run may have set something else since, and the last write wins.
+    if (deepEqual(from, to) && variables.has(name) && kept?.[name] === undefined) continue;
+    journal.append({ type: 'variable.changed', name, from, to, by: `step ${step.name}` }, cause);
+  }
+}
+
+const isOwn = (name: string, { context_variables: { runtime } }: WorkflowManifest): boolean =>
+  runtime.some((each) => each.name === name);
+
+function checkOwn(
+  name: string,
+  value: Json,
+  { context_variables: { defined, runtime, derived } }: WorkflowManifest,
+): void {
+  if (derived.some((each) => each.name === name)) throw isDerived(name);
+  const chars = JSON.stringify(value).length;
+  if (chars > MAX_CHARS) throw tooLarge(name, chars);
+  const own = [...runtime, ...defined].find((each) => each.name === name);
+  if (own === undefined) return;
+  if (!own.writers.includes('workflow')) throw notByWorkflow(name, own.writers);
+  if (own.type !== 'any' && typeOf(value) !== own.type) throw wrongType(name, own.type, value);
+}
+
+function typeOf(value: Json): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+const isDerived = (name: string) =>
+  new RuntimeError('variable_denied', `The variable "${name}" is derived from events, and cannot be set.`, {
+    hint: 'Set what it is derived from, or declare a variable in "context_variables.runtime".',
+  });
+
+const notByWorkflow = (name: string, writers: readonly string[]) =>
+  new RuntimeError('variable_denied', `The variable "${name}" is not a workflow's to set.`, {
+    hint: `Its "writers" are: ${writers.length === 0 ? 'nobody' : writers.join(', ')}.`,
+  });
+
+const wrongType = (name: string, type: string, value: Json) =>
+  new RuntimeError(
+    'bad_parameters',
+    `The variable "${name}" holds a value of type ${type}, not ${showValue(value)}.`,
+    {
+      hint: `Give it a value of type ${type}, or declare it with another "type".`,
+    },
+  );
+
+const tooLarge = (name: string, chars: number) =>
+  new RuntimeError(
+    'bad_parameters',
+    `The value of "${name}" has ${chars} characters; ${MAX_CHARS} are allowed.`,
+    { hint: 'Keep it in a file or a relic, and its place in the variable.' },
+  );
 
 /** Asks the session for something: once, however often the step is tried. False where there is no session any more. */
-export const askSession = (
+const askSession = (
   act: SessionAct,
   { address, cause }: LeafCall,
   { session }: LeafContext,
@@ -70,7 +158,7 @@ const onOwnLog = (name: string, data: Json, { cause }: LeafCall, { journal }: Le
 
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-export const sessionEnded = (what: string) =>
+const sessionEnded = (what: string) =>
   new RuntimeError('session_ended', `The session that ${what} would change has ended.`, {
     hint: 'With "on_error: continue" the run goes on without it.',
   });

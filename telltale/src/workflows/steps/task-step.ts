@@ -1,21 +1,28 @@
-import { asText } from '../../conditions/as-text.ts';
+import { asText } from '../../conditions/values.ts';
 import type { RunState } from '../../events/run-state.ts';
-import { mcpIdentity } from '../../kernel/identity.ts';
+import { mcpIdentity } from '../../kernel/ids.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { applyUpdates } from '../guided/apply-updates.ts';
-import { buildTask } from '../guided/build-task.ts';
-import { confirm } from '../guided/confirm.ts';
-import { decideReport, lastReported, type Reported } from '../guided/decide-report.ts';
-import { endedStuck, notVerified, tooManyReports, workFailed } from '../guided/guided-errors.ts';
-import { type JudgeDeps, judgeReport, type Settled, settle } from '../guided/judge-report.ts';
+import { applyUpdates, buildTask, taskPrompt, taskTime } from '../guided/build-task.ts';
+import {
+  confirm,
+  decideReport,
+  endedStuck,
+  type JudgeDeps,
+  judgeReport,
+  lastReported,
+  notVerified,
+  type Reported,
+  type Settled,
+  settle,
+  taskLog,
+  tooManyReports,
+  workFailed,
+} from '../guided/judge-report.ts';
 import type { TaskReport, TaskWord, WorkerCall } from '../guided/task.ts';
-import { taskLog } from '../guided/task-log.ts';
-import { taskPrompt } from '../guided/task-prompt.ts';
-import { taskTime } from '../guided/task-time.ts';
 import { resolveInstructions, withInstructions } from '../guided/verify/verify-work.ts';
-import type { LeafCall, LeafPlace } from '../leaf.ts';
-import type { LeafContext, PrepareLeaf, StepOf } from './leaf-edges.ts';
-import { resolveInStep } from './resolve-in-step.ts';
+import type { LeafCall, LeafPlace } from '../step-executor.ts';
+import type { LeafContext, PrepareLeaf, StepOf } from './step-deps.ts';
+import { resolveInStep } from './step-deps.ts';
 
 /** Reports on one attempt, of turns and others. */
 const MAX_REPORTS = 10_000;

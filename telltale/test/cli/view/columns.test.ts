@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clip, wrap } from '../../../src/cli/view/columns.ts';
-import { displayWidth } from '../../../src/manifest/display-width.ts';
+import { clip, wrap } from '../../../src/cli/view/text-width.ts';
+import { displayWidth } from '../../../src/manifest/format-diagnostic.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '日', '👍', 'e\u0301', '-'), maxLength: 80 });
 const columns = fc.integer({ min: 2, max: 30 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { brief, briefFields } from '../../../src/cli/view/brief.ts';
 import { harmlessLine, harmlessLines, spelledOut } from '../../../src/cli/view/harmless.ts';
-import { jsonText } from '../../../src/cli/view/json-line.ts';
+import { jsonText } from '../../../src/cli/view/json-text.ts';
+import { brief, briefFields } from '../../../src/cli/view/text-width.ts';
 
 const ESC = '\u001b';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point

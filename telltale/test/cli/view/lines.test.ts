@@ -1,18 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { causeLines } from '../../../src/cli/view/cause-lines.ts';
-import { closingLines } from '../../../src/cli/view/closing-lines.ts';
+import { causeLines, closingLines } from '../../../src/cli/view/closing-lines.ts';
 import { describeEvent } from '../../../src/cli/view/describe-event.ts';
-import { createEventLines } from '../../../src/cli/view/event-line.ts';
-import { createPlainLines } from '../../../src/cli/view/plain-lines.ts';
-import { stateJson } from '../../../src/cli/view/state-json.ts';
-import { stateLines } from '../../../src/cli/view/state-lines.ts';
-import { tableLines } from '../../../src/cli/view/table.ts';
+import { createEventLines, createPlainLines } from '../../../src/cli/view/plain-lines.ts';
+import { stateJson, stateLines } from '../../../src/cli/view/state-lines.ts';
+import { tableLines } from '../../../src/cli/view/text-width.ts';
 import type { EventBody } from '../../../src/events/event.ts';
 import { fold } from '../../../src/events/reduce.ts';
-import { frameOf } from '../../../src/kernel/call-frames.ts';
+import { frameOf } from '../../../src/kernel/calls.ts';
 import type { JsonObject } from '../../../src/kernel/json.ts';
-import { displayWidth } from '../../../src/manifest/display-width.ts';
-import { plainPalette as paint } from '../../../src/manifest/palette.ts';
+import { displayWidth, plainPalette as paint } from '../../../src/manifest/format-diagnostic.ts';
 import {
   actionStarted,
   completed,

@@ -2,11 +2,10 @@ import fc from 'fast-check';
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { createLiveScreen } from '../../../src/cli/view/live-screen.ts';
-import { createPainter } from '../../../src/cli/view/painter.ts';
+import { createPainter } from '../../../src/cli/view/plain-lines.ts';
 import type { EventBody, ObservedEvent } from '../../../src/events/event.ts';
 import type { RunEventBody } from '../../../src/events/run-event.ts';
-import { displayWidth } from '../../../src/manifest/display-width.ts';
-import { plainPalette } from '../../../src/manifest/palette.ts';
+import { displayWidth, plainPalette } from '../../../src/manifest/format-diagnostic.ts';
 import {
   actionStarted,
   BEGAN,

@@ -1,5 +1,5 @@
-import type { AgentDefinition } from '../../../src/session/define/agent-definition.ts';
-import type { DefinedWorkflow } from '../../../src/session/define/define-workflow.ts';
+import type { AgentDefinition } from '../../../src/session/define/define-agent.ts';
+import type { DefinedWorkflow } from '../../../src/session/define/definitions.ts';
 import type { Move } from './move.ts';
 import type { View } from './view.ts';
 

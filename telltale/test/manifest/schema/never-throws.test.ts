@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { checkManifest } from '../../../src/manifest/check-manifest.ts';
 import { MANIFEST_KINDS } from '../../../src/manifest/schema/kinds.ts';
-import { MAX_ISSUES } from '../../../src/manifest/schema/order-issues.ts';
+import { MAX_ISSUES } from '../../../src/manifest/schema/run-schema.ts';
 import { deletion, misspelling, retyping } from './mutations.ts';
 
 /** Hundreds of whole documents: on a busy machine that takes longer than the usual five seconds. */

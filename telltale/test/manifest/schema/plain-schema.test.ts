@@ -3,10 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/kernel/json.ts';
 import { compile, metaSchema } from '../../../src/manifest/schema/user-schemas/ajv.ts';
-import { isPlainSchema } from '../../../src/manifest/schema/user-schemas/is-plain-schema.ts';
+import { isPlainSchema } from '../../../src/manifest/schema/user-schemas/check-user-schema.ts';
 import { isFatal } from '../../../src/manifest/schema/user-schemas/schema-finding.ts';
-import { KEYWORDS } from '../../../src/manifest/schema/user-schemas/schema-keywords.ts';
-import { walkUserSchema } from '../../../src/manifest/schema/user-schemas/walk-user-schema.ts';
+import { KEYWORDS, walkUserSchema } from '../../../src/manifest/schema/user-schemas/walk-user-schema.ts';
 
 const type = fc.constantFrom('string', 'number', 'integer', 'boolean', 'array', 'object', 'null');
 const numbers = fc.oneof(fc.integer({ min: -2, max: 5 }), fc.double());

@@ -1,14 +1,13 @@
-import { MANIFEST_KINDS } from '../../../src/manifest/check-manifest.ts';
+import { MANIFEST_KINDS, manifestJsonSchema } from '../../../src/manifest/check-manifest.ts';
+import { MAX_STEP_DEPTH, MAX_STEPS } from '../../../src/manifest/schema/checks/check-states.ts';
 import { MAX_VARIABLES } from '../../../src/manifest/schema/checks/check-variables.ts';
-import { MAX_STEP_DEPTH, MAX_STEPS } from '../../../src/manifest/schema/checks/workflow-steps.ts';
-import { manifestJsonSchema } from '../../../src/manifest/schema/json-schema.ts';
-import { MAX_NAME_LENGTH } from '../../../src/manifest/schema/names.ts';
-import { MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_NODES } from '../../../src/manifest/schema/plain-document.ts';
+import { MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_NODES } from '../../../src/manifest/schema/run-schema.ts';
 import {
   MAX_SCHEMA_DEPTH,
   MAX_SCHEMA_NODES,
   MAX_SCHEMA_ROW,
 } from '../../../src/manifest/schema/user-schemas/walk-user-schema.ts';
+import { MAX_NAME_LENGTH } from '../../../src/manifest/schema/values.ts';
 
 /** What of JSON Schema the definitions use. */
 interface Shape {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseByteSize } from '../../../src/kernel/byte-size.ts';
-import { parseDuration } from '../../../src/kernel/duration.ts';
+import { parseByteSize, parseDuration } from '../../../src/kernel/quantity.ts';
 import { checkManifest } from '../../../src/manifest/check-manifest.ts';
 import { agent, fields, found, said, step, steps, tool } from './said.ts';
 

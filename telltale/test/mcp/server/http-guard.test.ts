@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { bearerOf, type GuardOptions, refuseRequest } from '../../../src/mcp/server/http-guard.ts';
-import { readBody } from '../../../src/mcp/server/read-body.ts';
+import { bearerOf, type GuardOptions, readBody, refuseRequest } from '../../../src/mcp/server/serve-http.ts';
 
 const OWN: GuardOptions = { isOwnOnly: true, isKnown: true, path: '/mcp' };
 

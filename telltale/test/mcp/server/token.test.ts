@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readToken, signToken, type TokenKey } from '../../../src/mcp/server/continue-token.ts';
-import { readKeys, rotateKeys } from '../../../src/mcp/server/token-keys.ts';
+import {
+  readKeys,
+  readToken,
+  rotateKeys,
+  signToken,
+  type TokenKey,
+} from '../../../src/mcp/server/continue-token.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 
 const NOW = 1_800_000_000_000;

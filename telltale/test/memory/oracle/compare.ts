@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import type { SourceParser } from '../../../src/memory/memory.ts';
 import { languageOf } from '../../../src/memory/parse/language-of.ts';
-import type { SourceParser } from '../../../src/memory/parsed-file.ts';
 import { type Declaration, listByCompiler } from './compiler-list.ts';
 
 export interface Agreement {

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { agentFilesIn, namedAgentFiles } from '../../../src/cli/serve/agent-files.ts';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
-import { createCatalog } from '../../../src/server/catalog/create-catalog.ts';
+import { agentFilesIn, namedAgentFiles } from '../../../src/cli/serve/agent-source.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createCatalog } from '../../../src/server/catalog/agent-catalog.ts';
 import { watchCatalog } from '../../../src/server/catalog/watch-catalog.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 

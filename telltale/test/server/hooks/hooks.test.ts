@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
+import { createListeners } from '../../../src/server/background.ts';
 import type { AgentCatalog } from '../../../src/server/catalog/agent-catalog.ts';
-import { createListeners } from '../../../src/server/hooks/create-listeners.ts';
-import { mountHooks } from '../../../src/server/hooks/mount-hooks.ts';
+import { mountHooks } from '../../../src/server/start-daemon.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
-import { RuntimeError } from '../../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../../src/kernel/errors.ts';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { createTokens } from '../../../src/server/auth/create-tokens.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createTokens } from '../../../src/server/auth/tokens.ts';
 import type { Mount } from '../../../src/server/create-server.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { bearer, codeOf, deferred, errorOf, openStage, rawRequest, things } from './stage.ts';

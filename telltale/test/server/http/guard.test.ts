@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type GuardRules, refuseHead } from '../../../src/server/http/guard.ts';
+import { type GuardRules, refuseHead } from '../../../src/server/http/read-body.ts';
 
 const LOCAL: GuardRules = { host: '127.0.0.1', allowHosts: [], origins: [], headers: 100 };
 

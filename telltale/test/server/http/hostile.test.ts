@@ -1,10 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { refusePath } from '../../../src/server/http/check-path.ts';
-import { isTooDeep, jsonFault } from '../../../src/server/http/json-fault.ts';
-import { createRateLimiter } from '../../../src/server/http/rate-limiter.ts';
-import { remoteKey } from '../../../src/server/http/remote-key.ts';
+import { createRateLimiter, remoteKey } from '../../../src/server/http/access.ts';
+import { isTooDeep, jsonFault, refusePath } from '../../../src/server/http/read-body.ts';
 import { codeOf, errorOf, openSocket, openStage, rawRequest, things } from './stage.ts';
 
 describe('a body', () => {

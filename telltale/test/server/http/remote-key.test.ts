@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { remoteKey } from '../../../src/server/http/remote-key.ts';
+import { remoteKey } from '../../../src/server/http/access.ts';
 
 it.each([
   ['192.0.2.7', '192.0.2.7'],

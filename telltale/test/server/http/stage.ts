@@ -1,10 +1,10 @@
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { type Clock, createSystemClock } from '../../../src/kernel/clock.ts';
-import type { ErrorJson } from '../../../src/kernel/runtime-error.ts';
-import { createAudit } from '../../../src/server/auth/create-audit.ts';
-import { createTokens, withStartToken } from '../../../src/server/auth/create-tokens.ts';
+import type { ErrorJson } from '../../../src/kernel/errors.ts';
+import { type Clock, createSystemClock } from '../../../src/kernel/time.ts';
+import { createAudit } from '../../../src/server/auth/audit.ts';
+import { createTokens, withStartToken } from '../../../src/server/auth/tokens.ts';
 import {
   createServer,
   type Mount,

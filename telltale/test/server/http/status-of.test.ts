@@ -1,9 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { RuntimeError } from '../../../src/kernel/runtime-error.ts';
-import { errorAnswer } from '../../../src/server/http/error-answer.ts';
-import { statusOf } from '../../../src/server/http/status-of.ts';
+import { RuntimeError } from '../../../src/kernel/errors.ts';
+import { errorAnswer, statusOf } from '../../../src/server/http/error-answer.ts';
 
 const SOURCES = join(import.meta.dirname, '../../../src');
 

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { retryAfterMs } from '../../../src/server/notify/back-off.ts';
-import { clip } from '../../../src/server/notify/clip.ts';
+import { clip, retryAfterMs } from '../../../src/server/notify/channels.ts';
+import type { StreamPlace, WatchedEvent } from '../../../src/server/notify/notice.ts';
 import { noticeOf } from '../../../src/server/notify/notice.ts';
-import type { StreamPlace, WatchedEvent } from '../../../src/server/notify/stream-place.ts';
 
 const error = { code: 'x', message: 'It broke.', retryable: false };
 const PLACE = { agent: 'coder', workflow: 'release', isTop: true } as StreamPlace;

@@ -5,24 +5,24 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { encodeEvent } from '../../../src/events/codec.ts';
 import type { EventBody, SessionEvent } from '../../../src/events/event.ts';
 import type { RunEvent, RunEventBody } from '../../../src/events/run-event.ts';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { MAX_TRIES, pauseAfter, retryAfterMs } from '../../../src/server/notify/back-off.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
+import { MAX_TRIES, pauseAfter, retryAfterMs } from '../../../src/server/notify/channels.ts';
+import type { Notifications } from '../../../src/server/notify/create-notifications.ts';
 import {
   createNotifications,
   type NotificationsOptions,
 } from '../../../src/server/notify/create-notifications.ts';
 import { noticeOf } from '../../../src/server/notify/notice.ts';
-import type { Notifications } from '../../../src/server/notify/notifications.ts';
 import { createDesktop } from '../../../src/server/notify/show-on-desktop.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
-import { loadWorkflow } from '../../../src/session/runs/load-workflow.ts';
+import { loadWorkflow } from '../../../src/session/runs/find-workflow.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import type { SharedStore, WorkerRow } from '../../../src/store/shared-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { mortal } from '../../../src/testing/mortal-store.ts';
+import { mortal } from '../../../src/testing/crash.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
 import { testDatabase } from '../../servers/shared-postgres.ts';
 import { agentFolder } from '../../session/run-agent.ts';

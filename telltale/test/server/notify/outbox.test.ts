@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { createOutbox } from '../../../src/server/notify/outbox.ts';
-import { type OutboxRow, outboxId } from '../../../src/server/notify/outbox-row.ts';
+import { createOutbox, type OutboxRow, outboxId } from '../../../src/server/notify/outbox.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 
 it('of what was sent and of what was given up the newest thousand are kept, whichever come in between', async () => {

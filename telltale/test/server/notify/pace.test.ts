@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { createPace, type Pace } from '../../../src/server/notify/pace.ts';
+import { createPace, type Pace } from '../../../src/server/notify/dispatcher.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 
 const kinds = async (pace: Pace, times: number) => {

@@ -1,8 +1,8 @@
 import { type BaseEvent, HttpAgent, type Message } from '@ag-ui/client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
-import { createMemoryHome } from '../../../src/store/memory/memory-home.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
+import { createMemoryHome } from '../../../src/store/memory/memory-tables.ts';
 import {
   broken,
   call,

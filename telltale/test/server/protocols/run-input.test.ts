@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { interruptOf } from '../../../src/server/protocols/ag-ui/interrupt-of.ts';
-import { readRunInput } from '../../../src/server/protocols/ag-ui/read-run-input.ts';
+import { interruptOf } from '../../../src/server/protocols/ag-ui/create-ag-ui-fold.ts';
+import { readRunInput } from '../../../src/server/protocols/mount-protocols.ts';
 
 const IDS = { threadId: 't', runId: 'r' };
 const user = (content: string) => ({ id: 'm', role: 'user', content });

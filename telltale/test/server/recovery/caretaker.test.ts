@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type Clock, createSystemClock } from '../../../src/kernel/clock.ts';
-import { RuntimeError } from '../../../src/kernel/runtime-error.ts';
+import { RuntimeError } from '../../../src/kernel/errors.ts';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { createCaretaker } from '../../../src/server/recovery/create-caretaker.ts';
-import { takeUp } from '../../../src/server/recovery/take-up.ts';
+import { type Clock, createSystemClock } from '../../../src/kernel/time.ts';
+import { takeUp } from '../../../src/server/recovery/pick-up.ts';
+import { createCaretaker } from '../../../src/server/recovery/recovery-service.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import type { RuntimeOptions } from '../../../src/session/runtime-types.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { RuntimeError } from '../../../src/kernel/runtime-error.ts';
-import { hearOfLoss } from '../../../src/server/recovery/hear-of-loss.ts';
+import { RuntimeError } from '../../../src/kernel/errors.ts';
+import { hearOfLoss } from '../../../src/server/recovery/pick-up.ts';
 import type { SessionResult } from '../../../src/session/runtime-types.ts';
 
 const ended = (end: Pick<SessionResult, 'status' | 'error'>): Promise<SessionResult> =>

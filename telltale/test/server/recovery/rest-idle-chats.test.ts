@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { restIdleChats } from '../../../src/server/recovery/rest-idle-chats.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
+import { restIdleChats } from '../../../src/server/background.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';

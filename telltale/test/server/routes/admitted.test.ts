@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
 import { admitted } from '../../../src/server/routes/admitted.ts';
 import type { Fleet } from '../../../src/session/fleet/fleet.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';

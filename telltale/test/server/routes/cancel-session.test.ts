@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
-import { cancelSession } from '../../../src/server/routes/cancel-session.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
+import { cancelSession } from '../../../src/server/routes/session-actions.ts';
 import type { ServerDeps } from '../../../src/server/server-edges.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';

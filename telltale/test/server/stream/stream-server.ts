@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
-import { toRuntimeError } from '../../../src/kernel/runtime-error.ts';
+import { toRuntimeError } from '../../../src/kernel/errors.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
+import type { Streams } from '../../../src/server/stream/create-streams.ts';
 import { createStreams, type StreamsDeps } from '../../../src/server/stream/create-streams.ts';
-import type { Streams } from '../../../src/server/stream/streams.ts';
 import { connect, type SseClient } from './sse-client.ts';
 
 export interface StreamServer {

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { encodeEvent } from '../../../src/events/codec.ts';
 import type { EventBody } from '../../../src/events/event.ts';
 import { createSimulatedClock, type SimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { createMergedDeltas } from '../../../src/server/stream/merged-deltas.ts';
+import { createMergedDeltas } from '../../../src/server/stream/broadcast.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
 import type { Runtime, StartOptions } from '../../../src/session/runtime-types.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fold } from '../../../src/events/reduce.ts';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
 import { createScriptedModel } from '../../../src/models/scripted/scripted-model.ts';
-import { createAgentFamily } from '../../../src/session/children/agent-family.ts';
-import { MAX_DEPTH } from '../../../src/session/children/child-errors.ts';
+import { createAgentFamily } from '../../../src/session/children/agent-target.ts';
+import { MAX_DEPTH } from '../../../src/session/children/child-session.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EventBody, SessionEvent } from '../../../src/events/event.ts';
-import { resultOf } from '../../../src/session/children/child-result.ts';
+import { resultOf } from '../../../src/session/children/child-session.ts';
 import { copyOf } from '../../../src/session/children/copy-event.ts';
 import { sharedFields, updateFor, valuesOf } from '../../../src/session/children/shared-metadata.ts';
 import { failure } from '../../events/fold-bodies.ts';

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { namingStore } from '../../../src/cli/session/naming-store.ts';
+import { namingStore } from '../../../src/cli/session/store-options.ts';
 import { decodeEvent } from '../../../src/events/codec.ts';
 import type { SessionEvent } from '../../../src/events/event.ts';
 import type { FakeOptions } from '../../cli/fake-runtime.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_DEPTH } from '../../../src/session/children/child-errors.ts';
+import { MAX_DEPTH } from '../../../src/session/children/child-session.ts';
 import { runAgent } from '../run-agent.ts';
 import { call, calls, speaking } from './run-team.ts';
 

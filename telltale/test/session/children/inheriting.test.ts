@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Variable } from '../../../src/events/state.ts';
 import { sharedFields, updateFor, valuesOf } from '../../../src/session/children/shared-metadata.ts';
-import { mergePatch } from '../../../src/session/metadata/merge-patch.ts';
-import { inheritedVariables } from '../../../src/session/variables/inherited-variables.ts';
+import { mergePatch } from '../../../src/session/metadata/metadata.ts';
+import { inheritedVariables } from '../../../src/session/variables/declared-variables.ts';
 import { agentWith } from '../../prompt/agent.ts';
 
 const plan = { type: 'object', merge: 'deep' };

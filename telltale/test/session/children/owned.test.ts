@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
 import type { Model } from '../../../src/models/model.ts';
 import { modelCancelled } from '../../../src/models/model-errors.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';

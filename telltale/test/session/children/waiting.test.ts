@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import { findWorkflow } from '../../../src/session/runs/find-workflow.ts';

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../../src/events/event.ts';
-import type { RuntimeError } from '../../../src/kernel/runtime-error.ts';
-import { evidenceProblems } from '../../../src/session/guide/check-evidence.ts';
-import { createCompleteStep } from '../../../src/session/guide/complete-step.ts';
-import { whyStuck } from '../../../src/session/guide/why-stuck.ts';
-import { workOf } from '../../../src/session/guide/work-of.ts';
+import type { RuntimeError } from '../../../src/kernel/errors.ts';
+import { createCompleteStep, evidenceProblems, workOf } from '../../../src/session/guided/complete-step.ts';
+import { whyStuck } from '../../../src/session/wire-session.ts';
 import { begun, declared, done, FOREACH, failed, TURN } from '../../events/fold-bodies.ts';
 import { acted, createLedLog, NOTES } from './led-log.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../../src/events/event.ts';
-import { createGuide } from '../../../src/session/guide/guide.ts';
-import { createLead, type Order } from '../../../src/session/guide/lead.ts';
+import { createLead, type Order } from '../../../src/session/guided/guidance.ts';
 import { createStop } from '../../../src/session/stop.ts';
+import { createGuide } from '../../../src/session/wire-session.ts';
 import { failure, TURN, TURN_ENDED } from '../../events/fold-bodies.ts';
 import { acted, createLedLog, NOTES } from './led-log.ts';
 

@@ -1,5 +1,5 @@
 import type { EventBody } from '../../../src/events/event.ts';
-import type { TaskState } from '../../../src/events/task-state.ts';
+import type { TaskState } from '../../../src/events/state.ts';
 import type { SessionLog } from '../../../src/session/session-log.ts';
 import { begun, createFolding, declared, done, failed, STARTED, TURN } from '../../events/fold-bodies.ts';
 

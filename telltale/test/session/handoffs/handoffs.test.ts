@@ -4,7 +4,7 @@ import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
 import type { Session } from '../../../src/session/runtime-types.ts';
 import { crashEverywhere } from '../../../src/testing/crash.ts';
-import { createMemoryStore } from '../../../src/testing/memory-store.ts';
+import { createMemoryStore } from '../../../src/testing/run-agent.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
 import { runTeam } from '../children/run-team.ts';
 import { speak } from '../speak.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { emptyState } from '../../../src/events/state.ts';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
 import type { Json } from '../../../src/kernel/json.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
 import { createOpenDesk } from '../../../src/session/artifact-desk.ts';
+import { createSessionInvoke } from '../../../src/session/artifact-service.ts';
 import { sessionContext } from '../../../src/session/decision-context.ts';
-import { createSessionInvoke } from '../../../src/session/session-invoke.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { runAgent } from '../run-agent.ts';
 

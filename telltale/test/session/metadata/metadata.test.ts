@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../../../src/kernel/json.ts';
-import { compileField } from '../../../src/session/metadata/field-check.ts';
-import { mergePatch } from '../../../src/session/metadata/merge-patch.ts';
-import { createMetadata, MAX_ERRORS, type MetadataChanges } from '../../../src/session/metadata/metadata.ts';
+import {
+  compileField,
+  createMetadata,
+  MAX_ERRORS,
+  type MetadataChanges,
+  mergePatch,
+} from '../../../src/session/metadata/metadata.ts';
 import { agentWith } from '../../prompt/agent.ts';
 
 const FIELDS = {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Cause, EventBody, EventOf } from '../../../src/events/event.ts';
-import { openReviews, reviewOf } from '../../../src/events/fold-reviews.ts';
+import { openReviews, reviewOf } from '../../../src/events/reviews.ts';
 import type { Review } from '../../../src/events/state.ts';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
+import type { AskingDeps } from '../../../src/session/reviews/ask-people.ts';
 import { createAsking } from '../../../src/session/reviews/ask-people.ts';
-import type { AskingDeps } from '../../../src/session/reviews/asking.ts';
 import type { TableWrite } from '../../../src/store/store.ts';
 import { createFolding, declared, STARTED, TURN } from '../../events/fold-bodies.ts';
 

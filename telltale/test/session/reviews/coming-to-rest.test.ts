@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
-import { defineTool } from '../../../src/session/define/define-tool.ts';
+import { defineTool } from '../../../src/session/define/definitions.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
 import { action } from '../../recovery/say.ts';

@@ -1,8 +1,8 @@
 import { createRunLog } from '../../../src/engine/run-log.ts';
 import type { ApprovalRequest } from '../../../src/events/run-event.ts';
 import { emptyRun } from '../../../src/events/run-state.ts';
-import { createSystemClock } from '../../../src/kernel/clock.ts';
-import { createRunReviews } from '../../../src/session/runs/run-reviews.ts';
+import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createRunReviews } from '../../../src/session/runs/walk-run.ts';
 import type { Store } from '../../../src/store/store.ts';
 
 /** A run by hand, of the workflow `flow`, whose step `build` asks whatever is given. */

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { defineAgent } from '../../../src/session/define/define-agent.ts';
-import { defineTool } from '../../../src/session/define/define-tool.ts';
+import { defineTool } from '../../../src/session/define/definitions.ts';
 import type { RuntimeOptions } from '../../../src/session/runtime-types.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
 import { action } from '../../recovery/say.ts';

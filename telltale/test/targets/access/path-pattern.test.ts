@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { matchesPattern } from '../../../src/targets/access/path-pattern.ts';
+import { matchesPattern } from '../../../src/targets/access/permitted-paths.ts';
 
 test.each([
   ['*.pem', 'a.pem', true],

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Rules } from '../../../src/manifest/schema/permissions.ts';
-import { createPermittedCommands } from '../../../src/targets/access/permitted-commands.ts';
+import { createPermittedCommands } from '../../../src/targets/access/permissions.ts';
 
 const decided = (rules: Partial<Rules>, line: string, forSh = true): string => {
   const commands = createPermittedCommands({ allow: [], ask: [], deny: [], ...rules }, { readsLines: forSh });

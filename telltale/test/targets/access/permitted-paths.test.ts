@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { RuntimeError } from '../../../src/kernel/runtime-error.ts';
+import type { RuntimeError } from '../../../src/kernel/errors.ts';
 import { createPermittedPaths } from '../../../src/targets/access/permitted-paths.ts';
 import { readTextFile, writeTextFile } from '../../../src/targets/builtin/filesystem/text-file.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';

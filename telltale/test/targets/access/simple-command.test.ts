@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { namesCommand, simpleCommand } from '../../../src/targets/access/simple-command.ts';
+import { namesCommand, simpleCommand } from '../../../src/targets/access/permissions.ts';
 
 test.each([
   ['git log -n 3', ['git', 'log', '-n', '3']],

@@ -6,8 +6,7 @@ import { loadManifests } from '../../../src/manifest/load-manifests.ts';
 import type { WorkflowManifest } from '../../../src/manifest/schema/kinds.ts';
 import { graphOf } from '../../../src/workflows/graph/graph-of.ts';
 import { mermaidOf } from '../../../src/workflows/graph/mermaid-of.ts';
-import { fitText } from '../../../src/workflows/graph/svg/fit-text.ts';
-import { svgOf } from '../../../src/workflows/graph/svg/svg-of.ts';
+import { fitText, svgOf } from '../../../src/workflows/graph/svg/svg-of.ts';
 import type { WorkflowGraph } from '../../../src/workflows/graph/workflow-graph.ts';
 
 async function workflow(text: string): Promise<WorkflowManifest> {

@@ -2,7 +2,7 @@ import type { TelltaleClient } from '../../../../../telltale/src/client/client.t
 import { foldRun, reduceRun } from '../../../../../telltale/src/events/reduce-run.ts';
 import type { RunEvent } from '../../../../../telltale/src/events/run-event.ts';
 import { emptyRun, type RunState } from '../../../../../telltale/src/events/run-state.ts';
-import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
+import type { ErrorJson } from '../../../../../telltale/src/kernel/errors.ts';
 
 /** How what is known stands with the server. `lost`: it is true, but may no longer be all. */
 export type RunFollowing =

@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import type { RunEvent, RunEventOf } from '../../../../../telltale/src/events/run-event.ts';
-import { identityText } from '../../../../../telltale/src/kernel/identity.ts';
-import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
+import { identityText } from '../../../../../telltale/src/kernel/ids.ts';
+import { visibleText } from '../../../../../telltale/src/kernel/text.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { formatClock } from '../../../format/format-time.ts';
 import { cx } from '../../../ui/class-names.ts';

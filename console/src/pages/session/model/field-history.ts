@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import type { VariableClass } from '../../../../../telltale/src/events/value-event.ts';
+import type { VariableClass } from '../../../../../telltale/src/events/session-events.ts';
 import type { Json } from '../../../../../telltale/src/kernel/json.ts';
 import type { Mark } from './waterfall-rows.ts';
 

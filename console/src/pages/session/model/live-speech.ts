@@ -1,6 +1,5 @@
 import type { LiveSnapshot } from '../../../../../telltale/src/client/client.ts';
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import type { LiveEvent } from '../../../../../telltale/src/events/live-event.ts';
+import type { LiveEvent, SessionEvent } from '../../../../../telltale/src/events/event.ts';
 import type { Json } from '../../../../../telltale/src/kernel/json.ts';
 
 /** What has come of elements that are not on the log yet. */

@@ -1,6 +1,6 @@
 import type { RunEvent, RunEventOf } from '../../../../../telltale/src/events/run-event.ts';
-import { identityText } from '../../../../../telltale/src/kernel/identity.ts';
-import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
+import { identityText } from '../../../../../telltale/src/kernel/ids.ts';
+import { visibleText } from '../../../../../telltale/src/kernel/text.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
 

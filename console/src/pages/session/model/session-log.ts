@@ -1,8 +1,7 @@
 import type { Followed, LiveSnapshot, TelltaleClient } from '../../../../../telltale/src/client/client.ts';
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import type { LiveEvent } from '../../../../../telltale/src/events/live-event.ts';
-import type { ErrorJson } from '../../../../../telltale/src/kernel/runtime-error.ts';
-import { toRuntimeError } from '../../../../../telltale/src/kernel/runtime-error.ts';
+import type { LiveEvent, SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { ErrorJson } from '../../../../../telltale/src/kernel/errors.ts';
+import { toRuntimeError } from '../../../../../telltale/src/kernel/errors.ts';
 
 /** How the log stands with the server. `lost`: what is shown is true, but may no longer be all. */
 export type LogStatus =

@@ -1,5 +1,5 @@
-import { cloneState, reduceShared } from '../../../../../telltale/src/events/clone-state.ts';
 import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import { cloneState, reduceShared } from '../../../../../telltale/src/events/snapshot.ts';
 import { emptyState, type SessionState } from '../../../../../telltale/src/events/state.ts';
 
 /** Events between two checkpoints: folding so many takes a millisecond or two; a checkpoint of a long log holds thousands of actions. */

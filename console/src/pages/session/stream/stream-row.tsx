@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import type { MessageFrom } from '../../../../../telltale/src/events/event.ts';
 import { faultForPeople } from '../../../../../telltale/src/events/for-people.ts';
 import type { Json } from '../../../../../telltale/src/kernel/json.ts';
-import { visibleText } from '../../../../../telltale/src/kernel/visible-text.ts';
+import { visibleText } from '../../../../../telltale/src/kernel/text.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { formatCost, formatCount } from '../../../format/format-number.ts';
 import { cx } from '../../../ui/class-names.ts';

@@ -1,20 +1,17 @@
 import { constants } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '../../../kernel/json.ts';
-import type { Tokenizer } from '../../../kernel/tokenizer.ts';
-import { openChecked } from '../../../targets/access/open-checked.ts';
-import { matchesPattern } from '../../../targets/access/path-pattern.ts';
+import type { Tokenizer } from '../../../kernel/tokens.ts';
 import type { PermittedPath } from '../../../targets/access/permitted-paths.ts';
-import { stopped } from '../../../targets/access/stopped.ts';
+import { matchesPattern, openChecked } from '../../../targets/access/permitted-paths.ts';
 import { compileCheck } from '../../../targets/check-parameters.ts';
+import { stopped } from '../../../targets/stop-and-wait.ts';
 import type { Feed, SourceCall } from '../../feed.ts';
 import { cutText } from '../../values/cut-text.ts';
 import { DEFAULT_MAX_TOKENS } from '../../values/prepare-value.ts';
 import { type FileSource, permitted } from '../file-source.ts';
-import type { SourceDeps } from '../source-edges.ts';
-import { type RepoTree, readTree, sizeText } from './draw-tree.ts';
-import { isShowable, MAX_FILE_BYTES, rankFiles, wordsOf } from './rank-files.ts';
-import { type RepoFile, walkRepo } from './walk-repo.ts';
+import type { SourceDeps } from '../source.ts';
+import { type RepoFile, type WalkedRepo, walkRepo } from './walk-repo.ts';
 
 const MAX_DEPTH = 32;
 /** Of a feed that is only referred to, and says nothing itself: its value is a megabyte at the most. */
@@ -162,4 +159,151 @@ async function readWhole(
   } catch {
     return undefined;
   }
+}
+
+interface Folder {
+  readonly name: string;
+  readonly folders: Map<string, Folder>;
+  readonly files: RepoFile[];
+  count: number;
+  bytes: number;
+}
+
+/** A tree of folders and files with their sizes; what lies deeper than `depth` is counted. */
+export interface RepoTree {
+  readonly deepest: number;
+  draw(depth: number): string;
+}
+
+function readTree(name: string, { files, folders, isCut }: WalkedRepo): RepoTree {
+  const root = emptyFolder(name);
+  let deepest = 1;
+  const folderAt = (path: readonly string[]): Folder => {
+    let at = root;
+    for (const segment of path) {
+      const next = at.folders.get(segment) ?? emptyFolder(segment);
+      at.folders.set(segment, next);
+      at = next;
+    }
+    return at;
+  };
+  for (const path of folders) folderAt(path.split('/'));
+  for (const file of files) {
+    const segments = file.path.split('/');
+    deepest = Math.max(deepest, segments.length);
+    folderAt(segments.slice(0, -1)).files.push(file);
+    for (let length = 0; length < segments.length; length++) {
+      const above = folderAt(segments.slice(0, length));
+      above.count++;
+      above.bytes += file.bytes;
+    }
+  }
+  return {
+    deepest,
+    draw: (depth) =>
+      [
+        `${name}/ (${summary(root)}${isCut ? ' and more: the walk was ended early' : ''})`,
+        ...linesOf(root, 1, depth),
+      ].join('\n'),
+  };
+}
+
+const emptyFolder = (name: string): Folder => ({ name, folders: new Map(), files: [], count: 0, bytes: 0 });
+
+function* linesOf(folder: Folder, level: number, depth: number): Generator<string> {
+  const indent = '  '.repeat(level);
+  for (const inner of [...folder.folders.values()].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    yield `${indent}${inner.name}/${level < depth ? '' : ` (${summary(inner)})`}`;
+    if (level < depth) yield* linesOf(inner, level + 1, depth);
+  }
+  for (const { path, bytes } of folder.files)
+    yield `${indent}${path.slice(path.lastIndexOf('/') + 1)} (${sizeText(bytes)})`;
+}
+
+const summary = ({ count, bytes }: Folder): string =>
+  `${count} ${count === 1 ? 'file' : 'files'}, ${sizeText(bytes)}`;
+
+function sizeText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const units = ['KiB', 'MiB', 'GiB'];
+  let amount = bytes / 1024;
+  while (amount >= 1024 && units.length > 1) {
+    amount /= 1024;
+    units.shift();
+  }
+  return `${amount < 10 ? amount.toFixed(1) : Math.round(amount)} ${units[0]}`;
+}
+
+/** A larger file is not shown whole. */
+const MAX_FILE_BYTES = 256 * 1024;
+
+/** What tells most of a repository at the least length. */
+const FIRST = /^(?:readme|agents|contributing|architecture)(?:\.[a-z]+)?$/i;
+const MANIFEST =
+  /^(?:package\.json|pyproject\.toml|setup\.(?:py|cfg)|cargo\.toml|go\.mod|pom\.xml|build\.gradle(?:\.kts)?|composer\.json|gemfile|makefile|dockerfile|telltale\.ya?ml)$/i;
+/** For machines to read. */
+const GENERATED =
+  /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|cargo\.lock|poetry\.lock|go\.sum|composer\.lock|\.gitignore|\.gitattributes|\.editorconfig)$|\.min\.(?:js|css)$|\.map$|\.snap$/i;
+/** What is no business of a model's, though git was not told to ignore it. */
+const SECRET =
+  /(?:^|\/)(?:\.env(?:\..+)?|\.npmrc|\.netrc|id_(?:rsa|dsa|ecdsa|ed25519)|.+\.(?:pem|key|p12|pfx))$/i;
+const BINARY =
+  /\.(?:png|jpe?g|gif|webp|ico|bmp|pdf|zip|gz|tgz|bz2|xz|7z|jar|class|wasm|so|dll|dylib|exe|bin|o|a|woff2?|ttf|otf|eot|mp[34]|mov|avi|wav|ogg|sqlite|db)$/i;
+
+const isShowable = ({ path, bytes }: RepoFile): boolean =>
+  bytes > 0 && bytes <= MAX_FILE_BYTES && !GENERATED.test(path) && !SECRET.test(path) && !BINARY.test(path);
+
+const MAX_WORDS = 16;
+
+/** Words of a query: in lower case, each once, the first of them. */
+const wordsOf = (query: string): readonly string[] =>
+  [...new Set(query.toLowerCase().match(/[\p{L}\p{N}_]{2,}/gu) ?? [])].slice(0, MAX_WORDS);
+
+/** A word counts once in a path, and in a text the more the more often it stands there. */
+const PATH_POINTS = 100;
+const TEXT_POINTS = 50;
+
+/**
+ * Most relevant first: what has the words of the query in its path or in it (`times` by path, word for word), rare words
+ * before common ones; then what says what the repository is, what lies near its root, what changed last, what is small.
+ */
+function rankFiles(
+  files: readonly RepoFile[],
+  words: readonly string[],
+  times: ReadonlyMap<string, readonly number[]>,
+): readonly RepoFile[] {
+  const age = new Map(
+    files
+      .toSorted((a, b) => b.changedAt - a.changedAt)
+      .map(({ path }, place) => [path, place / files.length]),
+  );
+  const hits = files.map(({ path }) => {
+    const folded = path.toLowerCase();
+    const inText = times.get(path);
+    return words.map((word, at) => {
+      const found = inText?.[at] ?? 0;
+      return (
+        (folded.includes(word) ? PATH_POINTS : 0) + (found > 0 ? TEXT_POINTS * (1 + Math.log(found)) : 0)
+      );
+    });
+  });
+  const rarity = words.map((_, at) => {
+    const having = hits.filter((points) => (points[at] ?? 0) > 0).length;
+    return Math.log((files.length + 1) / Math.max(1, having));
+  });
+  const scored = files.map((file, index) => {
+    const asked = (hits[index] ?? []).reduce((sum, points, at) => sum + points * (rarity[at] ?? 0), 0);
+    return { file, score: asked + telling(file) + 5 * (1 - (age.get(file.path) ?? 1)) };
+  });
+  return scored
+    .sort((a, b) => b.score - a.score || (a.file.path < b.file.path ? -1 : 1))
+    .map(({ file }) => file);
+}
+
+function telling({ path, bytes }: RepoFile): number {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const depth = path.split('/').length - 1;
+  const title = FIRST.test(name) ? 30 : MANIFEST.test(name) ? 20 : 0;
+  const small = 5 * (1 - Math.min(1, bytes / MAX_FILE_BYTES) ** 0.25);
+  return Math.max(0, 10 - 5 * depth) + Math.max(0, title - 10 * depth) + small;
 }

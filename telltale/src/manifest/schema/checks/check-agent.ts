@@ -1,21 +1,23 @@
-import type { Issue } from '../../issue.ts';
+import { suggest } from '../../../kernel/nearest.ts';
+import type { Issue } from '../../diagnostic.ts';
 import { isNamedSchema } from '../agent-input.ts';
-import { checkActionTemplates } from './check-action-templates.ts';
-import { checkNetwork } from './check-addresses.ts';
-import { checkConditionValues } from './check-condition-values.ts';
+import { NOT_AGENTS } from '../handoff.ts';
+import { isModelRef } from '../model-ref.ts';
+import { showValue } from '../show-value.ts';
+import { checkConditionValues, checkMetadata } from './check-condition-values.ts';
 import { checkFeedIds, checkFeedNames, checkFeeds } from './check-feeds.ts';
-import { checkGuardedVariables } from './check-guarded-variables.ts';
-import { checkHandoff } from './check-handoff.ts';
-import { checkHooks } from './check-hooks.ts';
-import { checkMetadata } from './check-metadata.ts';
-import { checkModels } from './check-models.ts';
-import { checkNames } from './check-names.ts';
-import { checkNotifications } from './check-notifications.ts';
-import { checkRewritableGuards, hookGuards } from './check-rewritable-guards.ts';
-import { checkObjectSchema } from './check-tool.ts';
-import { checkUnique } from './check-unique.ts';
-import { checkVariables, type DeclaredVariable, declaredVariables, triggersOf } from './check-variables.ts';
-import { type DocumentNode, warningAt } from './document-node.ts';
+import { checkHooks, checkRewritableGuards, hookGuards } from './check-hooks.ts';
+import { checkNetwork, checkObjectSchema } from './check-tool.ts';
+import {
+  checkGuardedVariables,
+  checkNames,
+  checkUnique,
+  checkVariables,
+  type DeclaredVariable,
+  declaredVariables,
+  triggersOf,
+} from './check-variables.ts';
+import { type DocumentNode, errorAt, findCycles, showCycle, warningAt } from './document-node.ts';
 
 /** What no schema of one place can see: names, references, cycles, and who controls what. */
 export function checkAgent(agent: DocumentNode): readonly Issue[] {
@@ -95,4 +97,281 @@ function checkInternalActions(internal: DocumentNode): readonly Issue[] {
         hint: 'Remove it from one of the lists.',
       }),
     );
+}
+
+/** Short names of models that the agent does not declare. */
+function checkModels(agent: DocumentNode): readonly Issue[] {
+  const names = agent
+    .at('models')
+    .entries()
+    .map(([name]) => name);
+  const used = [
+    ...agent
+      .at('prompts')
+      .entries()
+      .map(([, prompt]) => prompt.at('model')),
+    ...agent
+      .at('context_feeds')
+      .items()
+      .filter((feed) => feed.at('source').at('type').value === 'llm')
+      .map((feed) => feed.at('source').at('params').at('model')),
+  ];
+  return used.flatMap((place) => {
+    const name = place.text();
+    if (name === undefined || isModelRef(name) || names.includes(name) || name.includes('$')) return [];
+    const hint = `${suggest(name, names, 'Names in "models"')} Or write "provider/model".`;
+    return [errorAt(place, 'unknown_model', `There is no model "${name}" in "models".`, { hint })];
+  });
+}
+
+const ROOTS = ['metadata', 'vars', 'actions', 'agent'];
+
+/** Templates that take their defaults from one that is not there, or from each other. */
+function checkActionTemplates(
+  templates: DocumentNode,
+  members: ReadonlyMap<string, readonly string[]>,
+  variables: readonly string[],
+): readonly Issue[] {
+  const known = new Map(templates.entries());
+  const parents = (template: DocumentNode) => [
+    template.at('template'),
+    template.at('compensate').at('template'),
+  ];
+  const graph = new Map(
+    [...known].map(([name, template]) => [name, parents(template).flatMap((parent) => parent.text() ?? [])]),
+  );
+  const unknown = [...known.values()].flatMap(parents).flatMap((parent) => {
+    const name = parent.text();
+    if (name === undefined || known.has(name)) return [];
+    return [
+      errorAt(parent, 'unknown_template', `There is no action template "${name}".`, {
+        hint: () => suggest(name, [...known.keys()], 'Templates'),
+      }),
+    ];
+  });
+  const cycles = findCycles(graph).flatMap((cycle) => {
+    const template = known.get(cycle[0] ?? '');
+    if (template === undefined) return [];
+    const message = `These action templates refer to each other in a cycle: ${showCycle(cycle)}.`;
+    return [
+      errorAt(template, 'cycle', message, {
+        hint: 'Break the cycle: one of them must not refer to another.',
+        at: 'key',
+      }),
+    ];
+  });
+  const names = [...known.values()].flatMap((template) =>
+    [template, template.at('compensate')].flatMap((each) =>
+      checkNames(each.at('if'), { roots: [...ROOTS, ...variables], members }),
+    ),
+  );
+  return [...unknown, ...cycles, ...names];
+}
+
+/** What is filled in in the arguments of a channel's command. */
+const PLACEHOLDERS = ['message', 'type', 'agent', 'session', 'run', 'url', 'id'];
+
+/** Rules name channels that there are; addresses and programs are such. */
+const checkNotifications = (notifications: DocumentNode): readonly Issue[] => {
+  const channels = notifications.at('channels').entries();
+  const names = channels.map(([name]) => name);
+  return [
+    ...channels.flatMap(([, channel]) => [
+      ...checkAddress(channel.at('webhook').at('url')),
+      ...checkHeaders(channel.at('webhook').at('headers')),
+      ...checkCommand(channel.at('command')),
+    ]),
+    ...notifications
+      .at('rules')
+      .items()
+      .flatMap((rule) => rule.at('to').items())
+      .filter((to) => to.text() !== undefined && !names.includes(to.text() ?? ''))
+      .map((to) =>
+        errorAt(to, 'unknown_name', `There is no channel "${to.text()}".`, {
+          hint: () => suggest(to.text() ?? '', names, 'Channels'),
+        }),
+      ),
+  ];
+};
+
+function checkAddress(url: DocumentNode): readonly Issue[] {
+  const text = url.text();
+  if (text === undefined || text === '') return [];
+  const parsed = URL.parse(text);
+  const bad = (why: string, hint: string) => [
+    errorAt(url, 'bad_address', `${showValue(text)} ${why}.`, { hint }),
+  ];
+  if (parsed === null) return bad('is not an address', 'Write it like https://example.com/hook.');
+  if (!/^https?:$/.test(parsed.protocol))
+    return bad('is not an address that accepts a POST', 'Write an http:// or https:// address.');
+  if (parsed.username !== '' || parsed.password !== '')
+    // Not quoted: a message is for all eyes.
+    return [
+      errorAt(url, 'bad_address', 'The address contains a user name or a password.', {
+        hint: 'Put them into "headers: { authorization: … }".',
+      }),
+    ];
+  return [];
+}
+
+/** What the runtime sets itself, and what belongs to the connection. */
+const OWN = /^(?:webhook-.*|content-(?:type|length)|host|connection|transfer-encoding)$/i;
+const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+const checkHeaders = (headers: DocumentNode): readonly Issue[] =>
+  headers.entries().flatMap(([name, place]) => {
+    if (!HEADER.test(name) || OWN.test(name))
+      return [
+        errorAt(place, 'not_allowed', `"${name}" cannot be a header of a webhook.`, {
+          hint: OWN.test(name) ? 'Telltale sets it.' : 'A header name consists of letters, digits and "-".',
+          at: 'key',
+        }),
+      ];
+    if (!/[\r\n\0]/.test(place.text() ?? '')) return [];
+    return [
+      errorAt(place, 'not_allowed', `The header "${name}" has a value with several lines.`, {
+        hint: 'Write it on one line.',
+      }),
+    ];
+  });
+
+function checkCommand(command: DocumentNode): readonly Issue[] {
+  const [program, ...args] = command.items();
+  if (program === undefined) return [];
+  const text = program.text() ?? '';
+  return [
+    ...(text === '' || /\{[a-z]+\}/.test(text)
+      ? [
+          errorAt(program, 'bad_command', `The program of a channel cannot be ${showValue(program.value)}.`, {
+            hint: 'Write the program itself. Only its arguments can contain placeholders.',
+          }),
+        ]
+      : []),
+    ...args.flatMap((arg) =>
+      [...(arg.text() ?? '').matchAll(/\{([a-z_]+)\}/g)]
+        .filter(([, name = '']) => !PLACEHOLDERS.includes(name))
+        .map(([written, name = '']) =>
+          errorAt(arg, 'unknown_name', `Unknown placeholder "${written}".`, {
+            hint: () => suggest(name, PLACEHOLDERS, 'There are'),
+          }),
+        ),
+    ),
+  ];
+}
+
+type Members = ReadonlyMap<string, readonly string[]>;
+
+const TEST_ROOTS = ['metadata', 'vars', 'actions', 'agent'];
+const SPEAKER_ROOTS = ['speaker', 'agents', 'rounds', 'last', 'metadata', 'vars', 'agent'];
+const SPEAKER_WORDS: readonly unknown[] = ['round_robin', 'random', ...NOT_AGENTS];
+
+/** What "handoff" and "group" say against themselves, and against the rest of the agent. */
+function checkHandoff(agent: DocumentNode, members: Members): readonly Issue[] {
+  const entries = agent.at('handoff').items();
+  const group = agent.at('group');
+  return [
+    ...entries.flatMap((entry) => checkTarget(entry, agent)),
+    ...[...entries, ...group.at('on_message').items()].flatMap((entry) =>
+      checkNames(entry.at('if'), { roots: TEST_ROOTS, members }),
+    ),
+    ...checkReach(entries),
+    ...checkGroup(group, members),
+    ...checkLed(agent),
+    ...checkAllowed(agent, entries),
+  ];
+}
+
+const targetOf = (entry: DocumentNode): DocumentNode => (entry.text() === undefined ? entry.at('to') : entry);
+
+function checkTarget(entry: DocumentNode, agent: DocumentNode): readonly Issue[] {
+  const place = targetOf(entry);
+  const own = agent.at('name').text();
+  if (own === undefined || place.text() !== own) return [];
+  return [
+    errorAt(place, 'self_handoff', `The agent "${own}" cannot hand the conversation to itself.`, {
+      hint: 'Name another agent, or leave the entry out: without a handoff it keeps the conversation.',
+    }),
+  ];
+}
+
+/** Entries that are checked after one that always holds. */
+function checkReach(entries: readonly DocumentNode[]): readonly Issue[] {
+  const first = entries.findIndex((entry) => entry.at('always').value === true);
+  if (first < 0) return [];
+  return entries
+    .slice(first + 1)
+    .filter((entry) => entry.at('always').value === true || isAfterTurn(entry))
+    .map((entry) =>
+      warningAt(entry, 'unreachable', 'This entry is never checked: an entry before it always holds.', {
+        hint: 'Put the one with "always" last.',
+      }),
+    );
+}
+
+const isAfterTurn = (entry: DocumentNode): boolean =>
+  entry.has('if') && entry.at('at').value !== 'before_turn';
+
+function checkGroup(group: DocumentNode, members: Members): readonly Issue[] {
+  const agents = group.at('agents').items();
+  const names = agents.flatMap((each) => each.text() ?? []);
+  const start = group.at('start');
+  const next = group.at('next_speaker');
+  const unlisted = (place: DocumentNode) => {
+    const name = place.text();
+    if (name === undefined || names.length === 0 || names.includes(name)) return [];
+    return [
+      errorAt(place, 'unknown_agent', `"${name}" is not one of the "agents" of this group.`, {
+        hint: () => suggest(name, names, 'Agents'),
+      }),
+    ];
+  };
+  const fallback = next.at('fallback');
+  return [
+    ...checkUnique(agents, 'agents'),
+    ...agents
+      .filter((each) => NOT_AGENTS.includes(each.text() ?? ''))
+      .map((each) =>
+        errorAt(each, 'not_allowed', `"${each.text()}" is not an agent.`, {
+          hint: '"user" and "end" are what "next_speaker" may give beside agents.',
+        }),
+      ),
+    ...unlisted(start),
+    ...(NOT_AGENTS.includes(fallback.text() ?? '') ? [] : unlisted(fallback)),
+    ...(SPEAKER_WORDS.includes(next.value) ? [] : checkNames(next, { roots: SPEAKER_ROOTS, members })),
+  ];
+}
+
+function checkLed(agent: DocumentNode): readonly Issue[] {
+  const key = ['handoff', 'group'].find((each) => agent.has(each));
+  if (key === undefined || agent.at('workflow').text() === undefined) return [];
+  return [
+    errorAt(agent.at(key), 'exclusive', `An agent that a workflow leads cannot have "${key}".`, {
+      hint: 'Let another agent without "workflow" begin the conversation, or take "workflow" out.',
+      at: 'key',
+    }),
+  ];
+}
+
+/** Entries that leave the decision to the model, which is not allowed to decide it. */
+function checkAllowed(agent: DocumentNode, entries: readonly DocumentNode[]): readonly Issue[] {
+  const forModel = entries.find((entry) => !entry.has('if') && !entry.has('always'));
+  const settings = agent.at('internal_actions');
+  const listed = (key: string) =>
+    settings
+      .at(key)
+      .items()
+      .some(({ value }) => value === 'handoff');
+  const isOff =
+    settings.at('enabled').value === false ||
+    listed('blocked_actions') ||
+    (settings.has('allowed_actions') && !listed('allowed_actions'));
+  if (forModel === undefined || !isOff) return [];
+  return [
+    warningAt(
+      forModel,
+      'contradiction',
+      'The model cannot hand over: "internal_actions" does not allow it the action "handoff".',
+      { hint: 'Allow "handoff", or let the runtime decide: "if" or "always".' },
+    ),
+  ];
 }

@@ -1,16 +1,16 @@
-import type { Comparison } from '../../../conditions/cel/read-comparisons.ts';
+import type { Comparison } from '../../../conditions/cel/check-expression.ts';
 import type { PathSegment } from '../../../conditions/issue.ts';
+import { compilePattern } from '../../../conditions/linear-regex.ts';
 import { COMBINATORS, OPERATORS } from '../../../conditions/maps/conditions.ts';
 import { parseConditions } from '../../../conditions/maps/parse-conditions.ts';
 import { FIELD_NAME, parsePath } from '../../../conditions/path.ts';
-import type { Json } from '../../../kernel/json.ts';
+import type { Json, JsonObject } from '../../../kernel/json.ts';
 import { nearest, suggest } from '../../../kernel/nearest.ts';
-import type { Issue } from '../../issue.ts';
-import { isMap } from '../is-map.ts';
-import { showValue } from '../show-value.ts';
-import { fieldViolation } from './check-field-value.ts';
-import { type DocumentNode, errorAt } from './document-node.ts';
-import { insideSchema } from './inside-schema.ts';
+import type { Issue } from '../../diagnostic.ts';
+import { clip, orList, showValue } from '../show-value.ts';
+import { compileUserSchema } from '../user-schemas/check-user-schema.ts';
+import { isMap } from '../values.ts';
+import { type DocumentNode, documentNode, errorAt } from './document-node.ts';
 
 /** What conditions may name: metadata fields or context variables, by name, with what their manifest says of them. */
 export interface Declared {
@@ -229,3 +229,275 @@ const typeOf = (field: DocumentNode): string | undefined =>
   field.at('type').text() ?? (field.has('values') ? 'enum' : undefined);
 
 const article = (type: string): string => `${/^[aeo]/.test(type) ? 'an' : 'a'} ${type}`;
+
+/** What the JSON Schema of an object field says of a place inside of it. */
+export type InsideSchema =
+  /** As a field of its own. */
+  | { readonly kind: 'found'; readonly field: DocumentNode }
+  /** It allows no such key. */
+  | { readonly kind: 'missing'; readonly key: string; readonly known: readonly string[] };
+
+/**
+ * Undefined where the schema leaves it open. `properties` hold whatever stands beside them, so that what they say can be
+ * relied on; references, items and combinations are not looked into.
+ */
+function insideSchema(field: DocumentNode, path: readonly PathSegment[]): InsideSchema | undefined {
+  let schema: Json | undefined = field.at('type').value === 'object' ? field.at('schema').value : undefined;
+  for (const key of path) {
+    if (!isMap(schema) || typeof key !== 'string') return undefined;
+    const { properties, additionalProperties, patternProperties } = schema as JsonObject;
+    const known = isMap(properties) ? (properties as JsonObject) : {};
+    if (!Object.hasOwn(known, key)) {
+      const isClosed = additionalProperties === false && patternProperties === undefined;
+      return isClosed ? { kind: 'missing', key, known: Object.keys(known) } : undefined;
+    }
+    schema = known[key];
+  }
+  return isMap(schema) ? { kind: 'found', field: documentNode(asField(schema as JsonObject)) } : undefined;
+}
+
+const isScalar = (value: Json) => value !== null && typeof value !== 'object';
+
+/** A metadata field that takes at least what the schema does. */
+function asField(schema: JsonObject): JsonObject {
+  const { type } = schema;
+  const values = Array.isArray(schema.enum) ? schema.enum : 'const' in schema ? [schema.const ?? null] : [];
+  const set = values.filter((value) => value !== null);
+  if (set.length > 0) return set.every(isScalar) ? { values: set } : {};
+  switch (type) {
+    case 'string':
+    case 'number':
+    case 'boolean':
+    case 'array':
+      return { type };
+    case 'integer':
+      return { type: 'number', integer: true };
+    case 'object':
+      return { type, schema };
+    default:
+      return {};
+  }
+}
+
+const DEFAULT_MAX_FIELDS = 32;
+const TEMPLATE_WORDS = ['fields', 'current', 'errors', 'values', 'current_value'];
+/** Those that speak of the field whose line they stand on. */
+const OF_A_LINE = ['values', 'current_value'];
+/** As the prompt reads it. */
+const FIELD_LINE = /^[^\S\n]*-[^\S\n]*([A-Za-z_][A-Za-z0-9_]*):/;
+
+/** Defaults that do not satisfy their field, limits that exclude everything, placeholders that name nothing. */
+export function checkMetadata(metadata: DocumentNode): readonly Issue[] {
+  const fields = metadata.at('fields').entries();
+  const issues = fields.flatMap(([, field]) => [
+    ...checkDefault(field),
+    ...checkRange(field),
+    ...checkEnum(field),
+  ]);
+  const max = metadata.at('limits').at('fields').value ?? DEFAULT_MAX_FIELDS;
+  if (typeof max === 'number' && fields.length > max)
+    issues.push(
+      errorAt(
+        metadata.at('fields'),
+        'too_many',
+        `There are ${fields.length} fields, but at most ${max} are allowed.`,
+        {
+          hint: 'Raise "metadata.limits.fields", or put related values into one object field.',
+          at: 'key',
+        },
+      ),
+    );
+  return [
+    ...issues,
+    ...checkTemplate(
+      metadata.at('injection').at('template'),
+      fields.map(([name]) => name),
+    ),
+  ];
+}
+
+function checkDefault(field: DocumentNode): readonly Issue[] {
+  const given = field.at('default');
+  if (given.value === undefined) return [];
+  const why = given.value === null ? 'a field without a default is null' : fieldViolation(field)(given.value);
+  if (why === undefined) return [];
+  return [
+    errorAt(given, 'bad_default', `The default does not fit its field: ${why}.`, {
+      hint: () => defaultHint(field, given.value),
+    }),
+  ];
+}
+
+function defaultHint(field: DocumentNode, value: Json | undefined): string {
+  const allowed = field.at('values').value;
+  const near =
+    typeof value === 'string' && Array.isArray(allowed)
+      ? nearest(
+          value,
+          allowed.filter((each): each is string => typeof each === 'string'),
+        )
+      : undefined;
+  return near === undefined ? 'Correct it, or remove it.' : `Did you mean "${near}"?`;
+}
+
+function checkRange(field: DocumentNode): readonly Issue[] {
+  const min = field.at('min');
+  const max = field.at('max').value;
+  if (typeof min.value !== 'number' || typeof max !== 'number' || min.value <= max) return [];
+  return [
+    errorAt(min, 'empty_range', `The minimum ${min.value} is greater than the maximum ${max}.`, {
+      hint: 'Swap them.',
+    }),
+  ];
+}
+
+function checkEnum(field: DocumentNode): readonly Issue[] {
+  const values = field.at('values');
+  const seen = new Set<unknown>();
+  return values.items().flatMap((item) => {
+    if (!seen.has(item.value)) {
+      seen.add(item.value);
+      return [];
+    }
+    return [
+      errorAt(item, 'duplicate', `The value ${JSON.stringify(item.value)} is listed twice.`, {
+        hint: 'Remove one of them.',
+      }),
+    ];
+  });
+}
+
+/** `{fields} {current} {errors} {values.NAME}`; on a line that begins `- NAME:` also `{values}` and `{current_value}`. */
+function checkTemplate(template: DocumentNode, fields: readonly string[]): readonly Issue[] {
+  const text = template.text() ?? '';
+  const issues: Issue[] = [];
+  for (const match of text.matchAll(/\{([A-Za-z_][A-Za-z0-9_]*)(?:\.([A-Za-z_][A-Za-z0-9_]*))?\}/g)) {
+    const [whole, word = '', field] = match;
+    const known = TEMPLATE_WORDS.includes(word);
+    if (known && field === undefined && OF_A_LINE.includes(word)) {
+      const own = FIELD_LINE.exec(text.slice(text.lastIndexOf('\n', match.index) + 1))?.[1];
+      if (own === undefined || !fields.includes(own)) issues.push(ofNoField(template, match, own, fields));
+      continue;
+    }
+    if (known && (field === undefined || (word === 'values' && fields.includes(field)))) continue;
+    const near = known && field !== undefined ? nearest(field, fields) : nearest(word, TEMPLATE_WORDS);
+    const hint = `${near === undefined ? '' : `Did you mean "${near}"? `}Placeholders: {fields} {current} {errors} {values.NAME}${fields.length > 0 ? `; fields: ${fields.join(', ')}` : ''}.`;
+    issues.push(
+      errorAt(template, 'unknown_placeholder', `The template has no placeholder ${whole}.`, {
+        hint,
+        offset: match.index,
+      }),
+    );
+  }
+  return issues;
+}
+
+function ofNoField(
+  template: DocumentNode,
+  { 0: whole, index }: RegExpExecArray,
+  own: string | undefined,
+  fields: readonly string[],
+): Issue {
+  const near = own === undefined ? undefined : nearest(own, fields);
+  const meant = near === undefined ? '' : `Did you mean "- ${near}:"? `;
+  return errorAt(template, 'unknown_placeholder', `${whole} is on a line that belongs to no field.`, {
+    hint: `${meant}Begin the line with "- NAME:", or write {values.NAME}${fields.length > 0 ? `; fields: ${fields.join(', ')}` : ''}.`,
+    offset: index,
+  });
+}
+
+/** Why a value does not satisfy a field, or undefined if it does. */
+export type Violation = (value: Json) => string | undefined;
+
+/** What the metadata field at `field` says of values. Made once for all items of a list; a broken field takes anything. */
+export function fieldViolation(field: DocumentNode): Violation {
+  switch (field.at('type').text() ?? (field.has('values') ? 'enum' : undefined)) {
+    case 'enum':
+      return enumViolation(field);
+    case 'string':
+      return only('text', (value) => typeof value === 'string', textViolation(field));
+    case 'number':
+      return only('a number', (value) => typeof value === 'number', numberViolation(field));
+    case 'boolean':
+      return only(
+        'true or false',
+        (value) => typeof value === 'boolean',
+        () => undefined,
+      );
+    case 'object':
+      return only('a map', isMap, objectViolation(field));
+    case 'array':
+      return only('a list', Array.isArray, arrayViolation(field));
+    default:
+      return () => undefined;
+  }
+}
+
+const only =
+  <T extends Json>(
+    wanted: string,
+    is: (value: Json) => boolean,
+    violation: (value: T) => string | undefined,
+  ): Violation =>
+  (value) =>
+    is(value) ? violation(value as T) : `${showValue(value)} is not ${wanted}`;
+
+function enumViolation(field: DocumentNode): Violation {
+  const values = field.at('values').value;
+  if (!Array.isArray(values)) return () => undefined;
+  return (value) =>
+    values.includes(value)
+      ? undefined
+      : `${showValue(value)} is not ${oneOf(values.map((allowed) => String(allowed)))}`;
+}
+
+const MAX_LISTED = 20;
+
+const oneOf = (names: readonly string[]) =>
+  names.length > MAX_LISTED
+    ? `one of ${names.slice(0, MAX_LISTED).map(clipped).join(', ')}, …`
+    : orList(names.map(clipped));
+
+const clipped = (name: string) => clip(name);
+
+function textViolation(field: DocumentNode): (value: string) => string | undefined {
+  const max = field.at('max_length').value;
+  const source = field.at('pattern').text();
+  const compiled = source === undefined ? undefined : compilePattern(source);
+  return (value) => {
+    if (typeof max === 'number' && value.length > max) return `${showValue(value)} is longer than ${max}`;
+    if (compiled === undefined || !compiled.ok || compiled.value.test(value)) return undefined;
+    return `${showValue(value)} does not match the pattern ${source}`;
+  };
+}
+
+function numberViolation(field: DocumentNode): (value: number) => string | undefined {
+  const min = field.at('min').value;
+  const max = field.at('max').value;
+  const integer = field.at('integer').value === true;
+  return (value) => {
+    if (typeof min === 'number' && value < min) return `${value} is less than the minimum ${min}`;
+    if (typeof max === 'number' && value > max) return `${value} is greater than the maximum ${max}`;
+    return integer && !Number.isInteger(value) ? `${value} is not a whole number` : undefined;
+  };
+}
+
+function objectViolation(field: DocumentNode): Violation {
+  const schema = field.at('schema').value;
+  const compiled = isMap(schema) ? compileUserSchema(schema) : undefined;
+  return compiled?.ok ? compiled.value : () => undefined;
+}
+
+function arrayViolation(field: DocumentNode): (value: readonly Json[]) => string | undefined {
+  const max = field.at('max_items').value;
+  const items = field.at('items').value === undefined ? undefined : fieldViolation(field.at('items'));
+  return (value) => {
+    if (typeof max === 'number' && value.length > max)
+      return `it has ${value.length} items, but at most ${max} are allowed`;
+    for (const [index, item] of value.entries()) {
+      const why = items?.(item);
+      if (why !== undefined) return `item ${index + 1}: ${why}`;
+    }
+    return undefined;
+  };
+}

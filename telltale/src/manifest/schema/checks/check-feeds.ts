@@ -1,12 +1,10 @@
 import type { KnownNames } from '../../../conditions/cel/check-expression.ts';
 import { referencesInParameters } from '../../../conditions/references/resolve-references.ts';
 import { suggest } from '../../../kernel/nearest.ts';
-import type { Issue } from '../../issue.ts';
-import { checkRequestAddress } from './check-addresses.ts';
-import { checkNames } from './check-names.ts';
-import { checkUnique } from './check-unique.ts';
-import { type DocumentNode, errorAt, textsUnder } from './document-node.ts';
-import { findCycles, showCycle } from './find-cycles.ts';
+import type { Issue } from '../../diagnostic.ts';
+import { checkRequestAddress } from './check-tool.ts';
+import { checkNames, checkUnique } from './check-variables.ts';
+import { type DocumentNode, errorAt, findCycles, showCycle, textsUnder } from './document-node.ts';
 
 /** Ids given twice, references that lead nowhere or in a circle, an interval where there is no period. */
 export function checkFeeds(feeds: readonly DocumentNode[]): readonly Issue[] {

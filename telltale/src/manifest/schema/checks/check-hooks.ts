@@ -1,8 +1,9 @@
-import type { Issue } from '../../issue.ts';
-import { isMap } from '../is-map.ts';
+import { type Issue, quoted } from '../../diagnostic.ts';
 import { showValue } from '../show-value.ts';
-import { checkHookCommand } from './check-program.ts';
-import { type DocumentNode, errorAt } from './document-node.ts';
+import { isMap } from '../values.ts';
+import { checkScript } from './check-tool.ts';
+import { APPROVAL_DECIDES } from './check-variables.ts';
+import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
 
 const ALLOWED = {
   before_action: 'true, false, { refuse: "why" } or { parameters: {…} }',
@@ -42,3 +43,107 @@ function isAnswer(kind: keyof typeof ALLOWED, { value }: DocumentNode): boolean 
   if (!isMap(value)) return false;
   return typeof value.refuse === 'string' || value.refuse === true || isMap(value.parameters);
 }
+
+/** A script step's JavaScript can be read, or its program is one that can be started. */
+export function checkProgram(step: DocumentNode): readonly Issue[] {
+  if (step.at('type').value !== 'script') return [];
+  const [program] = step.at('command').items();
+  const name = program?.text();
+  if (program === undefined || name === undefined) return checkScript(step.at('script'));
+  if (name === '') return [noProgram(program)];
+  if (!name.includes('${')) return [];
+  return [
+    errorAt(program, 'bad_command', `The program of a step cannot be a reference: "${name}".`, {
+      hint: 'Write the program itself. Its arguments, "cwd", "env" and "stdin" can contain references.',
+    }),
+  ];
+}
+
+/** What a step resolves when it runs; a hook resolves nothing. */
+const REFERENCE = /(?<!\$)\$\{\s*(?:agent|trigger|steps|vars|input|run|item)\b[^}]*\}?/;
+
+/** A hook's program can be started, and is given no references: nobody would resolve them. */
+const checkHookCommand = (hook: DocumentNode): readonly Issue[] =>
+  checkFixedCommand(
+    hook,
+    'a hook',
+    'The program gets the call, the metadata and the variables as JSON on standard input.',
+  );
+
+/** A verifier's program is given no references: what a model has said must not come to stand in a command line. */
+export const checkVerifyCommand = (verify: DocumentNode): readonly Issue[] =>
+  checkFixedCommand(
+    verify,
+    'a verifier',
+    'The program gets what it has to verify, the input of the run and the variables as JSON on standard input.',
+  );
+
+function checkFixedCommand(hook: DocumentNode, what: string, hint: string): readonly Issue[] {
+  const [program] = hook.at('command').items();
+  const texts = [
+    ...hook.at('command').items(),
+    hook.at('cwd'),
+    ...hook
+      .at('env')
+      .entries()
+      .map(([, value]) => value),
+  ];
+  return [
+    ...(program?.text() === '' ? [noProgram(program)] : []),
+    ...texts.flatMap((place) => {
+      const [reference] = REFERENCE.exec(place.text() ?? '') ?? [];
+      if (reference === undefined) return [];
+      return [
+        errorAt(place, 'bad_command', `The command of ${what} cannot contain the reference "${reference}".`, {
+          hint,
+        }),
+      ];
+    }),
+  ];
+}
+
+const noProgram = (place: DocumentNode) =>
+  errorAt(place, 'bad_command', 'The program of a command cannot be "".', {
+    hint: 'Write the program to start, like "git" or "./check.sh".',
+  });
+
+const RUNTIMES_OWN = /^genesis_/;
+
+/**
+ * Artifacts that judge an agent's work or let its actions pass, although it may rewrite them: the decision is in the
+ * model's hand then. A warning, since an agent that changes its own rules may be what is wanted.
+ */
+export function checkRewritableGuards(
+  guards: readonly { readonly node: DocumentNode; readonly what: string }[],
+  agent: DocumentNode,
+): readonly Issue[] {
+  const { value } = agent.at('permissions').at('artifacts');
+  if (!Array.isArray(value) || !value.includes('write')) return [];
+  const owner = quoted(agent.at('name').text() ?? '?');
+  return guards.flatMap(({ node, what }) => {
+    const asked = node.at('invoke');
+    const name = asked.text();
+    if (name === undefined || RUNTIMES_OWN.test(name)) return [];
+    const message = `The artifact ${quoted(name)} is used by ${what}, but the agent ${owner} may rewrite it.`;
+    const hint =
+      'Remove "write" from "permissions: { artifacts }", or let a command, a model or a person decide.';
+    return [warningAt(asked, 'model_controlled', message, { hint })];
+  });
+}
+
+/** What is decided for the agent in the steps of a workflow. */
+export const guardsOf = (workflow: DocumentNode, steps: readonly DocumentNode[]) => [
+  ...steps.map((step) => ({ node: step.at('verify'), what: 'a verifier' })),
+  ...steps
+    .filter((step) => step.at('type').value === 'approval')
+    .flatMap((step) => APPROVAL_DECIDES.map((key) => ({ node: step.at(key), what: 'an approval' }))),
+  ...[workflow, ...steps].flatMap(hookGuards),
+];
+
+/** What is asked before each action, and may refuse it. */
+export const hookGuards = (node: DocumentNode) =>
+  node
+    .at('hooks')
+    .at('before_action')
+    .items()
+    .map((hook) => ({ node: hook, what: 'the hook before_action' }));

@@ -1,10 +1,9 @@
+import { Script } from 'node:vm';
 import { parseTemplate } from '../../../conditions/templates/parse-template.ts';
 import { nearest, suggest } from '../../../kernel/nearest.ts';
-import type { Issue } from '../../issue.ts';
+import type { Issue } from '../../diagnostic.ts';
+import { readHostEntry } from '../../permissions/decide.ts';
 import { showValue } from '../show-value.ts';
-import { AGENT_MEMBERS } from './agent-members.ts';
-import { checkRequestAddress } from './check-addresses.ts';
-import { checkScript } from './check-script.ts';
 import { type DocumentNode, errorAt, textsUnder, warningAt } from './document-node.ts';
 
 /** A Tool's parameters must be an object, and its templates must name parameters. */
@@ -96,3 +95,164 @@ function checkAgentReferences(template: DocumentNode): readonly Issue[] {
     });
   });
 }
+
+/** What is put in when a call is made: parameters and references. */
+const LEFT_OPEN = /\{|\$/;
+
+/** An address that a request is made to, as far as it is known before one is made. */
+export function checkRequestAddress(address: DocumentNode): readonly Issue[] {
+  const text = address.text();
+  if (
+    text === undefined ||
+    text === '' ||
+    /^https?:\/\/./i.test(text) ||
+    LEFT_OPEN.test(text.slice(0, 'https://'.length))
+  )
+    return [];
+  return [
+    errorAt(address, 'bad_address', `${showValue(text)} is not an http:// or https:// address.`, {
+      hint: /^[\w.-]+(?::\d+)?(?:[/?#]|$)/.test(text)
+        ? `Did you mean "https://${text}"?`
+        : 'Write it like https://example.com/path.',
+    }),
+  ];
+}
+
+/**
+ * The hosts that `permissions.network` names, in whichever form. An entry that no host can be would deny or allow
+ * nothing, and a host with a path or a mask would count as the host alone: neither is what its author relies on.
+ */
+export function checkNetwork(network: DocumentNode): readonly Issue[] {
+  return [network, ...['allow', 'ask', 'deny'].map((key) => network.at(key))].flatMap((list) =>
+    list.items().flatMap(checkHost),
+  );
+}
+
+const MAX_PORT = 65_535;
+const RANGE = /^\[?[\d.:a-f]+\]?\/\d+$/i;
+
+function checkHost(entry: DocumentNode): readonly Issue[] {
+  const text = entry.text();
+  if (text === undefined || text === '' || LEFT_OPEN.test(text)) return [];
+  const shown = showValue(text);
+  if (RANGE.test(text))
+    return [
+      errorAt(
+        entry,
+        'bad_address',
+        `${shown} is a range of addresses, but an entry of "network" has to be a host.`,
+        {
+          hint: 'Write each address as its own entry, or the domain: *.example.com.',
+        },
+      ),
+    ];
+  const { host, port } = readHostEntry(text);
+  if (!isHost(host) || Number(port ?? 0) > MAX_PORT)
+    return [
+      errorAt(entry, 'bad_address', `${shown} is not a host, so it would never match.`, {
+        hint: 'Write it like api.example.com, localhost:8080, *.example.com, [::1] or *.',
+      }),
+    ];
+  // A whole address stands for its host: it was pasted. Who writes a path behind a host means the path.
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || !/[/?#]./.test(text)) return [];
+  return [
+    warningAt(entry, 'no_effect', `Only the host of ${shown} counts. The path is ignored.`, {
+      hint: `Write "${text.replace(/[/?#].*$/s, '')}".`,
+    }),
+  ];
+}
+
+/** With colons it is an address of IPv6; of wildcards only the first label may be one, or all of it. */
+function isHost(host: string): boolean {
+  if (host === '*') return true;
+  if (host.includes(':')) return URL.canParse(`http://[${host}]`);
+  const name = host.replace(/^\*\./, '');
+  return !/[\s@*\\%]/.test(name) && URL.canParse(`http://${name}`);
+}
+
+const FILE = 'script';
+const STRICT = "'use strict';";
+const OPENING = `${STRICT}(function () {`;
+
+/** A script must be JavaScript: a strict program, or the body of a function if it returns. Parsed only, never run. */
+export function checkScript(script: DocumentNode): readonly Issue[] {
+  const source = script.value;
+  if (typeof source !== 'string') return [];
+  const asProgram = syntaxError(STRICT, source, '');
+  const error =
+    asProgram?.message === 'Illegal return statement' ? syntaxError(OPENING, source, '\n})') : asProgram;
+  if (error === undefined) return [];
+  const hint = /\bawait\b/.test(source)
+    ? 'Scripts are synchronous, so they cannot use await.'
+    : 'Its result is what it returns, or its last value.';
+  return [
+    errorAt(script, 'bad_script', `This is not JavaScript: ${error.message}.`, {
+      hint,
+      offset: error.offset,
+    }),
+  ];
+}
+
+/** `export` before what is declared: without it a module reads as a program. */
+const EXPORT = /^([ \t]*)export(?=\s+(?:async|function|const|let|var|class)\b)/gm;
+
+/** The same of a module of functions. What only a module may hold is left to the sandbox. */
+export function checkModule(module: DocumentNode): readonly Issue[] {
+  const source = module.text()?.replaceAll(EXPORT, (found) => ' '.repeat(found.length)) ?? '';
+  if (/\b(?:import|export|await)\b/.test(source)) return [];
+  const error = syntaxError(STRICT, source, '');
+  if (error === undefined) return [];
+  return [
+    errorAt(module, 'bad_script', `This is not JavaScript: ${error.message}.`, {
+      hint: 'The source has to be an ES module, with one function per method.',
+      offset: error.offset,
+    }),
+  ];
+}
+
+function syntaxError(
+  before: string,
+  source: string,
+  behind: string,
+): { readonly message: string; readonly offset: number } | undefined {
+  try {
+    new Script(before + source + behind, { filename: FILE, columnOffset: -before.length });
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return { message: 'it is nested too deep', offset: 0 }; // the parser's stack
+    if (!(thrown instanceof SyntaxError)) throw thrown;
+    return { message: thrown.message, offset: offsetIn(source, thrown.stack ?? '') };
+  }
+}
+
+/** Node shows a syntax error as `FILE:LINE`, the line, and a caret below it; the line with all that stands before. */
+function offsetIn(source: string, stack: string): number {
+  const [first = '', shown = '', caret = ''] = stack.split('\n');
+  const line = Number(/:(\d+)$/.exec(first)?.[1] ?? 1);
+  const lines = source.split('\n');
+  const own = lines[line - 1] ?? '';
+  const column = caret.indexOf('^') - (shown.length - own.length);
+  const start = lines.slice(0, line - 1).reduce((sum, each) => sum + each.length + 1, 0);
+  return Math.max(0, Math.min(source.length - 1, start + Math.max(0, column)));
+}
+
+/** What a step sees of the agent that set it off. */
+export const AGENT_MEMBERS = [
+  'session_id',
+  'agent_name',
+  'iteration_count',
+  'started_at',
+  'metadata',
+  'tools',
+  'workflows',
+  'agents',
+  'relics',
+  'parent',
+  'actions_executed',
+  'thoughts',
+  'responses',
+  'environment',
+  'workspace_path',
+  'manifest',
+  'variables',
+];

@@ -1,6 +1,7 @@
+import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
 import type { Json } from '../../../kernel/json.ts';
-import type { Issue, IssuePath } from '../../issue.ts';
-import { isMap } from '../is-map.ts';
+import type { Issue, IssuePath } from '../../diagnostic.ts';
+import { type Finding, isMap } from '../values.ts';
 
 /**
  * A place in a document, which need not be there nor be of the right type: the checks across a document run beside
@@ -61,4 +62,53 @@ export function* textsUnder(place: DocumentNode): Generator<readonly [string, Do
   if (text !== undefined) yield [text, place];
   for (const item of place.items()) yield* textsUnder(item);
   for (const [, item] of place.entries()) yield* textsUnder(item);
+}
+
+export type Graph = ReadonlyMap<string, readonly string[]>;
+
+/** More would tell a reader nothing new. */
+const MAX_CYCLES = 8;
+
+/**
+ * Cycles of a directed graph, each as the names on it with the first repeated at the end: every cycle is broken by
+ * an edge of some that are returned, up to a limit. No recursion: a chain may be as long as a document allows.
+ */
+export function findCycles(graph: Graph): readonly (readonly string[])[] {
+  const cycles: string[][] = [];
+  const done = new Set<string>();
+  for (const start of graph.keys()) {
+    const trail: { readonly name: string; next: number }[] = [];
+    const onTrail = new Map<string, number>();
+    const enter = (name: string) => {
+      onTrail.set(name, trail.length);
+      trail.push({ name, next: 0 });
+    };
+    if (!done.has(start)) enter(start);
+    for (let top = trail.at(-1); top !== undefined; top = trail.at(-1)) {
+      const follower = graph.get(top.name)?.[top.next++];
+      if (follower === undefined) {
+        trail.pop();
+        onTrail.delete(top.name);
+        done.add(top.name);
+        continue;
+      }
+      const since = onTrail.get(follower);
+      if (since !== undefined) {
+        cycles.push([...trail.slice(since).map(({ name }) => name), follower]);
+        if (cycles.length === MAX_CYCLES) return cycles;
+      } else if (graph.has(follower) && !done.has(follower)) enter(follower);
+    }
+  }
+  return cycles;
+}
+
+/** `a → b → a`. */
+export const showCycle = (cycle: readonly string[]): string => cycle.join(' → ');
+
+/** What is wrong with a CEL expression by itself; which names it may use is judged where it stands. */
+export function checkCel(source: string): readonly Finding[] {
+  const parsed = parseExpression(source);
+  if (parsed.ok) return [];
+  const { message, hint, offset } = parsed.error;
+  return [{ code: 'bad_expression', message, hint, offset }];
 }

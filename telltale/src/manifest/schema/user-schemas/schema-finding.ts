@@ -1,5 +1,5 @@
-import type { IssuePath } from '../../issue.ts';
-import type { Finding } from '../finding.ts';
+import type { IssuePath } from '../../diagnostic.ts';
+import type { Finding } from '../values.ts';
 
 /** Something wrong in a user's JSON Schema, at a path from the schema's own root. */
 export interface SchemaFinding extends Finding {

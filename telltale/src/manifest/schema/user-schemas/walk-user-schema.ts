@@ -1,17 +1,8 @@
 import { nearest, suggest } from '../../../kernel/nearest.ts';
-import type { IssuePath } from '../../issue.ts';
-import { isMap } from '../is-map.ts';
-import { checkPattern } from '../pattern.ts';
+import type { IssuePath } from '../../diagnostic.ts';
 import { clip, showValue } from '../show-value.ts';
-import { referenceResolver } from './reference-resolver.ts';
+import { checkPattern, isMap } from '../values.ts';
 import { badSchema, type SchemaFinding } from './schema-finding.ts';
-import {
-  DATA_KEYWORDS,
-  KEYWORDS,
-  NAMING_KEYWORDS,
-  ROW_KEYWORDS,
-  SEPARATE_KEYWORDS,
-} from './schema-keywords.ts';
 
 export const MAX_SCHEMA_DEPTH = 32;
 export const MAX_SCHEMA_NODES = 5_000;
@@ -174,3 +165,72 @@ function unknownKeyword(key: string, value: unknown, path: IssuePath): SchemaFin
     path,
   };
 }
+
+/** Finds what `$ref` means inside a JSON Schema: own properties only, so `#/toString` leads nowhere. */
+export function referenceResolver(root: Readonly<Record<string, unknown>>): (reference: string) => unknown {
+  let anchors: ReadonlyMap<unknown, unknown> | undefined;
+  return (reference) => {
+    if (reference === '#') return root;
+    if (!reference.startsWith('#/')) {
+      anchors ??= new Map([...everySchema(root)].map((part) => [part.$anchor, part]));
+      return anchors.get(reference.slice(1));
+    }
+    return reference
+      .slice(2)
+      .split('/')
+      .map((part) => decode(part).replaceAll('~1', '/').replaceAll('~0', '~'))
+      .reduce<unknown>(ownProperty, root);
+  };
+}
+
+const ownProperty = (at: unknown, key: string): unknown =>
+  typeof at === 'object' && at !== null && Object.hasOwn(at, key)
+    ? (at as Readonly<Record<string, unknown>>)[key]
+    : undefined;
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Every map in a schema, itself included. */
+export function* everySchema(at: unknown): Generator<Readonly<Record<string, unknown>>> {
+  if (isMap(at)) yield at;
+  if (typeof at === 'object' && at !== null) for (const inner of Object.values(at)) yield* everySchema(inner);
+}
+
+/** What these hold is data or names, not schemas. */
+export const DATA_KEYWORDS: ReadonlySet<string> = new Set(
+  'const default enum examples required dependentRequired type'.split(' '),
+);
+
+/** What these hold are schemas under names of the user's. */
+export const NAMING_KEYWORDS: ReadonlySet<string> = new Set(
+  'properties patternProperties $defs definitions dependentSchemas'.split(' '),
+);
+
+/** What these hold judges the same value again, not a part of it. */
+export const IN_PLACE_KEYWORDS: ReadonlySet<string> = new Set(
+  'allOf anyOf oneOf not if then else'.split(' '),
+);
+
+/** What these hold is judged one after the other, each only where those before it were satisfied. */
+const ROW_KEYWORDS: ReadonlySet<string> = new Set(
+  'properties patternProperties dependentSchemas dependentRequired allOf oneOf prefixItems'.split(' '),
+);
+
+/** What these hold is judged only where a reference leads to it. */
+const SEPARATE_KEYWORDS: ReadonlySet<string> = new Set('$defs definitions'.split(' '));
+
+/** The keywords of draft 2020-12 that are understood. */
+export const KEYWORDS: readonly string[] = [
+  '$schema $id $ref $defs $anchor $comment definitions type enum const properties required additionalProperties',
+  'patternProperties propertyNames minProperties maxProperties dependentRequired dependentSchemas',
+  'unevaluatedProperties items prefixItems contains minContains maxContains minItems maxItems uniqueItems',
+  'unevaluatedItems minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf',
+  'allOf anyOf oneOf not if then else title description default examples deprecated readOnly writeOnly',
+  'contentEncoding contentMediaType contentSchema',
+].flatMap((line) => line.split(' '));

@@ -1,7 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../kernel/json.ts';
-import { folderOf } from './paths.ts';
-import { readMappings } from './read-mappings.ts';
-import type { PackageHome, ResolveContext } from './resolve-context.ts';
+import { folderOf, joined } from './paths.ts';
 
 /** A manifest's path and text. */
 export interface ManifestText {
@@ -68,3 +66,153 @@ function parseJson(text: string): JsonObject {
     }
   }
 }
+
+/** What a config says of imports in the end, option by option: its own, else that of the last that it extends. */
+interface Options {
+  readonly baseUrl?: string;
+  /** `from` is where the config stands that has them. */
+  readonly paths?: { readonly from: string; readonly table: JsonObject };
+}
+
+/** The mapping of every `tsconfig.json` and `jsconfig.json` that has one. `configs`: all configs of the folder, by path. */
+function readMappings(configs: ReadonlyMap<string, JsonObject>): readonly PathMapping[] {
+  const known = new Map<string, Options>();
+  return [...configs.keys()]
+    .filter((path) => /(?:^|\/)[jt]sconfig\.json$/.test(path))
+    .flatMap((path) => mappingOf(folderOf(path), optionsOf(path, configs, known)) ?? []);
+}
+
+/**
+ * Options of each config are read once: however often it is extended, in a circle too, where the one that closes it is
+ * taken to say nothing.
+ */
+function optionsOf(
+  path: string,
+  configs: ReadonlyMap<string, JsonObject>,
+  known: Map<string, Options>,
+): Options {
+  const before = known.get(path);
+  if (before !== undefined) return before;
+  known.set(path, {});
+  const config = configs.get(path) ?? {};
+  const folder = folderOf(path);
+  let options: Options = {};
+  for (const parent of [config.extends ?? []].flat()) {
+    if (typeof parent !== 'string' || !parent.startsWith('.')) continue;
+    const base = joined(folder, parent) ?? '';
+    options = { ...options, ...optionsOf(configs.has(base) ? base : `${base}.json`, configs, known) };
+  }
+  const { baseUrl, paths } = mappingTable(config.compilerOptions);
+  const ownBase = typeof baseUrl === 'string' ? joined(folder, baseUrl) : undefined;
+  const all: Options = {
+    ...options,
+    ...(ownBase === undefined ? {} : { baseUrl: ownBase }),
+    ...(paths === undefined ? {} : { paths: { from: folder, table: mappingTable(paths) } }),
+  };
+  known.set(path, all);
+  return all;
+}
+
+/** As TypeScript has it: paths begin at the `baseUrl` that holds, whoever says it; else where the config with them stands. */
+function mappingOf(folder: string, { baseUrl, paths }: Options): PathMapping | undefined {
+  if (baseUrl === undefined && paths === undefined) return undefined;
+  const from = baseUrl ?? paths?.from ?? folder;
+  const targetsOf = (targets: Json): readonly string[] =>
+    (Array.isArray(targets) ? targets : []).flatMap((target) =>
+      typeof target === 'string' ? (joined(from, target) ?? []) : [],
+    );
+  return {
+    folder,
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    paths: Object.entries(paths?.table ?? {})
+      .map(([pattern, targets]): [string, readonly string[]] => [pattern, targetsOf(targets)])
+      .toSorted(([a], [b]) => exactness(b) - exactness(a)),
+  };
+}
+
+const exactness = (pattern: string): number =>
+  pattern.includes('*') ? pattern.indexOf('*') : Number.MAX_SAFE_INTEGER;
+
+const mappingTable = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
+
+/** What a folder's own manifests say of how imports are written. Plain data: it comes from a thread. */
+export interface ResolveContext {
+  /** By name. */
+  readonly packages: ReadonlyMap<string, PackageHome>;
+  /** The deepest first. */
+  readonly configs: readonly PathMapping[];
+  /** Path of a Go module, and its folder. */
+  readonly goModules: readonly { readonly module: string; readonly folder: string }[];
+  /** Folders of Rust crates, by the name that code has for them. */
+  readonly crates: ReadonlyMap<string, string>;
+}
+
+export interface PackageHome {
+  /** `''` for the folder itself. */
+  readonly folder: string;
+  readonly main?: string;
+  readonly exports?: Json;
+  readonly imports?: Json;
+}
+
+/** `paths` and `baseUrl` that hold for the files of a tsconfig; as all paths here, relative to the folder that is read. */
+export interface PathMapping {
+  readonly folder: string;
+  readonly baseUrl?: string;
+  /** The most exact pattern first. */
+  readonly paths: readonly (readonly [pattern: string, targets: readonly string[]])[];
+}
+
+export const EMPTY_CONTEXT: ResolveContext = {
+  packages: new Map(),
+  configs: [],
+  goModules: [],
+  crates: new Map(),
+};
+
+/** The files of a graph, as far as resolving looks at them. */
+export interface ResolveView {
+  has(path: string): boolean;
+  /** The first file of a folder, in the order of names, that has this ending; tests come last. */
+  firstIn(folder: string, ending: string): string | undefined;
+  /** The first path that ends with these names: of `com/a/B.java`, `src/main/java/com/a/B.java`. */
+  bySuffix(suffix: string): string | undefined;
+}
+
+/** `paths` are asked for when they are first needed: most languages only ask `has`. */
+export function createResolveView(
+  has: (path: string) => boolean,
+  paths: () => Iterable<string>,
+): ResolveView {
+  let byName: Map<string, string[]> | undefined;
+  let byFolder: Map<string, string[]> | undefined;
+  const indexed = (keyOf: (path: string) => string): Map<string, string[]> => {
+    const index = new Map<string, string[]>();
+    for (const path of paths()) {
+      if (!LOOKED_UP.test(path)) continue;
+      const key = keyOf(path);
+      const before = index.get(key);
+      if (before === undefined) index.set(key, [path]);
+      else before.push(path);
+    }
+    for (const group of index.values()) group.sort();
+    return index;
+  };
+  return {
+    has,
+    firstIn(folder, ending) {
+      byFolder ??= indexed(folderOf);
+      const files = (byFolder.get(folder) ?? []).filter((path) => path.endsWith(ending));
+      return files.find((path) => !path.endsWith(`_test${ending}`)) ?? files[0];
+    },
+    bySuffix(suffix) {
+      byName ??= indexed(nameOf);
+      return byName.get(nameOf(suffix))?.find((path) => path === suffix || path.endsWith(`/${suffix}`));
+    },
+  };
+}
+
+/** Languages whose imports name no file. */
+const LOOKED_UP = /\.(?:go|java)$/;
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);

@@ -1,12 +1,27 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FileRecord } from '../../../store/graph.ts';
-import type { SourceParser } from '../../parsed-file.ts';
-import { BATCH_CHARS, BATCH_FILES, MAX_MANIFEST_BYTES } from '../limits.ts';
-import { type PassRequest, type ReadBatch, unpackFiles, type WalkReport } from '../messages.ts';
+import type { FileRecord, GraphFile } from '../../../store/graph.ts';
+import type { Language, SourceParser } from '../../memory.ts';
+import {
+  type KnownFile,
+  type PassRequest,
+  type ReadBatch,
+  unpackFiles,
+  type WalkReport,
+} from '../index-thread.ts';
+import {
+  BATCH_CHARS,
+  BATCH_FILES,
+  isMinified,
+  MAX_MANIFEST_BYTES,
+  PARSE_BUDGET_MS,
+  RACY_MS,
+  readSource,
+  type Source,
+} from '../read-source.ts';
+import { isWithin } from '../resolve/paths.ts';
 import { type ManifestText, readContext } from '../resolve/read-context.ts';
-import { type LanguageOf, lookOver } from './look-over.ts';
-import { readFile } from './read-file.ts';
+import { type Walked, type WalkedFile, walk } from '../walk.ts';
 
 export interface PassDeps {
   readonly languageOf: LanguageOf;
@@ -109,3 +124,100 @@ function manifestTexts(folder: string, paths: readonly string[]): readonly Manif
   }
   return texts;
 }
+
+/** What came of a file that may have changed. */
+export type FileNews =
+  | { readonly kind: 'record'; readonly record: FileRecord }
+  | { readonly kind: 'touched'; readonly file: GraphFile }
+  | { readonly kind: 'same' | 'gone' | 'unreadable' };
+
+export interface ReadDeps {
+  readonly folder: string;
+  readonly languageOf: LanguageOf;
+  parser(): Promise<SourceParser>;
+  /** What was read before that is read anew, though it is the same. */
+  readonly staleBeforeMs: number;
+  /** Whether a thread has ended at it. */
+  isAvoided(path: string): boolean;
+}
+
+async function readFile(file: WalkedFile, before: KnownFile | undefined, edges: ReadDeps): Promise<FileNews> {
+  const readAtMs = Date.now();
+  let source: Source;
+  try {
+    source = readSource(join(edges.folder, file.path));
+  } catch (error) {
+    return { kind: isGone(error) ? 'gone' : 'unreadable' };
+  }
+  const { path, size, mtimeMs } = file;
+  const own = { path, hash: source.hash, size, mtimeMs, readAtMs };
+  if (before?.hash === source.hash && before.readAtMs >= edges.staleBeforeMs) {
+    const isNews = before.size !== size || before.mtimeMs !== mtimeMs || mtimeMs < readAtMs - RACY_MS;
+    return isNews ? { kind: 'touched', file: own } : { kind: 'same' };
+  }
+  const language = edges.languageOf(path);
+  if (source.note !== undefined) return bare(own, source.note);
+  if (language === undefined) return bare(own);
+  if (language !== 'markdown' && isMinified(source.text)) return bare(own, 'minified');
+  if (edges.isAvoided(path)) return bare({ ...own, language }, 'broken');
+  const parser = await edges.parser();
+  const { symbols, imports, calls, broken } = await parser.parse(language, source.text, PARSE_BUDGET_MS);
+  const record = { ...own, language, symbols, imports, calls, ...(broken ? { note: 'broken' } : {}) };
+  return { kind: 'record', record };
+}
+
+const bare = (file: GraphFile, note?: string): FileNews => ({
+  kind: 'record',
+  record: { ...file, symbols: [], imports: [], calls: [], ...(note === undefined ? {} : { note }) },
+});
+
+function isGone(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP';
+}
+
+export type LanguageOf = (path: string) => Language | undefined;
+
+export interface LookedOver {
+  readonly walked: Walked;
+  readonly seen: number;
+  /** New files, and those that may have changed. */
+  readonly toRead: readonly WalkedFile[];
+  readonly removed: readonly string[];
+}
+
+/** Compares a folder with what is known of it, by sizes and times alone. */
+function lookOver(
+  { folder, below, byName, staleBeforeMs }: PassRequest,
+  known: ReadonlyMap<string, KnownFile>,
+  languageOf: LanguageOf,
+  edges: { isStopped(): boolean; seen(seen: number, toRead: number): void },
+): LookedOver {
+  const named = new Set(byName);
+  const seen = new Set<string>();
+  const toRead: WalkedFile[] = [];
+  const walked = walk(folder, below, {
+    // What was taken by name once is looked at from then on: facts hold as long as it stays the same.
+    wanted: (path) => languageOf(path) !== undefined || known.has(path) || named.has(path),
+    found(file) {
+      if (seen.has(file.path)) return;
+      seen.add(file.path);
+      const before = known.get(file.path);
+      if (before === undefined || !isSettled(file, before) || before.readAtMs < staleBeforeMs)
+        toRead.push(file);
+      edges.seen(seen.size, toRead.length);
+    },
+    isStopped: edges.isStopped,
+  });
+  const removed: string[] = [];
+  if (walked.isWhole)
+    for (const path of known.keys()) {
+      if (seen.has(path) || !below.some((folderOf) => isWithin(path, folderOf))) continue;
+      if (!walked.unreadable.some((folderOf) => isWithin(path, folderOf))) removed.push(path);
+    }
+  return { walked, seen: seen.size, toRead, removed };
+}
+
+/** Whether size and time say that it is what it was when it was read. */
+const isSettled = (file: WalkedFile, { size, mtimeMs, readAtMs }: KnownFile): boolean =>
+  file.size === size && file.mtimeMs === mtimeMs && mtimeMs < readAtMs - RACY_MS;

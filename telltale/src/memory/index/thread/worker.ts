@@ -1,8 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../../kernel/errors.ts';
+import type { SourceParser } from '../../memory.ts';
 import { languageOf } from '../../parse/language-of.ts';
-import type { SourceParser } from '../../parsed-file.ts';
-import { BATCHES_AHEAD, IDLE_MS } from '../limits.ts';
 import {
   type FromThread,
   MAX_PATH_BYTES,
@@ -12,7 +11,8 @@ import {
   STOP,
   TAKEN,
   type ThreadData,
-} from '../messages.ts';
+} from '../index-thread.ts';
+import { BATCHES_AHEAD, IDLE_MS } from '../read-source.ts';
 import { runPass } from './run-pass.ts';
 
 interface ParserModule {

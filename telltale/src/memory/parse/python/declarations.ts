@@ -1,11 +1,9 @@
 import type { Node } from 'web-tree-sitter';
 import type { SymbolKind } from '../../../store/graph.ts';
-import { docBefore, firstSentence } from '../doc-comment.ts';
 import type { Visit } from '../grammar.ts';
-import { MAX_PATTERN_DEPTH } from '../limits.ts';
+import { docBefore, firstSentence, headLine, oneLine, textOf, withValue } from '../grammar.ts';
 import type { Frame, Reading } from '../reading.ts';
-import { headLine, oneLine, withValue } from '../signature.ts';
-import { textOf } from '../text-of.ts';
+import { MAX_PATTERN_DEPTH } from '../reading.ts';
 
 /** Names are public unless they begin with `_`; those of the language itself (`__init__`) are public, too. */
 const isPublic = (name: string) => !name.startsWith('_') || /^__\w+__$/.test(name);

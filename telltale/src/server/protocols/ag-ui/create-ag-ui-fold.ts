@@ -1,13 +1,17 @@
 import type { ObservedEvent } from '../../../events/event.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
-import type { ExchangeEnd } from '../exchange/exchange-end.ts';
-import { type CallBeat, createCallFold, outputText } from '../exchange/fold-calls.ts';
-import { createSpeechFold, type SpeechBeat } from '../exchange/fold-speech.ts';
-import { newsOf } from '../exchange/news.ts';
-import { addUsage, NO_USAGE } from '../exchange/usage.ts';
-import { AG_UI_VERSION, type AgUiEvent, type AgUiUsage } from './ag-ui-event.ts';
-import { interruptOf, toolCallId } from './interrupt-of.ts';
-import { statePatch } from './state-patch.ts';
+import type { ReviewRequest } from '../../../events/review-event.ts';
+import { uncoveredText, visibleCovered } from '../../../kernel/approved-files.ts';
+import type { Json, JsonObject } from '../../../kernel/json.ts';
+import { visibleText } from '../../../kernel/text.ts';
+import type { ExchangeEnd } from '../exchange/exchange.ts';
+import { addUsage, NO_USAGE, newsOf } from '../exchange/exchange.ts';
+import {
+  type CallBeat,
+  createCallFold,
+  createSpeechFold,
+  outputText,
+  type SpeechBeat,
+} from '../exchange/fold-speech.ts';
 
 /** Folds an exchange into a run of AG-UI. Pure but for its own memory. */
 export interface AgUiFold {
@@ -185,3 +189,115 @@ export function createAgUiFold(run: AgUiRun): AgUiFold {
     ],
   };
 }
+
+/** A change of metadata as JSON Patch. `add` replaces a member that is there; a field that is not set is null on the log. */
+export const statePatch = (
+  changes: Readonly<Record<string, { readonly from: Json; readonly to: Json }>>,
+): readonly PatchOperation[] =>
+  Object.entries(changes).flatMap(([field, { from, to }]): readonly PatchOperation[] => {
+    const path = `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (to !== null) return [{ op: 'add', path, value: to }];
+    return from === null ? [] : [{ op: 'remove', path }];
+  });
+
+/** Unlike that of any other session: a conversation may go on in a new one. */
+const toolCallId = (session: string, action: string): string => `${session}.${action}`;
+
+/** A review, as the client asks its user. */
+export const interruptOf = (review: ReviewRequest, session: string): AgUiInterrupt => ({
+  id: review.review,
+  reason: 'approval',
+  message: [visibleText(`${review.what} (${review.target}) ${review.because}`), uncoveredText(review)]
+    .filter(Boolean)
+    .join('\n'),
+  toolCallId: toolCallId(session, review.action),
+  responseSchema: {
+    type: 'object',
+    properties: { approved: { type: 'boolean' }, note: { type: 'string' } },
+    required: ['approved'],
+  },
+  metadata: {
+    telltale: {
+      target: review.target,
+      because: review.because,
+      input: review.input,
+      ...visibleCovered(review),
+    },
+  },
+});
+
+/** The version of AG-UI that is spoken. */
+const AG_UI_VERSION = '1.0';
+
+export interface AgUiUsage {
+  readonly model?: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  readonly cachedInputTokens?: number;
+}
+
+export interface AgUiInterrupt {
+  readonly id: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly toolCallId: string;
+  readonly responseSchema: JsonObject;
+  readonly metadata: JsonObject;
+}
+
+export type AgUiOutcome =
+  | { readonly type: 'success' }
+  | { readonly type: 'cancelled' }
+  | { readonly type: 'interrupt'; readonly interrupts: readonly AgUiInterrupt[] };
+
+export interface PatchOperation {
+  readonly op: 'add' | 'remove';
+  readonly path: string;
+  readonly value?: Json;
+}
+
+/** The events of AG-UI 1.0 that agents are told with. */
+export type AgUiEvent = (
+  | {
+      readonly type: 'RUN_STARTED';
+      readonly threadId: string;
+      readonly runId: string;
+      readonly protocolVersion: string;
+    }
+  | {
+      readonly type: 'RUN_FINISHED';
+      readonly threadId: string;
+      readonly runId: string;
+      readonly outcome: AgUiOutcome;
+      readonly result?: Json;
+      readonly usage: readonly AgUiUsage[];
+    }
+  | {
+      readonly type: 'RUN_ERROR';
+      readonly message: string;
+      readonly code: string;
+      readonly usage: readonly AgUiUsage[];
+    }
+  | { readonly type: 'STEP_STARTED' | 'STEP_FINISHED'; readonly stepName: string }
+  | { readonly type: 'TEXT_MESSAGE_START'; readonly messageId: string; readonly role: 'assistant' }
+  | { readonly type: 'TEXT_MESSAGE_CONTENT'; readonly messageId: string; readonly delta: string }
+  | { readonly type: 'TEXT_MESSAGE_END'; readonly messageId: string }
+  | { readonly type: 'REASONING_START' | 'REASONING_END'; readonly messageId: string }
+  | { readonly type: 'REASONING_MESSAGE_START'; readonly messageId: string; readonly role: 'reasoning' }
+  | { readonly type: 'REASONING_MESSAGE_CONTENT'; readonly messageId: string; readonly delta: string }
+  | { readonly type: 'REASONING_MESSAGE_END'; readonly messageId: string }
+  | { readonly type: 'TOOL_CALL_START'; readonly toolCallId: string; readonly toolCallName: string }
+  | { readonly type: 'TOOL_CALL_ARGS'; readonly toolCallId: string; readonly delta: string }
+  | { readonly type: 'TOOL_CALL_END'; readonly toolCallId: string }
+  | {
+      readonly type: 'TOOL_CALL_RESULT';
+      readonly messageId: string;
+      readonly toolCallId: string;
+      readonly role: 'tool';
+      readonly content: string;
+    }
+  | { readonly type: 'STATE_SNAPSHOT'; readonly snapshot: JsonObject }
+  | { readonly type: 'STATE_DELTA'; readonly delta: readonly PatchOperation[] }
+  | { readonly type: 'CUSTOM'; readonly name: string; readonly value: Json }
+) & { readonly metadata?: JsonObject; readonly timestamp?: number };

@@ -1,10 +1,10 @@
 import { isReported } from '../../../events/action.ts';
 import type { ObservedEvent } from '../../../events/event.ts';
-import type { ExchangeEnd } from '../exchange/exchange-end.ts';
+import type { ExchangeEnd } from '../exchange/exchange.ts';
+import { addUsage, type ExchangeUsage, NO_USAGE } from '../exchange/exchange.ts';
 import { createSpeechFold, type SpeechBeat } from '../exchange/fold-speech.ts';
-import { addUsage, type ExchangeUsage, NO_USAGE } from '../exchange/usage.ts';
 import type { CompletionChunk, CompletionUsage } from './completion.ts';
-import { answerWithdrawn, type OpenAiError, openAiError } from './openai-error.ts';
+import { answerWithdrawn, type OpenAiError, openAiError } from './completion.ts';
 
 /** Folds a session into the chunks of one completion. Pure but for its own memory. */
 export interface CompletionFold {

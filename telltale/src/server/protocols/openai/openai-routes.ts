@@ -1,22 +1,35 @@
 import type { Context, Hono } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { RuntimeError, toRuntimeError } from '../../../kernel/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../kernel/json.ts';
 import type { LoadedAgent } from '../../../session/loaded-agent.ts';
 import type { Session } from '../../../session/runtime-types.ts';
 import type { CatalogEntry } from '../../catalog/agent-catalog.ts';
-import { headersOf } from '../../http/error-answer.ts';
+import { badRequest, headersOf } from '../../http/error-answer.ts';
 import { accepted } from '../../routes/admitted.ts';
 import type { AppEnv, ServerDeps } from '../../server-edges.ts';
-import { createElsewhere } from '../elsewhere.ts';
-import { createExchange, type Exchange } from '../exchange/exchange.ts';
-import { createExchangeFold } from '../exchange/exchange-end.ts';
-import { addUsage, NO_USAGE } from '../exchange/usage.ts';
-import { readObject } from '../read-fields.ts';
+import { createElsewhere } from '../chats.ts';
+import {
+  addUsage,
+  createExchange,
+  createExchangeFold,
+  type Exchange,
+  NO_USAGE,
+} from '../exchange/exchange.ts';
+import {
+  contentText,
+  kindOf,
+  optionalText,
+  readId,
+  readList,
+  readObject,
+  type SpokenMessage,
+  wholeInput,
+} from '../read-fields.ts';
 import { SESSION_HEADER, serveExchange } from '../serve-exchange.ts';
 import type { Completion, ModelInfo } from './completion.ts';
+import { aboutParam, openAiAnswer, openAiError } from './completion.ts';
 import { completionUsage, createCompletionFold } from './create-completion-fold.ts';
-import { openAiAnswer, openAiError } from './openai-error.ts';
-import { type CompletionRequest, readCompletionRequest } from './read-completion-request.ts';
 
 const LAST = '[DONE]';
 /** An agent may have acted before it failed: a client must not ask again on its own. */
@@ -181,3 +194,115 @@ const modelOf = ({ name, loadedAt }: CatalogEntry): ModelInfo => ({
   created: Math.floor(loadedAt / 1_000),
   owned_by: 'telltale',
 });
+
+export interface CompletionRequest {
+  /** The agent. */
+  readonly model: string;
+  readonly input: string;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  readonly user: string | undefined;
+}
+
+/** Reads the body of a request. Parameters that only tune a model are passed over. Throws `bad_request`. */
+function readCompletionRequest(body: JsonObject): CompletionRequest {
+  const model = about('model', () => readId(body, 'model'));
+  for (const [param, refusal] of REFUSED) {
+    const value = body[param];
+    const why = value === undefined || value === null ? undefined : refusal(value);
+    if (why !== undefined) throw aboutParam(param, badRequest(`"${param}" ${why.found}`, why.hint));
+  }
+  return {
+    model,
+    input: about('messages', () => wholeInput(readMessages(body.messages))),
+    stream: about('stream', () => flag(body, 'stream')),
+    includeUsage: isJsonObject(body.stream_options) && body.stream_options.include_usage === true,
+    user: about('user', () => optionalText(body, 'user')),
+  };
+}
+
+const ROLES: Readonly<Record<string, SpokenMessage['role'] | undefined>> = {
+  system: 'system',
+  developer: 'system',
+  user: 'user',
+  assistant: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+};
+
+function readMessages(messages: unknown): readonly SpokenMessage[] {
+  return readList(messages).map((message, at, { length }) => {
+    const where = `messages[${at}]`;
+    if (!isJsonObject(message)) throw badRequest(`${where} is ${kindOf(message)}.`, MESSAGE);
+    const role = typeof message.role === 'string' ? ROLES[message.role] : undefined;
+    if (role === undefined)
+      throw badRequest(`${where} has the role ${JSON.stringify(message.role ?? null)}.`, MESSAGE);
+    return { role, text: contentText(message.content, where, at === length - 1) };
+  });
+}
+
+const MESSAGE =
+  'A message is {"role": "user", "content": "…"}; roles are system, developer, user, assistant and tool.';
+
+interface Refusal {
+  readonly found: string;
+  readonly hint: string;
+}
+
+const refuse = (found: string, hint: string): Refusal => ({ found, hint });
+const unless =
+  (isFine: (value: Json) => boolean, found: string, hint: string) =>
+  (value: Json): Refusal | undefined =>
+    isFine(value) ? undefined : refuse(found, hint);
+const isEmpty = (value: Json): boolean => Array.isArray(value) && value.length === 0;
+
+const OWN_TOOLS = 'An agent calls the tools of its manifest: give it those there.';
+
+/** What would change the meaning of an answer, if it were passed over. */
+const REFUSED: readonly (readonly [param: string, refusal: (value: Json) => Refusal | undefined])[] = [
+  [
+    'n',
+    unless((value) => value === 1, 'asks for several answers; an agent gives one.', 'Send several requests.'),
+  ],
+  ['tools', unless(isEmpty, 'cannot be given to an agent.', OWN_TOOLS)],
+  ['functions', unless(isEmpty, 'cannot be given to an agent.', OWN_TOOLS)],
+  [
+    'tool_choice',
+    unless((value) => value === 'none' || value === 'auto', 'cannot be chosen for an agent.', OWN_TOOLS),
+  ],
+  [
+    'response_format',
+    unless(
+      (value) => isJsonObject(value) && value.type === 'text',
+      'asks for something else than text.',
+      'Declare "output" in the agent\'s manifest: its answers then fit that schema.',
+    ),
+  ],
+  ['stop', unless(isEmpty, 'would cut the answer of an agent.', 'Cut it where you read it.')],
+  ['logprobs', unless((value) => value === false, 'cannot be had of an agent.', 'Leave it out.')],
+  [
+    'modalities',
+    unless(
+      (value) => Array.isArray(value) && value.every((each) => each === 'text'),
+      'asks for something else than text.',
+      'Leave it out.',
+    ),
+  ],
+  ['audio', () => refuse('cannot be had of an agent.', 'Leave it out.')],
+];
+
+function flag(body: JsonObject, field: string): boolean {
+  const value = body[field];
+  if (value === undefined || value === null) return false;
+  if (typeof value !== 'boolean') throw badRequest(`"${field}" is ${kindOf(value)}.`, 'Send true or false.');
+  return value;
+}
+
+/** What is wrong with a field is said with its name. */
+function about<Value>(param: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (thrown) {
+    throw aboutParam(param, toRuntimeError(thrown));
+  }
+}

@@ -7,8 +7,19 @@ import type {
   SessionPrompt,
 } from '../../../events/session-prompt.ts';
 import type { QuarantineNote, StateSpan } from '../../../events/session-summary.ts';
-import { errorJson } from './error.ts';
-import { answered, asked, count, json, jsonObject, oneOrMore, pageOf, part, text, time } from './wire.ts';
+import {
+  answered,
+  asked,
+  count,
+  errorJson,
+  json,
+  jsonObject,
+  oneOrMore,
+  pageOf,
+  part,
+  text,
+  time,
+} from './wire.ts';
 
 /** Characters of what an agent is told at once. */
 const MAX_TEXT = 1_000_000;

@@ -1,5 +1,9 @@
 import { z } from '@hono/zod-openapi';
-import type { Page } from '../../../client/api.ts';
+import type { ApiError, Page, WhyChain } from '../../../client/api.ts';
+import type { SessionEvent } from '../../../events/event.ts';
+import type { RunEvent } from '../../../events/run-event.ts';
+import type { AcceptChanges, StepChange, WorkflowChanges } from '../../../events/run-state.ts';
+import type { ErrorJson } from '../../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 
 /** A schema for each key of a wire type, no more and no less: what the document says is what the client's types say. */
@@ -70,3 +74,117 @@ export const oneOrMore = <Word extends string>(words: readonly [Word, ...Word[]]
 
 /** Of a path such as `/sessions/{id}`. */
 export const byId = z.object({ id: z.string().openapi({ description: 'The id of it.' }) });
+
+const decision = z.enum(['rerun', 'skip', 'fail']);
+const stepStatus = z.enum([
+  ...(['running', 'retrying', 'completed', 'failed'] as const),
+  ...(['skipped', 'cancelled', 'interrupted', 'compensated'] as const),
+]);
+
+export const workflowChanges = answered<WorkflowChanges>('WorkflowChanges', {
+  run: text,
+  workflow: text,
+  manifest: text,
+  changed: z.boolean().openapi({ description: 'Whether it is another than the run is pinned to.' }),
+  steps: z.array(
+    part<StepChange>({
+      step: text,
+      change: z.enum(['kept', 'new', 'gone', 'in_doubt']),
+      status: stepStatus.optional(),
+      now: text.optional().openapi({ description: 'The step that takes its place.' }),
+      outcome: text.openapi({ description: 'What happens to it.' }),
+      choices: z.array(decision).optional(),
+      decided: decision.optional(),
+      passed: z.literal(true).optional().openapi({ description: 'Only `run_new` has it run.' }),
+    }),
+  ),
+  undecided: z.array(text).openapi({ description: 'Steps in doubt that nobody has decided about.' }),
+});
+
+export const acceptChanges = z.union([
+  z.boolean(),
+  z.strictObject({
+    decide: z
+      .record(text, z.union([decision, z.strictObject({ skip: json })]))
+      .optional()
+      .openapi({ description: 'What becomes of each step in doubt.' }),
+    run_new: z
+      .array(text)
+      .optional()
+      .openapi({ description: 'New steps that run although their place has passed.' }),
+  }),
+]) as unknown as z.ZodType<AcceptChanges>;
+
+export const errorJson: z.ZodType<ErrorJson> = answered<ErrorJson>('Error', {
+  code: text.openapi({ description: 'A literal to switch on.', example: 'session_unknown' }),
+  message: text.openapi({ description: 'What was found.' }),
+  hint: text.optional().openapi({ description: 'What to do.' }),
+  retryable: z.boolean().openapi({ description: 'Whether the same request may succeed later.' }),
+  output: json
+    .optional()
+    .openapi({ description: 'What there is to see although it failed: what a command printed.' }),
+  cause: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .openapi({ description: 'Another error that led to it.' }) as unknown as z.ZodType<ErrorJson>,
+});
+
+const apiError = answered<ApiError>('ApiError', { error: errorJson, changes: workflowChanges.optional() });
+
+export const openAiError = z
+  .looseObject({ error: z.looseObject({ message: text, code: text }) })
+  .openapi('OpenAiError', { description: 'As clients of OpenAI read it.' });
+
+/** What every operation may answer beside what it is for. */
+export const ERROR_ANSWERS = {
+  '4XX': {
+    description: 'What is wrong with the request.',
+    content: { 'application/json': { schema: apiError } },
+  },
+  '5XX': {
+    description: 'What is wrong with the server.',
+    content: { 'application/json': { schema: apiError } },
+  },
+} as const;
+
+/** Events that one page holds at the most. */
+export const MAX_EVENTS = 10_000;
+
+const cause = z
+  .object({ stream: text, seq: count, depth: count })
+  .openapi({ description: 'The event that brought it about; `seq` is 0 where that is on no log.' });
+
+const head = { seq: z.int().positive(), at: time, type: text, cause };
+
+const sessionEvent = z.looseObject({ ...head, session: text, turn: count }).openapi('SessionEvent', {
+  description: 'An event of a session; by `type` it has more keys.',
+}) as unknown as z.ZodType<SessionEvent>;
+
+const runEvent = z.looseObject({ ...head, run: text }).openapi('RunEvent', {
+  description: 'An event of a workflow run; by `type` it has more keys.',
+}) as unknown as z.ZodType<RunEvent>;
+
+export const sessionEventPage = pageOf('SessionEventPage', sessionEvent);
+export const runEventPage = pageOf('RunEventPage', runEvent);
+
+export const eventQuery = z.object({
+  after: wholeNumber(
+    Number.MAX_SAFE_INTEGER,
+    'The seq of the last event that is known; 0 for all.',
+  ).optional(),
+  limit: wholeNumber(MAX_EVENTS, 'Events at the most; 1,000 by default.', 1).optional(),
+  live: z
+    .enum(['0', '1'])
+    .optional()
+    .openapi({ description: 'As a stream: 0 leaves deltas and progress out.' }),
+});
+
+export const whyChain = answered<WhyChain>('WhyChain', {
+  events: z
+    .array(z.union([sessionEvent, runEvent]))
+    .openapi({ description: 'From the event that was asked for to the first cause.' }),
+  lost: z
+    .object({ stream: text, seq: count })
+    .optional()
+    .openapi({ description: 'A cause that is on no log any more.' }),
+});

@@ -1,9 +1,9 @@
-import type { RuntimeError } from '../../../kernel/runtime-error.ts';
+import type { RuntimeError } from '../../../kernel/errors.ts';
 import type { AppendOp, NotedOwner, Outcome, Results, WriteRequest } from '../../grouped/messages.ts';
-import { MAX_INBOX_MESSAGES } from '../../limits.ts';
 import {
   inboxFull,
   listMoved,
+  MAX_INBOX_MESSAGES,
   notANumber,
   notExact,
   streamExists,
@@ -13,7 +13,7 @@ import {
   streamUnknown,
 } from '../../store-errors.ts';
 import type { EncodedCall, PlacedWrite } from './encode-call.ts';
-import { isAppend } from './split-group.ts';
+import { isAppend } from './encode-call.ts';
 
 type Refused = readonly [epoch: number | null, head: number | null, name: string | null];
 

@@ -1,10 +1,8 @@
-import type { ReadChunk, ReadRequest, Results } from '../../grouped/messages.ts';
+import type { ListedStream, ListRequest, ReadChunk, ReadRequest, Results } from '../../grouped/messages.ts';
 import { streamUnknown } from '../../store-errors.ts';
-import type { AskPrepared } from '../ask.ts';
 import { databaseDamaged } from '../postgres-errors.ts';
 import { AGE_MS } from '../schema/stream-writes.ts';
-import { createListRows } from './list-rows.ts';
-import { createTableReads } from './table-reads.ts';
+import type { AskPrepared, Row } from '../writer-link.ts';
 import { createUpkeepReads } from './upkeep-reads.ts';
 
 /** A longer answer comes in several: no message grows without bound. Rows are at most so many, whatever their size. */
@@ -125,5 +123,129 @@ export function createReadRows({ ask, askLong, schema, place, hasGraphs }: ReadD
       case 'compact':
         return upkeep.compact();
     }
+  };
+}
+
+type Keys = Extract<ReadRequest, { readonly op: 'keys' }>;
+type Entries = Extract<ReadRequest, { readonly op: 'entries' }>;
+
+export interface TableReads {
+  get(table: string, key: string, now: number): Promise<string | null>;
+  keys(request: Keys, now: number): Promise<readonly string[]>;
+  entries(request: Entries): Promise<Results['entries']>;
+}
+
+const LAST_CHARACTER = 0x10ffff;
+
+/** `S` is the schema, quoted. */
+function createTableReads(ask: AskPrepared, S: string): TableReads {
+  return {
+    async get(table, key, now) {
+      const sql = `SELECT value FROM ${S}.kv WHERE tab = $1 AND key = $2 AND (expires_at IS NULL OR expires_at > $3)`;
+      const [row] = await ask('get', sql, [table, key, now]);
+      return row === undefined ? null : String(row[0]);
+    },
+    async keys({ table, prefix, after, limit }, now) {
+      const end = behind(prefix);
+      const sql = `SELECT key FROM ${S}.kv WHERE tab = $1 AND key >= $2 AND key > $3
+        AND (expires_at IS NULL OR expires_at > $4) ${end === undefined ? '' : 'AND key < $6'} ORDER BY key LIMIT $5`;
+      const values = [table, prefix, after, now, limit];
+      const rows = await ask(
+        end === undefined ? 'keys' : 'keys_to',
+        sql,
+        end === undefined ? values : [...values, end],
+      );
+      return rows.map(([key]) => String(key));
+    },
+    async entries({ list, after, last, limit }) {
+      const sql = (order: 'ASC' | 'DESC') =>
+        `SELECT n, at, value FROM ${S}.lists WHERE list = $1 AND n > $2 ORDER BY n ${order} LIMIT $3`;
+      const rows =
+        last === null
+          ? await ask('entries', sql('ASC'), [list, after, limit])
+          : (await ask('newest', sql('DESC'), [list, after, Math.min(last, limit)])).toReversed();
+      return rows.map(([n, at, value]) => ({ n: Number(n), at: Number(at), value: String(value) }));
+    },
+  };
+}
+
+/** The first text, in the order of bytes, behind all that begin with this one; undefined where there is none. */
+function behind(prefix: string): string | undefined {
+  const characters = [...prefix];
+  for (let last = characters.pop(); last !== undefined; last = characters.pop()) {
+    const code = last.codePointAt(0) ?? 0;
+    // Those in between are halves of pairs, which are no characters.
+    const next = code === 0xd7ff ? 0xe000 : code + 1;
+    if (code < LAST_CHARACTER) return characters.join('') + String.fromCodePoint(next);
+  }
+  return undefined;
+}
+
+export interface ListRows {
+  info(stream: string): Promise<ListedStream | null>;
+  /** Newest first. */
+  list(request: ListRequest): Promise<readonly ListedStream[]>;
+}
+
+/** `S` is the schema, quoted. */
+function createListRows(ask: AskPrepared, S: string): ListRows {
+  const COLUMNS = `SELECT s.id, s.stream, s.kind, s.name, s.title, s.parent, s.created_at,
+    h.status, h.updated_at, h.head, h.due_at, (SELECT count(*) FROM ${S}.inbox i WHERE i.stream = s.id),
+    w.id, w.pid, w.started_at, w.host, ${AGE_MS}, h.epoch
+    FROM ${S}.streams s JOIN ${S}.heads h ON h.id = s.id
+    LEFT JOIN ${S}.owners w ON w.id = h.owner AND w.gone_at IS NULL`;
+
+  return {
+    async info(stream) {
+      const [row] = await ask('info', `${COLUMNS} WHERE s.stream = $1`, [stream]);
+      return row === undefined ? null : listed(row);
+    },
+    async list({ kind, status, name, parent, before, limit }) {
+      const tests = ['s.id < $1'];
+      const values: unknown[] = [before ?? Number.MAX_SAFE_INTEGER];
+      const test = (sql: (parameter: string) => string, value: unknown) => {
+        values.push(value);
+        tests.push(sql(`$${values.length}`));
+      };
+      for (const [column, value] of Object.entries({ kind, name, parent }))
+        if (value !== null) test((parameter) => `s.${column} = ${parameter}`, value);
+      if (status !== null) test((parameter) => `h.status = ANY (${parameter}::text[])`, status);
+      values.push(limit);
+      const sql = `${COLUMNS} WHERE ${tests.join(' AND ')} ORDER BY s.id DESC LIMIT $${values.length}`;
+      const which = [kind, name, parent, status].map((one) => (one === null ? '0' : '1')).join('');
+      const rows = await ask(`list_${which}`, sql, values);
+      return rows.map(listed);
+    },
+  };
+}
+
+function listed(row: Row): ListedStream {
+  const [id, stream, kind, name, title, parent, createdAt, status, updatedAt, head, due, messages, ...rest] =
+    row;
+  const [owner, pid, startedAt, host, age, epoch] = rest;
+  return {
+    id: Number(id),
+    stream: String(stream),
+    kind: kind === 'run' ? 'run' : 'session',
+    name: String(name),
+    status: String(status),
+    title: String(title),
+    ...(parent === null ? {} : { parent: String(parent) }),
+    createdAt: Number(createdAt),
+    updatedAt: Number(updatedAt),
+    head: Number(head),
+    owner:
+      owner === null
+        ? null
+        : {
+            id: Number(owner),
+            pid: Number(pid),
+            startedAt: Number(startedAt),
+            place: String(host),
+            beatAgeMs: Number(age),
+            epoch: Number(epoch),
+          },
+    ...(messages === '0' ? {} : { messages: Number(messages) }),
+    ...(due === null ? {} : { due: Number(due) }),
   };
 }

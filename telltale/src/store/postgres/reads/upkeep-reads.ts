@@ -1,11 +1,10 @@
 import type { Described, Results } from '../../grouped/messages.ts';
 import { streamUnknown } from '../../store-errors.ts';
-import { fromBackup } from '../../upkeep/from-backup.ts';
+import { fromBackup } from '../../upkeep/append-committed.ts';
 import type { ChecksumReport, Compacted, Fault } from '../../upkeep/upkeep.ts';
-import type { AskPrepared, Row } from '../ask.ts';
-import { CHECKSUM, CHECKSUM_DIGITS } from '../schema/checksums.ts';
 import { MIGRATIONS } from '../schema/migrations.ts';
-import { AGE_MS } from '../schema/stream-writes.ts';
+import { AGE_MS, CHECKSUM, CHECKSUM_DIGITS } from '../schema/stream-writes.ts';
+import type { AskPrepared, Row } from '../writer-link.ts';
 
 export interface UpkeepReads {
   describe(): Promise<Described>;

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { PostgresAddress } from '../postgres-address.ts';
+import type { PostgresAddress } from '../postgres-clients.ts';
 import {
   encodingUnsupported,
   notAllowed,

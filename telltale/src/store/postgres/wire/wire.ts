@@ -1,9 +1,15 @@
 import { createListeners, type Listeners } from '../../listeners.ts';
 import type { PostgresClients } from '../postgres-clients.ts';
-import { createListeningLink, type ListeningLink } from './listening-link.ts';
-import { createOutbox } from './outbox.ts';
-import { createPeers } from './peers.ts';
-import { decodeMessage, encodeLive, encodeMessage, inPayloads, type WireMessage } from './wire-message.ts';
+import {
+  createListeningLink,
+  decodeMessage,
+  encodeLive,
+  encodeMessage,
+  inPayloads,
+  type ListeningLink,
+  type Poke,
+  type WireMessage,
+} from './listening-link.ts';
 
 /**
  * Short words between the processes of a store, through NOTIFY. Each has a channel of its own, and there is one for all.
@@ -221,5 +227,161 @@ export function createWire(deps: WireDeps): Wire {
       if (!outbox.isEmpty()) await Promise.race([firstUp.then(outbox.drained), patience]);
       await link.close();
     },
+  };
+}
+
+/** What the other processes listen to, as they have told. It may be out of date for a moment: nothing depends on it. */
+export interface Peers {
+  /** Those that listen to a topic. */
+  of(topic: string): Iterable<string>;
+  isHeard(topic: string): boolean;
+  /** Returns the topics that it did not listen to before. */
+  add(peer: string, topics: readonly string[], now: number): readonly string[];
+  remove(peer: string, topics: readonly string[]): void;
+  forget(peer: string): void;
+  /** A sign of life, with how many topics it listens to; false where another number, or nothing, is known. */
+  agrees(peer: string, topics: number, now: number): boolean;
+  /** Forgets those that were silent since then. */
+  expire(before: number): void;
+  clear(): void;
+}
+
+interface Peer {
+  readonly topics: Set<string>;
+  seenAt: number;
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+function createPeers(): Peers {
+  const peers = new Map<string, Peer>();
+  const byTopic = new Map<string, Set<string>>();
+
+  const leave = (peer: string, topic: string) => {
+    const others = byTopic.get(topic);
+    others?.delete(peer);
+    if (others?.size === 0) byTopic.delete(topic);
+  };
+  const forget = (peer: string) => {
+    for (const topic of peers.get(peer)?.topics ?? []) leave(peer, topic);
+    peers.delete(peer);
+  };
+
+  return {
+    of: (topic) => byTopic.get(topic) ?? NOBODY,
+    isHeard: (topic) => byTopic.has(topic),
+    add(peer, topics, now) {
+      const known = peers.get(peer) ?? { topics: new Set<string>(), seenAt: now };
+      known.seenAt = now;
+      peers.set(peer, known);
+      const added = topics.filter((topic) => !known.topics.has(topic));
+      for (const topic of added) {
+        known.topics.add(topic);
+        const others = byTopic.get(topic);
+        if (others === undefined) byTopic.set(topic, new Set([peer]));
+        else others.add(peer);
+      }
+      return added;
+    },
+    remove(peer, topics) {
+      for (const topic of topics) if (peers.get(peer)?.topics.delete(topic) === true) leave(peer, topic);
+    },
+    forget,
+    agrees(peer, topics, now) {
+      const known = peers.get(peer);
+      if (known === undefined) return false;
+      known.seenAt = now;
+      return known.topics.size === topics;
+    },
+    expire(before) {
+      for (const [peer, { seenAt }] of peers) if (seenAt < before) forget(peer);
+    },
+    clear() {
+      peers.clear();
+      byTopic.clear();
+    },
+  };
+}
+
+/** What is to be sent, gathered while a notice is on its way: one transaction for all of it. */
+export interface Outbox {
+  /** In order, to a channel. False where too much waits: then it is left out. */
+  add(channel: string, payload: string): boolean;
+  /** Streams that moved; several moves of one are told as one. */
+  poke(channel: string, stream: string, head: number, message: number): void;
+  /** Nothing of it is sent. */
+  drop(): void;
+  /** Resolves when what was added before is sent, or lost. */
+  drained(): Promise<void>;
+  isEmpty(): boolean;
+}
+
+export interface OutboxDeps {
+  readonly isUp: () => boolean;
+  readonly notify: (messages: readonly (readonly [channel: string, payload: string])[]) => Promise<void>;
+}
+
+const MAX_WAITING = 20_000;
+/** In one transaction: the server's queue of notices is locked until it is committed. */
+const MAX_AT_ONCE = 500;
+
+function createOutbox({ isUp, notify }: OutboxDeps): Outbox {
+  let waiting: (readonly [string, string])[] = [];
+  let pokes = new Map<string, Map<string, Poke>>();
+  let sending: Promise<void> | undefined;
+  let isScheduled = false;
+
+  const take = () => {
+    for (const [channel, streams] of pokes)
+      for (const some of inPayloads([...streams.values()]))
+        waiting.push([channel, encodeMessage({ kind: 'pokes', pokes: some })]);
+    pokes = new Map();
+    const now = waiting.slice(0, MAX_AT_ONCE);
+    waiting = waiting.slice(MAX_AT_ONCE);
+    return now;
+  };
+  const send = async (): Promise<void> => {
+    while (isUp() && waiting.length + pokes.size > 0) await notify(take());
+  };
+  const flush = () => {
+    isScheduled = false;
+    // What a broken connection lost is made up for when there is another.
+    sending ??= send()
+      .catch(() => undefined)
+      .finally(() => {
+        sending = undefined;
+      });
+  };
+  const schedule = () => {
+    if (isScheduled || sending !== undefined || !isUp()) return;
+    isScheduled = true;
+    setImmediate(flush);
+  };
+
+  return {
+    add(channel, payload) {
+      if (waiting.length >= MAX_WAITING) return false;
+      waiting.push([channel, payload]);
+      schedule();
+      return true;
+    },
+    poke(channel, stream, head, message) {
+      const streams = pokes.get(channel) ?? new Map<string, Poke>();
+      const [, before = 0, last = 0] = streams.get(stream) ?? [];
+      // Whoever hears of too many is told of none: everything is looked at every now and then.
+      if (streams.size >= MAX_WAITING) return;
+      streams.set(stream, [stream, Math.max(head, before), Math.max(message, last)]);
+      pokes.set(channel, streams);
+      schedule();
+    },
+    drop() {
+      waiting = [];
+      pokes = new Map();
+    },
+    async drained() {
+      flush();
+      await sending;
+    },
+    isEmpty: () => sending === undefined && waiting.length + pokes.size === 0,
   };
 }

@@ -1,5 +1,34 @@
+import type { ErrorJson } from '../../../kernel/errors.ts';
 import type { GraphStore } from '../../graph.ts';
-import type { GraphArgs, GraphOp, GraphResult } from './graph-messages.ts';
+import { storeClosed } from '../../store-errors.ts';
+
+/** Graphs that are opened by the first who asks. */
+export interface OpenOnce {
+  open(): Promise<GraphStore>;
+  close(): Promise<void>;
+}
+
+export function createOpenOnce(openGraphs: () => Promise<OpenGraphs>, location: string): OpenOnce {
+  let opening: Promise<OpenGraphs> | undefined;
+  let isClosed = false;
+  return {
+    async open() {
+      if (isClosed) throw storeClosed(location);
+      opening ??= openGraphs();
+      try {
+        return (await opening).graphs;
+      } catch (error) {
+        opening = undefined; // a lock or a full disk may be gone the next time
+        throw error;
+      }
+    },
+    async close() {
+      isClosed = true;
+      const opened = await opening?.catch(() => undefined); // whoever asked was told
+      await opened?.close();
+    },
+  };
+}
 
 /** Has one operation done, wherever the tables are. */
 export type AskGraph = <Op extends GraphOp>(op: Op, ...args: GraphArgs<Op>) => Promise<GraphResult<Op>>;
@@ -38,3 +67,39 @@ export interface OpenGraphs {
   /** Answers what was asked before, then closes. All that comes later is refused with `store_closed`. */
   close(): Promise<void>;
 }
+
+/** What passes between a store's graphs and their thread. */
+
+export type GraphOp = keyof GraphStore;
+export type GraphArgs<Op extends GraphOp> = Parameters<GraphStore[Op]>;
+export type GraphResult<Op extends GraphOp> = Awaited<ReturnType<GraphStore[Op]>>;
+
+/** The same without promises: what the tables' own thread calls. */
+export type GraphRows = { readonly [Op in GraphOp]: (...args: GraphArgs<Op>) => GraphResult<Op> };
+
+export interface GraphRequest {
+  readonly id: number;
+  readonly op: GraphOp;
+  readonly args: GraphArgs<GraphOp>;
+}
+
+export interface GraphSettings {
+  /** The store's file; null in memory. */
+  readonly path: string | null;
+  readonly durability: 'power' | 'process';
+  readonly lockTimeoutMs: number;
+  readonly maxPages: number | null;
+}
+
+export type ToGraphThread =
+  | { readonly kind: 'requests'; readonly requests: readonly GraphRequest[] }
+  | { readonly kind: 'close' };
+
+export type GraphReply =
+  | { readonly id: number; readonly value: GraphResult<GraphOp> }
+  | { readonly id: number; readonly error: ErrorJson };
+
+export type FromGraphThread =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'refused'; readonly error: ErrorJson }
+  | { readonly kind: 'reply'; readonly reply: GraphReply };

@@ -1,6 +1,6 @@
-import { fromJson } from '../../grouped/from-json.ts';
+import { fromJson } from '../../grouped/batch.ts';
 import { storeClosed } from '../../store-errors.ts';
-import type { GraphResult, GraphSettings } from './graph-messages.ts';
+import type { GraphResult, GraphSettings } from './graph-store.ts';
 import { type AskGraph, createGraphStore, type OpenGraphs } from './graph-store.ts';
 import { serveGraph } from './thread/serve-graph.ts';
 

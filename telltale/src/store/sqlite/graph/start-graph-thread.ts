@@ -1,9 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { builtFile } from '../../../kernel/built-file.ts';
-import type { RuntimeError } from '../../../kernel/runtime-error.ts';
-import { fromJson } from '../../grouped/from-json.ts';
-import { MAX_QUEUED } from '../../limits.ts';
-import { storeClosed, storeOverloaded } from '../../store-errors.ts';
+import type { RuntimeError } from '../../../kernel/errors.ts';
+import { fromJson } from '../../grouped/batch.ts';
+import { MAX_QUEUED, storeClosed, storeOverloaded } from '../../store-errors.ts';
 import { threadEnded } from '../sqlite-errors.ts';
 import type {
   FromGraphThread,
@@ -14,7 +13,7 @@ import type {
   GraphResult,
   GraphSettings,
   ToGraphThread,
-} from './graph-messages.ts';
+} from './graph-store.ts';
 import { createGraphStore, type OpenGraphs } from './graph-store.ts';
 
 const FILE = builtFile(new URL('./thread/worker.ts', import.meta.url));

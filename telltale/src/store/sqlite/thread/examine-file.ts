@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { fromBackup } from '../../upkeep/from-backup.ts';
+import { fromBackup } from '../../upkeep/append-committed.ts';
 import type { Fault } from '../../upkeep/upkeep.ts';
 
 type Row = Record<string, SQLOutputValue>;
@@ -124,4 +125,23 @@ export function examineFile(db: DatabaseSync): readonly Fault[] {
   );
   for (const { sql, fault } of QUESTIONS) ask(sql, fault);
   return faults;
+}
+
+export interface FileIdentity {
+  readonly ino: number;
+  readonly dev: number;
+}
+
+export function identityOf(path: string): FileIdentity {
+  const { ino, dev } = statSync(path);
+  return { ino, dev };
+}
+
+/**
+ * Whether a path still leads to the file that it led to: what is written to another one is lost. A look before each commit
+ * takes a twentieth of the appends a second (0.54 of a bare loop's for 0.57, `bench store`).
+ */
+export function isSameFile(path: string, { ino, dev }: FileIdentity): boolean {
+  const now = statSync(path, { throwIfNoEntry: false });
+  return now?.ino === ino && now.dev === dev;
 }

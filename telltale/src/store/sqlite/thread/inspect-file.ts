@@ -1,9 +1,9 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { storeDamaged, storeForeign, storeNewer } from '../sqlite-errors.ts';
+import { type FileIdentity, identityOf } from './examine-file.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
-import { readIfOpen } from './read-if-open.ts';
 
 const HEADER_BYTES = 100;
 const SECOND_LOOK_MS = 100;
@@ -101,4 +101,37 @@ function headerOf(file: number): Header {
   const header = Buffer.alloc(HEADER_BYTES);
   readSync(file, header, 0, HEADER_BYTES, 0);
   return { header, size };
+}
+
+/**
+ * What `read` finds through a descriptor that this process has of the file, in whatever thread; undefined where it has none.
+ * Whoever opens the file once more and closes that gives up all locks of the process on it, SQLite's among them: another
+ * process then takes the store for its own, and puts away the WAL that is being written here.
+ */
+function readIfOpen<Found>(path: string, read: (descriptor: number) => Found): Found | undefined {
+  const file = identityOf(path);
+  for (const descriptor of descriptors()) {
+    try {
+      if (!leadsTo(descriptor, file)) continue;
+      const found = read(descriptor);
+      if (leadsTo(descriptor, file)) return found;
+    } catch {
+      // It was closed meanwhile, or is only for writing.
+    }
+  }
+  return undefined;
+}
+
+/** None where the system has no list of them: on Windows, where locks are not lost like that. */
+function descriptors(): readonly number[] {
+  try {
+    return readdirSync('/dev/fd').map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function leadsTo(descriptor: number, { ino, dev }: FileIdentity): boolean {
+  const found = fstatSync(descriptor);
+  return found.ino === ino && found.dev === dev;
 }

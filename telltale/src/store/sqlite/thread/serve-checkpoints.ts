@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { type FileIdentity, isSameFile } from './is-in-place.ts';
+import { type FileIdentity, isSameFile } from './examine-file.ts';
 
 /** What the two threads share is one number. Whoever waits for it to change is woken. */
 const STARTING = 0;

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromBackend, ToBackend } from '../../grouped/messages.ts';
-import { type PackedGroup, unpackGroup } from '../pack-group.ts';
-import type { ThreadSettings } from '../thread-settings.ts';
+import type { ThreadSettings } from '../open-sqlite-store.ts';
+import { type PackedGroup, unpackGroup } from '../open-sqlite-store.ts';
 import { serveStore } from './serve-store.ts';
 
 /** The thread's entry. In development Node strips the types; a release runs the compiled file, on Node 22.13 as well. */

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../../kernel/runtime-error.ts';
-import { isInside } from '../../../manifest/files/project-root.ts';
-import { follow } from '../../access/follow.ts';
-import { isPattern, matchesPattern, splitPattern } from '../../access/path-pattern.ts';
+import { RuntimeError } from '../../../kernel/errors.ts';
+import { isInside } from '../../../manifest/files/files.ts';
 import type { Permissions } from '../../access/permissions.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
+import { follow, isPattern, matchesPattern, splitPattern } from '../../access/permitted-paths.ts';
 import type { Need } from '../../target.ts';
 import { readTextFile } from './text-file.ts';
 

@@ -1,9 +1,9 @@
 import { dirname, join, resolve } from 'node:path';
+import { RuntimeError } from '../../../kernel/errors.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { RuntimeError } from '../../../kernel/runtime-error.ts';
 import { MANIFEST_FILE } from '../../../manifest/files/walk-folder.ts';
 import type { TargetDeps } from '../../target-edges.ts';
-import { flag, paths, reference, remoteOf } from './git-arguments.ts';
+import { flag, paths, reference, remoteOf } from './git-operations.ts';
 import { type GitCall, gitText, runGit } from './run-git.ts';
 
 /** Where git works, and for whom. */

@@ -1,12 +1,12 @@
 import { lstat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { RuntimeError } from '../../../kernel/runtime-error.ts';
+import { RuntimeError } from '../../../kernel/errors.ts';
 import { levelsOf } from '../../access/agent-files.ts';
 import type { Permissions } from '../../access/permissions.ts';
-import { DEFAULT_OUTPUT_BYTES } from '../../output/output-limits.ts';
+import { DEFAULT_OUTPUT_BYTES } from '../../output/output.ts';
 import { childEnvironment } from '../../process/child-environment.ts';
-import { commandFailed } from '../../process/process-errors.ts';
-import type { EndedProcess } from '../../process/process-request.ts';
+import type { EndedProcess } from '../../process/command-request.ts';
+import { commandFailed } from '../../process/command-request.ts';
 import { runConfined } from '../../process/run-confined.ts';
 import type { TargetCall } from '../../target.ts';
 import type { TargetDeps } from '../../target-edges.ts';

@@ -1,10 +1,9 @@
-import type { Clock } from '../../../kernel/clock.ts';
+import { RuntimeError } from '../../../kernel/errors.ts';
 import type { Json } from '../../../kernel/json.ts';
-import { orStopped, stopped } from '../../access/stopped.ts';
-import { thrownMessage } from '../../output/thrown-message.ts';
-import { relicBrokeOff, relicClosed, relicUnavailable } from '../relic-errors.ts';
-import { redisRefused } from './redis-errors.ts';
-import { type Reply, replyJson } from './reply-json.ts';
+import type { Clock } from '../../../kernel/time.ts';
+import { outputTooLarge, thrownMessage } from '../../output/output.ts';
+import { orStopped, stopped } from '../../stop-and-wait.ts';
+import { relicBrokeOff, relicClosed, relicUnavailable } from '../relic-driver.ts';
 
 export interface RedisCommand {
   readonly args: readonly string[];
@@ -150,4 +149,47 @@ async function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T>
     cancel();
     work.catch(() => undefined); // its outcome no longer matters where the time was over
   }
+}
+
+/** The server is there and will take the command later. */
+const PASSING = /^(LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|OOM|MISCONF)\b/;
+
+const HINTS: readonly (readonly [RegExp, string])[] = [
+  [/^WRONGTYPE\b/, 'The key holds another kind of value: use the operation for that kind, or another key.'],
+  [/^(NOAUTH|NOPERM|WRONGPASS)\b/, 'The user in "connection" may not do this.'],
+  [/not an integer|not a valid float/, 'Only numbers can be counted up.'],
+  [/^READONLY\b/, 'This is a replica: "connection" should name the primary.'],
+];
+
+/** The server answered with an error. */
+const redisRefused = (what: string, command: string, message: string) =>
+  new RuntimeError('redis_error', `The ${what} refused ${command}: ${message}`, {
+    hint: HINTS.find(([pattern]) => pattern.test(message))?.[1],
+    retryable: PASSING.test(message),
+  });
+
+/** What the server says: numbers as digits, texts as bytes. */
+export type Reply = null | string | Uint8Array | readonly Reply[];
+
+const MAX_REPLY_BYTES = 4 * 1024 * 1024;
+
+/** As JSON: bytes are read as UTF-8, a number beyond 2^53 stays text. */
+function replyJson(what: string, reply: Reply): Json {
+  if (bytesOf(reply) > MAX_REPLY_BYTES) throw outputTooLarge(what, MAX_REPLY_BYTES);
+  return convert(reply);
+}
+
+const bytesOf = (reply: Reply): number =>
+  reply === null
+    ? 0
+    : Array.isArray(reply)
+      ? (reply as readonly Reply[]).reduce((sum, each) => sum + bytesOf(each), 0)
+      : (reply as string | Uint8Array).length;
+
+function convert(reply: Reply): Json {
+  if (reply === null) return null;
+  if (reply instanceof Uint8Array) return Buffer.from(reply).toString('utf8');
+  if (typeof reply !== 'string') return (reply as readonly Reply[]).map(convert);
+  const number = /^-?\d+$/.test(reply) ? Number(reply) : Number.NaN;
+  return Number.isSafeInteger(number) ? number : reply;
 }

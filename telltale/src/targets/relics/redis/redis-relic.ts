@@ -1,16 +1,19 @@
+import { RuntimeError } from '../../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
-import { isMap } from '../../../manifest/schema/is-map.ts';
+import { isMap } from '../../../manifest/schema/values.ts';
 import type { Operation } from '../../operations.ts';
 import type { TargetCall } from '../../target.ts';
-import { checkSize } from '../check-size.ts';
-import { getOrSet } from '../get-or-set.ts';
-import { badConnection, readConnection, shownAddress } from '../read-connection.ts';
-import { readTime } from '../read-time.ts';
 import type { RelicContext, RelicDriver } from '../relic-driver.ts';
-import { relicHealth } from '../relic-health.ts';
+import {
+  badConnection,
+  checkSize,
+  getOrSet,
+  readConnection,
+  readTime,
+  relicHealth,
+  shownAddress,
+} from '../relic-driver.ts';
 import { createRedisConnection } from './redis-connection.ts';
-import { asText, fromText } from './redis-text.ts';
-import { scanKeys } from './scan-keys.ts';
 
 const MAX_LISTED = 1_000;
 const DEFAULT_LISTED = 100;
@@ -235,4 +238,48 @@ function checkAddress({ what, file }: RelicContext, url: string): void {
     'is no redis:// address that can be read',
     'Write it like redis://USER:PASSWORD@HOST:6379/0; percent-encode what is special in a password.',
   );
+}
+
+/** Redis keeps texts: one stays as it is, so that other programs read what was meant; the rest is written as JSON. */
+const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** What was kept; read as JSON where that is asked for. */
+function fromText(what: string, found: Json, asJson: Json | undefined): Json {
+  if (asJson !== true || typeof found !== 'string') return found;
+  try {
+    return JSON.parse(found) as Json;
+  } catch (cause) {
+    throw new RuntimeError('bad_output', `What ${what} keeps there is no JSON.`, {
+      hint: 'Leave "json" out to get it as text.',
+      cause,
+    });
+  }
+}
+
+/** Rounds of one call: a pattern that few keys match must not go through a server with millions of them. */
+const MAX_ROUNDS = 100;
+/** What the server looks at in a round, so that it never stops for long. */
+const ROUND = 1_000;
+
+/**
+ * Keys that match, `limit` or a few more. `next` goes on where this left off; without it these were all. A key may come
+ * twice over several calls, as SCAN has it.
+ */
+async function scanKeys(
+  pattern: string,
+  cursor: string,
+  limit: number,
+  send: (...args: readonly string[]) => Promise<Json>,
+): Promise<JsonObject> {
+  const keys = new Set<string>();
+  let at = cursor;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const count = pattern === '*' ? Math.min(limit - keys.size, ROUND) : ROUND;
+    const reply = await send('SCAN', at, 'MATCH', pattern, 'COUNT', String(count));
+    const [next, found] = reply as readonly [string | number, readonly Json[]];
+    for (const key of found) keys.add(String(key));
+    at = String(next);
+    if (at === '0' || keys.size >= limit) break;
+  }
+  return { keys: [...keys], ...(at === '0' ? {} : { next: at }) };
 }

@@ -1,4 +1,6 @@
+import { RuntimeError } from '../../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
+import { orStopped } from '../../stop-and-wait.ts';
 
 export interface SqlStatement {
   readonly sql: string;
@@ -42,3 +44,75 @@ export interface SqlDatabase {
   run(request: SqlRequest, signal: AbortSignal): Promise<readonly SqlResult[]>;
   close(): Promise<void>;
 }
+
+export interface SqlProblem {
+  readonly message: string;
+  readonly hint?: string | undefined;
+  readonly retryable?: boolean;
+}
+
+/** The database is there and refused the statement. */
+export const sqlRefused = (what: string, { message, hint, retryable = false }: SqlProblem) =>
+  new RuntimeError('sql_error', `The database of ${what} refused it: ${message}`, { hint, retryable });
+
+/** A statement that is not sent at all. */
+export const statementRefused = (what: string, why: string, hint: string) =>
+  new RuntimeError('sql_error', `The statement for ${what} ${why}.`, { hint });
+
+export const badParams = (what: string, why: string, hint: string) =>
+  new RuntimeError('bad_parameters', `The parameters of ${what} are wrong: "/params" ${why}.`, { hint });
+
+export const rowTooLarge = (what: string, maxBytes: number) =>
+  new RuntimeError('output_too_large', `A row of ${what} has more than ${maxBytes} bytes.`, {
+    hint: 'Choose fewer columns, or parts of them: substr(column, 1, 1000). "max_bytes" beside "url" in "connection" allows more.',
+  });
+
+export const ONE_STATEMENT = 'Give one statement; the operation "transaction" takes several.';
+
+/** Lets so many in at once; the others wait in the order in which they came. */
+export interface Turnstile {
+  /** Resolves with what lets the next one in; to be called once. */
+  enter(signal: AbortSignal): Promise<() => void>;
+}
+
+const MAX_WAITING = 1_000;
+
+export function createTurnstile(what: string, places: number): Turnstile {
+  const waiting: (() => void)[] = [];
+  let inside = 0;
+  const leave = () => {
+    const next = waiting.shift();
+    if (next === undefined) inside--;
+    else next();
+  };
+  return {
+    async enter(signal) {
+      if (inside < places) {
+        inside++;
+        return leave;
+      }
+      if (waiting.length >= MAX_WAITING) throw tooMany(what);
+      let admit = () => {};
+      const turn = new Promise<void>((resolve) => {
+        admit = resolve;
+      });
+      waiting.push(admit);
+      try {
+        await orStopped(turn, what, signal);
+      } catch (error) {
+        const place = waiting.indexOf(admit);
+        if (place === -1)
+          leave(); // the turn had come in the same moment
+        else waiting.splice(place, 1);
+        throw error;
+      }
+      return leave;
+    },
+  };
+}
+
+const tooMany = (what: string) =>
+  new RuntimeError('relic_unavailable', `${MAX_WAITING} calls of ${what} wait already.`, {
+    hint: 'Make fewer at once.',
+    retryable: true,
+  });

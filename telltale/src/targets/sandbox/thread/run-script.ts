@@ -1,16 +1,7 @@
-import { JSException, type JSValueHandle } from 'quickjs-wasi';
-import type { Outcome, RunRequest } from '../messages.ts';
-import {
-  type CompiledScript,
-  compileFunction,
-  compileModule,
-  compileScript,
-  placeIn,
-  type SyntaxFinding,
-} from './compile-script.ts';
-import type { Machine } from './machine.ts';
-import { WebAssembly } from './web-assembly.ts';
-import { createWorlds, type World, type Worlds } from './worlds.ts';
+import { EvalFlags, JSException, type JSValueHandle, type QuickJS } from 'quickjs-wasi';
+import type { Outcome, Place, RunRequest } from '../sandbox.ts';
+import type { Machine, Moment } from './machine.ts';
+import { WebAssembly } from './machine.ts';
 
 /** Compiled scripts and modules by source; the one that was not used for the longest time goes. */
 export interface ScriptCache {
@@ -174,3 +165,140 @@ function failure(thrown: unknown, indent: number): Outcome {
 }
 
 const clip = (text: string): string => (text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text);
+
+/** A script as bytecode. */
+export interface CompiledScript {
+  readonly bytecode: Uint8Array;
+  /** Characters that stand before the script in its first line. */
+  readonly indent: number;
+}
+
+export interface SyntaxFinding {
+  readonly message: string;
+  readonly place: Place | undefined;
+}
+
+const FILE = 'script';
+const OPENING = '(function () {';
+
+/**
+ * As a program, whose last value is its result. That has no place for `return`, so a script that is refused for one is
+ * read as the body of a function instead: no script can be read both ways. The machine has to be reset behind it.
+ */
+function compileScript(vm: QuickJS, source: string): CompiledScript | SyntaxFinding {
+  const asProgram = compile(vm, source, 0);
+  if ('bytecode' in asProgram || !/^return not in a function/.test(asProgram.message)) return asProgram;
+  return compile(vm, `${OPENING}${source}\n})()`, OPENING.length);
+}
+
+/** A script with a `return`, as a function that is yet to be called. The machine has to be reset behind it. */
+const compileFunction = (vm: QuickJS, source: string): CompiledScript | SyntaxFinding =>
+  compile(vm, `${OPENING}${source}\n})`, OPENING.length);
+
+/** As an ES module. The machine has to be reset behind it. */
+const compileModule = (vm: QuickJS, source: string): CompiledScript | SyntaxFinding =>
+  compile(vm, source, 0, EvalFlags.TYPE_MODULE);
+
+function compile(
+  vm: QuickJS,
+  source: string,
+  indent: number,
+  flags: number = EvalFlags.TYPE_GLOBAL | EvalFlags.STRICT,
+): CompiledScript | SyntaxFinding {
+  try {
+    return { bytecode: vm.compile(source, FILE, flags), indent };
+  } catch (thrown) {
+    if (thrown instanceof WebAssembly.RuntimeError || thrown instanceof RangeError) throw thrown;
+  }
+  // The reason comes without its place from there. What cannot be compiled is not run here, either.
+  try {
+    vm.evalCode(source, FILE, flags | EvalFlags.COMPILE_ONLY);
+    return { message: 'it cannot be compiled', place: undefined };
+  } catch (thrown) {
+    if (!(thrown instanceof JSException)) throw thrown;
+    return { message: thrown.message, place: placeIn(thrown.stack, indent) };
+  }
+}
+
+/** The first place in a stack trace that is in the script. */
+function placeIn(stack: string | undefined, indent: number): Place | undefined {
+  const [, line, column] = /(?:^|[\s(])script:(\d+):(\d+)/.exec(stack ?? '') ?? [];
+  if (line === undefined || column === undefined) return undefined;
+  const isFirst = line === '1';
+  return { line: Number(line), column: Math.max(1, Number(column) - (isFirst ? indent : 0)) };
+}
+
+/** A world in which a module has been evaluated, and the script behind it, where that can be, is ready to be called. */
+export interface World {
+  readonly moment: Moment;
+  readonly script: JSValueHandle | undefined;
+}
+
+/**
+ * Worlds that are kept between runs. Nothing passes from run to run by them: each begins with the world as it was when
+ * the module had been evaluated, byte for byte. Only modules have one that looked at nothing which differs from run to
+ * run when they were first evaluated, so that a run cannot tell whether its world was kept.
+ */
+export interface Worlds {
+  /** `make` is called for a module that has shown to be such a one. Undefined: it is to be evaluated for this run. */
+  find(
+    machine: Machine,
+    request: RunRequest,
+    make: (globals: string) => World | undefined,
+  ): World | undefined;
+  /** Tells how the first evaluation went: with the globals to be watched in the next, or without where it looked. */
+  evaluated(request: RunRequest, globals: string | undefined): void;
+}
+
+/** What is known of a module: nothing is kept before its second run, since most that are checked are not asked. */
+interface Known {
+  readonly memoryBytes: number;
+  readonly now: number;
+  /** Undefined where it is to be evaluated for each run. */
+  readonly globals: string | undefined;
+  readonly source?: string;
+  readonly world?: World;
+}
+
+const MAX_MODULES = 256;
+const MAX_KEPT_BYTES = 8 * 1024 * 1024;
+
+function createWorlds(): Worlds {
+  /** By module; the first was not used for the longest time. */
+  const modules = new Map<string, Known>();
+  let keptBytes = 0;
+  let madeOn: Machine | undefined;
+
+  const forget = (module: string) => {
+    keptBytes -= modules.get(module)?.world?.moment.bytes ?? 0;
+    modules.delete(module);
+  };
+  const put = (module: string, known: Known) => {
+    forget(module);
+    keptBytes += known.world?.moment.bytes ?? 0;
+    modules.set(module, known);
+    for (const oldest of modules.keys()) {
+      if (modules.size <= MAX_MODULES && keptBytes <= MAX_KEPT_BYTES) return;
+      forget(oldest);
+    }
+  };
+
+  return {
+    find(machine, { module = '', source, memoryBytes, now, logs }, make) {
+      if (machine !== madeOn) {
+        for (const [each, { world: _, ...known }] of [...modules]) put(each, known);
+        madeOn = machine;
+      }
+      const known = modules.get(module);
+      if (known?.globals === undefined || logs) return undefined;
+      if (known.memoryBytes !== memoryBytes || known.now !== now) return undefined;
+      const world = known.source === source && known.world !== undefined ? known.world : make(known.globals);
+      put(module, world === undefined ? { ...known, globals: undefined } : { ...known, source, world });
+      return world;
+    },
+    evaluated({ module = '', memoryBytes, now, logs }, globals) {
+      // What it writes to its console, and the time that it may have read, belong to its run.
+      if (!modules.has(module) && now !== undefined && !logs) put(module, { memoryBytes, now, globals });
+    },
+  };
+}

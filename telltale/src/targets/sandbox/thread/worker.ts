@@ -12,7 +12,7 @@ import {
   STOP,
   type ThreadData,
   WAITED_FOR,
-} from '../messages.ts';
+} from '../sandbox.ts';
 import { openBox } from '../shared-box.ts';
 import { loadEngine, openMachine } from './machine.ts';
 import { emptyScriptCache, runScript } from './run-script.ts';

@@ -1,18 +1,30 @@
+import { evaluateTest } from '../../../conditions/cel/evaluate.ts';
+import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
+import type { Issue } from '../../../conditions/issue.ts';
+import { parseTemplate, RESERVED_ROOTS } from '../../../conditions/templates/parse-template.ts';
+import { enterOrWait } from '../../../engine/in-flight.ts';
 import type { FreeSlot } from '../../../engine/slots.ts';
-import { enterOrWait } from '../../../engine/under-way.ts';
 import type { PlannedAction, RunEventBody } from '../../../events/run-event.ts';
 import type { PlanState } from '../../../events/run-state.ts';
+import { type RuntimeError, toRuntimeError } from '../../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
-import { type RuntimeError, toRuntimeError } from '../../../kernel/runtime-error.ts';
-import type { LeafCall } from '../../leaf.ts';
-import { doneIn } from './done-action.ts';
-import { unmet } from './expectation.ts';
-import { type Acting, mustTake, performAction } from './perform-action.ts';
+import { clip } from '../../../manifest/schema/show-value.ts';
+import { withTimeout } from '../../../targets/stop-and-wait.ts';
+import { readTemplates } from '../../read-templates.ts';
+import { resolveDeep } from '../../resolve-deep.ts';
+import type { LeafCall, ReadyLeaf } from '../../step-executor.ts';
+import { agentLeaf, workflowLeaf } from '../../steps/call-below.ts';
+import { callTarget, isRepeatable } from '../../steps/call-target.ts';
+import type { LeafContext } from '../../steps/step-deps.ts';
+import type { Callable, Trouble } from './callables.ts';
+import {
+  actionGone,
+  actionInterrupted,
+  MAX_RESULTS_CHARS,
+  notExpected,
+  resultsTooLarge,
+} from './callables.ts';
 import { actionAddress, type PlanCase, plansOf } from './plan-case.ts';
-import { actionGone, actionInterrupted, notExpected, resultsTooLarge } from './plan-errors.ts';
-import { MAX_RESULTS_CHARS } from './plan-limits.ts';
-import { filledParameters } from './result-references.ts';
-import type { Trouble } from './trouble.ts';
 
 type Acted = Extract<RunEventBody, { readonly type: 'plan.acted' }>;
 
@@ -142,3 +154,180 @@ function judged({ expect }: PlannedAction, output: Json, results: readonly Json[
   const why = unmet(expect, output, results);
   return why === undefined ? undefined : notExpected(expect, output, why);
 }
+
+/** Told, before the call is made and behind a person's approval, whether it may be made again after a crash. */
+export type Acting = (repeatable: boolean) => Promise<void>;
+
+/** Calls one target as a step would, with parameters that are resolved: nothing in them is looked up once more. */
+async function performAction(
+  { kind, target }: Callable,
+  call: LeafCall,
+  context: LeafContext,
+  acting: Acting,
+): Promise<Json> {
+  const { input, signal } = call;
+  const inTime = (work: (signal: AbortSignal) => Promise<Json>) =>
+    withTimeout(signal, secondsOf(target.timeoutMs), `${kind} "${target.name}"`, context.clock, work);
+  switch (kind) {
+    case 'tool':
+    case 'relic': {
+      const noted = {
+        ...target,
+        async run(made: Parameters<typeof target.run>[0]) {
+          await acting(isRepeatable(target, input));
+          signal.throwIfAborted();
+          return inTime((stop) => target.run({ ...made, signal: stop }));
+        },
+      };
+      return callTarget(noted, call, context);
+    }
+    case 'agent':
+      return below(agentLeaf(target.name, input, call, context));
+    case 'workflow':
+      return below(workflowLeaf(target.name, input, context));
+  }
+
+  async function below(leaf: ReadyLeaf): Promise<Json> {
+    await acting(leaf.repeatable);
+    signal.throwIfAborted();
+    return inTime((stop) => leaf.run({ ...call, input: leaf.input, signal: stop }));
+  }
+}
+
+const secondsOf = (ms: number | undefined): number | undefined =>
+  ms === undefined || !Number.isFinite(ms) ? undefined : ms / 1000;
+
+/** Refuses what the target does not take. Throws. */
+function mustTake({ target }: Callable, input: JsonObject): void {
+  const wrong = target.check(input);
+  if (wrong !== undefined) throw wrong;
+}
+
+const ROOTS: ReadonlySet<string> = new Set(['result', 'results']);
+
+/** What is wrong with a test, before anything was done; undefined if nothing is. */
+export function wrongExpectation(expect: string): string | undefined {
+  const expression = parseExpression(expect);
+  if (!expression.ok) return `"expect" cannot be read: ${told(expression.error)}`;
+  const other = expression.value.names.find(({ root }) => !ROOTS.has(root));
+  return other === undefined
+    ? undefined
+    : `"expect" reads "${other.root}"; it sees only result (what this action gave) and results (what those before it gave).`;
+}
+
+/** Why what was expected did not come; undefined where it did. A test that cannot be evaluated does not hold. */
+function unmet(expect: string, result: Json, results: readonly Json[]): string | undefined {
+  const expression = parseExpression(expect);
+  if (!expression.ok) return told(expression.error);
+  const held = evaluateTest(expression.value, { result, results });
+  if (!held.ok) return `The test could not be evaluated: ${told(held.error)}`;
+  return held.value ? undefined : 'It does not hold.';
+}
+
+const told = ({ message, hint }: Issue): string => (hint === undefined ? message : `${message} ${hint}`);
+
+/** Dollars and a brace, and whether what follows can be meant as a result. */
+const OTHER = /(\$+)\{(?!\s*results?\b)/g;
+const REFERENCE = /(\$+)\{\s*(results?)\b/g;
+/** A whole text that was surely meant as a reference, to something that a plan cannot refer to. */
+const MISTAKEN = new RegExp(
+  `^\\s*\\$\\{\\s*(?:${[...RESERVED_ROOTS, 'output', 'outputs', 'action', 'actions'].join('|')})\\b[^{}]*\\}\\s*$`,
+);
+
+/**
+ * What stands for a result in the parameters of a plan is `${results[N].path}`, and nothing else is a reference: other
+ * `${…}` is text, as it stands in programs, so that no plan reads the run, the agent or the environment.
+ */
+export function referenceIn(text: string): 'whole' | 'part' | undefined {
+  if (text.search(REFERENCE) === -1) return undefined;
+  const template = parseTemplate(escapedText(text), { names: ['results'] });
+  if (!template.ok) return 'part'; // what is wrong with it is told elsewhere
+  const { pieces } = template.value;
+  if (pieces.every(({ kind }) => kind === 'text')) return undefined;
+  return pieces.length === 1 ? 'whole' : 'part';
+}
+
+export function holdsReference(value: Json): boolean {
+  if (typeof value === 'string') return referenceIn(value) !== undefined;
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsReference);
+}
+
+/** What is wrong with the references of an action that stands at `position`; undefined if nothing is. */
+export function wrongReference(parameters: JsonObject, position: number): string | undefined {
+  const mistaken = textsIn(parameters).map(mistakenIn).find(Boolean);
+  if (mistaken !== undefined) return `"${clip(mistaken)}" refers to nothing. ${RULE}`;
+  try {
+    const { references } = readTemplates(escaped(parameters), ['results'], 'the parameters');
+    for (const { root, path } of references) {
+      if (root !== 'results') return `"${root}" cannot be referred to. ${RULE}`;
+      const [index] = path;
+      if (index === undefined) continue;
+      if (typeof index !== 'number')
+        return `"results.${clip(index)}" does not exist: results is a list. ${RULE}`;
+      if (index >= position)
+        return position === 0
+          ? `it refers to results[${index}], but there are no results before it.`
+          : `it refers to results[${index}], but only results[0] to results[${position - 1}] come before it.`;
+    }
+    return undefined;
+  } catch (thrown) {
+    return toRuntimeError(thrown).message;
+  }
+}
+
+/** The parameters with results in place of what refers to them. Rejects with `bad_reference` or `input_too_large`. */
+export const filledParameters = async (
+  parameters: JsonObject,
+  results: readonly Json[],
+  what: string,
+): Promise<JsonObject> =>
+  (await resolveDeep(
+    escaped(parameters),
+    { forTemplate: async () => ({ results }) },
+    { what, locals: { results } },
+  )) as JsonObject;
+
+const RULE = 'Only ${results[N].path} is a reference: N counts the actions from 0.';
+
+const mistakenIn = (text: string): string | undefined => {
+  if (MISTAKEN.test(text)) return text.trim();
+  const slip = [...text.matchAll(REFERENCE)].find(
+    ([, dollars = '', name]) => dollars.length % 2 === 1 && name === 'result',
+  );
+  return slip === undefined ? undefined : text.slice(slip.index);
+};
+
+function textsIn(value: Json): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** With every `${` that is no reference written as the text that it is. */
+function escaped(value: Json): Json {
+  if (typeof value === 'string') return escapedText(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(escaped);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escaped(item)]));
+}
+
+const escapedText = (text: string): string => text.replace(OTHER, '$1$1{');
+
+/** An action that gave something, whether or not that was expected. Its place among these is its place in `results`. */
+export interface DoneAction {
+  readonly nth: number;
+  readonly index: number;
+  readonly planned: PlannedAction;
+  readonly output: Json;
+  readonly held: boolean;
+}
+
+/** What was done so far for these plans, by the log. */
+export const doneIn = (plans: readonly PlanState[]): readonly DoneAction[] =>
+  plans.flatMap(({ nth, plan, acts }) =>
+    plan.flatMap((planned, index) => {
+      const end = acts.get(index)?.end;
+      return end?.output === undefined
+        ? []
+        : [{ nth, index, planned, output: end.output, held: end.held } satisfies DoneAction];
+    }),
+  );

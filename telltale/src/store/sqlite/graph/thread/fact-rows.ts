@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { Fact, FactSubject, LearnedRow, NewFact } from '../../../graph.ts';
-import { factsFull, factUnknown } from '../../../graph-errors.ts';
-import { MAX_FACTS } from '../../../graph-limits.ts';
+import { factsFull, factUnknown, MAX_FACTS } from '../../../graph-limits.ts';
 import type { FileRows } from './file-rows.ts';
-import { prepareWrite } from './prepare-write.ts';
+import { prepareWrite } from './file-rows.ts';
 import type { SymbolRows } from './symbol-rows.ts';
 import { indexedName, indexedText } from './words.ts';
 

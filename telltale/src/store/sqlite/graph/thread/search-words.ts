@@ -1,10 +1,8 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { FactSubject, Found, FoundKind } from '../../../graph.ts';
 import { subjectsText } from './fact-rows.ts';
-import { rankOfPath, rankOfSymbol } from './rank.ts';
-import { scoreOf, type WeighedWord, type Worded } from './score.ts';
 import { SYMBOL_COLUMNS, toSymbol } from './symbol-rows.ts';
-import { beginsSo, queryWords, wordExactly, wordLoosely } from './word-query.ts';
+import { rankOfPath, rankOfSymbol, type Word, wordsOf } from './words.ts';
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -151,4 +149,163 @@ function createShelf(db: DatabaseSync, table: string, select: string, read: (row
     find: (expression, graph) => find.all(expression, graph, CANDIDATES).map(read),
     count: (expression) => Number(count.get(expression)?.n),
   };
+}
+
+/** A word of a query, and how much it says: the rarer, the more. */
+export interface WeighedWord {
+  readonly word: Word;
+  readonly weight: number;
+  /** In how many places it stands, counted up to a limit. */
+  readonly count: number;
+}
+
+/** What a candidate is called, and what else is said of it. */
+export interface Worded {
+  readonly name: string;
+  readonly text: string;
+}
+
+const WHOLE_NAME = 4;
+const IN_NAME = 3;
+const BEGINS_IN_NAME = 2;
+const STEM_IN_NAME = 1.6;
+const PARTS_BEGIN_IN_NAME = 1.4;
+const IN_TEXT = 0.8;
+const BEGINS_IN_TEXT = 0.5;
+/** How much of a score a name keeps that has many words besides. */
+const KEPT = 0.6;
+const MAX_WORDS = 60;
+
+/** How well words match: 0 where none does, at most the sum of the weights times `WHOLE_NAME`, then divided by that sum. */
+function scoreOf(words: readonly WeighedWord[], { name, text }: Worded): number {
+  const inName = tokensOf(name);
+  let inText: ReadonlySet<string> | undefined;
+  const covered = new Set<string>();
+  let [sum, weights] = [0, 0];
+  for (const { word, weight } of words) {
+    weights += weight;
+    const byName = levelInName(word, inName, covered);
+    if (byName > 0) {
+      sum += weight * byName;
+      continue;
+    }
+    inText ??= tokensOf(text).all;
+    sum += weight * levelInText(word, inText);
+  }
+  const coverage = inName.parts.size === 0 ? 0 : covered.size / inName.parts.size;
+  return weights === 0 ? 0 : (sum / weights) * (KEPT + (1 - KEPT) * coverage);
+}
+
+interface Tokens {
+  readonly wholes: ReadonlySet<string>;
+  readonly parts: ReadonlySet<string>;
+  readonly all: ReadonlySet<string>;
+}
+
+function tokensOf(text: string): Tokens {
+  const [wholes, parts] = [new Set<string>(), new Set<string>()];
+  for (const { whole, parts: own } of wordsOf(text, MAX_WORDS)) {
+    wholes.add(whole);
+    if (own.length === 0) parts.add(whole);
+    for (const part of own) parts.add(part);
+  }
+  return { wholes, parts, all: new Set([...wholes, ...parts]) };
+}
+
+function levelInName({ whole, parts }: Word, name: Tokens, covered: Set<string>): number {
+  const cover = (test: (part: string) => boolean) => {
+    for (const part of name.parts) if (test(part)) covered.add(part);
+  };
+  if (name.wholes.size === 1 && name.wholes.has(whole)) {
+    cover(() => true);
+    return WHOLE_NAME;
+  }
+  if (name.all.has(whole) || (parts.length > 0 && parts.every((part) => name.parts.has(part)))) {
+    cover((part) => part === whole || parts.includes(part) || whole.includes(part));
+    return IN_NAME;
+  }
+  for (const token of name.all)
+    if (token.startsWith(whole)) {
+      cover((part) => part.startsWith(whole) || parts.includes(part) || whole.startsWith(part));
+      return BEGINS_IN_NAME;
+    }
+  const stem = stemOf(whole);
+  for (const token of name.parts)
+    if (stem !== whole && token.startsWith(stem)) {
+      covered.add(token);
+      return STEM_IN_NAME;
+    }
+  const begins = (part: string) => [...name.parts].find((token) => token.startsWith(part));
+  const begun = parts.map(begins);
+  if (parts.length === 0 || begun.includes(undefined)) return 0;
+  for (const token of begun) covered.add(token ?? '');
+  return PARTS_BEGIN_IN_NAME;
+}
+
+function levelInText({ whole, parts }: Word, text: ReadonlySet<string>): number {
+  if (text.has(whole) || (parts.length > 0 && parts.every((part) => text.has(part)))) return IN_TEXT;
+  const stem = stemOf(whole);
+  const begins = (part: string) => {
+    for (const token of text) if (token.startsWith(part)) return true;
+    return false;
+  };
+  return begins(stem) || (parts.length > 0 && parts.every(begins)) ? BEGINS_IN_TEXT : 0;
+}
+
+/** Words of a query that count; more are not looked for. */
+const MAX_QUERY_WORDS = 12;
+/** Words of a query that are looked at to find those. */
+const MAX_READ = 2000;
+/** A prefix of one letter would be half of the index. */
+const PREFIX_CHARS = 2;
+const STEM_CHARS = 5;
+const ENDINGS = /(?:ations?|ings?|ers?|ors?|ed|es|s)$/;
+const INFLECTIONS = ['', 'e', 's', 'es', 'ed', 'er', 'ers', 'or', 'ing', 'ion', 'ation'];
+/** Words of questions, not of code. */
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    'a about all an and any are as at be been but by can could did do does for from had has have how i if in into is it ' +
+    'its me my no not of on or our please should so some than that the their them then there these they this those to ' +
+    'us was we what when where which who whom whose why will with would you your defined definition called calls uses ' +
+    'used function class method caller callers callee callees'
+  ).split(' '),
+);
+
+/** The words of a query that say something, each once; all of them where none does. */
+function queryWords(query: string): readonly Word[] {
+  const all = new Map<string, Word>();
+  for (const word of wordsOf(query, MAX_READ)) all.set(word.whole, word);
+  const telling = [...all.values()].filter(({ whole }) => !STOP_WORDS.has(whole));
+  // Of a long text the words that look like code, then the longer ones: short ones stand everywhere.
+  if (telling.length > MAX_QUERY_WORDS)
+    telling.sort(
+      (a, b) => Math.sign(b.parts.length) - Math.sign(a.parts.length) || b.whole.length - a.whole.length,
+    );
+  return (telling.length > 0 ? telling : [...all.values()]).slice(0, MAX_QUERY_WORDS);
+}
+
+const exact = (token: string) => `"${token}"`;
+const prefix = (token: string) => (token.length < PREFIX_CHARS ? exact(token) : `"${token}"*`);
+
+/** As an expression of FTS5: the word as it is written, or all of its parts. */
+function wordExactly({ whole, parts }: Word): string {
+  return parts.length === 0 ? exact(whole) : `(${exact(whole)} OR (${parts.map(exact).join(' AND ')}))`;
+}
+
+/** Names that begin so: `createTag`. */
+const beginsSo = ({ whole }: Word): string => prefix(whole);
+
+/** Words that begin so, or have the same stem: `parsing` finds `parser`. */
+function wordLoosely({ whole, parts }: Word): string {
+  const stem = stemOf(whole);
+  const ways = [prefix(whole)];
+  // Not all that begins with the stem: gathering that takes long where the stem is a common word.
+  if (stem !== whole) for (const ending of INFLECTIONS) ways.push(exact(stem + ending));
+  if (parts.length > 0) ways.push(`(${parts.map(prefix).join(' AND ')})`);
+  return ways.length === 1 ? ways.join('') : `(${ways.join(' OR ')})`;
+}
+
+function stemOf(word: string): string {
+  const stem = word.replace(ENDINGS, '');
+  return stem.length >= STEM_CHARS - 1 && word.length > STEM_CHARS ? stem : word;
 }

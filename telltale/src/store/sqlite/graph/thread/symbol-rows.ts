@@ -1,8 +1,70 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { FoundSymbol, SymbolKind } from '../../../graph.ts';
-import type { FileRows, FileSpans } from './file-rows.ts';
-import { rankOfSymbol } from './rank.ts';
-import { tokenOf } from './words.ts';
+import type { FoundImport, FoundSymbol, KnownImport, ResolvedImport, SymbolKind } from '../../../graph.ts';
+import type { FileRows, FileSpans, KnownFile } from './file-rows.ts';
+import { prepareWrite } from './file-rows.ts';
+import { rankOfSymbol, tokenOf } from './words.ts';
+
+/** Rows that who resolves calls asks for. */
+export interface CallSources {
+  readonly files: Pick<FileRows, 'find' | 'byId' | 'beside'>;
+  readonly symbols: Pick<SymbolRows, 'inFile' | 'byId'>;
+  readonly imports: Pick<ImportRows, 'raw' | 'importers' | 'handedOn'>;
+}
+
+export interface RememberedRows extends CallSources {
+  /** To be called before each question: forgets all where anybody has written meanwhile. */
+  refresh(): void;
+  /** And after each write of this connection's own, which it does not see by itself. */
+  forget(): void;
+  /** What is made once for as long as nothing is written. */
+  keep<T>(key: string, make: () => T): T;
+}
+
+/** Some ten megabytes. What is asked in a row is about the same few files. */
+const MAX_KEPT = 20_000;
+
+/**
+ * The same rows, each read once for as long as nothing is written: one answer is a dozen questions about the same
+ * names, and to resolve a call asks for the same imports and symbols again and again. At 100,000 symbols that was three
+ * quarters of the time.
+ */
+export function rememberRows(db: DatabaseSync, { files, symbols, imports }: CallSources): RememberedRows {
+  const version = db.prepare('PRAGMA data_version');
+  let seen = -1;
+  let kept = new Map<string, unknown>();
+  const keep = <T>(key: string, make: () => T): T => {
+    if (kept.has(key)) return kept.get(key) as T;
+    if (kept.size >= MAX_KEPT) kept = new Map();
+    const made = make();
+    kept.set(key, made);
+    return made;
+  };
+  return {
+    keep,
+    refresh() {
+      const now = Number(version.get()?.data_version);
+      if (now !== seen) kept = new Map();
+      seen = now;
+    },
+    forget() {
+      kept = new Map();
+    },
+    files: {
+      ...files,
+      find: (graph, path) => keep<KnownFile | undefined>(`f ${graph} ${path}`, () => files.find(graph, path)),
+      byId: (id) => keep<KnownFile | undefined>(`F ${id}`, () => files.byId(id)),
+    },
+    symbols: {
+      inFile: (file, name) =>
+        keep<readonly SymbolRow[]>(`s ${file.symbols.join()} ${name}`, () => symbols.inFile(file, name)),
+      byId: (id) => keep<SymbolRow | undefined>(`S ${id}`, () => symbols.byId(id)),
+    },
+    imports: {
+      ...imports,
+      raw: (file, limit) => keep<readonly ImportRow[]>(`i ${file.id}`, () => imports.raw(file, limit)),
+    },
+  };
+}
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -104,3 +166,98 @@ const toSymbolRow = (row: Row): SymbolRow => ({
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const sameInAnyCase = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+
+type StoredImport = Record<string, SQLOutputValue>;
+
+/** An import whose names are still JSON: to look one up in a text takes a tenth of reading them all. */
+export interface ImportRow {
+  readonly path: string;
+  readonly specifier: string;
+  readonly names: string;
+  readonly reexport: boolean;
+  readonly target: string | undefined;
+}
+
+export interface ImportRows {
+  of(file: KnownFile, limit: number): readonly FoundImport[];
+  /** Imports that lead to a file, by path. */
+  to(graph: number, path: string, limit: number): readonly FoundImport[];
+  raw(file: KnownFile, limit: number): readonly ImportRow[];
+  /** Ids of the files that import a file. */
+  importers(graph: number, path: string, limit: number): readonly number[];
+  /** Of them, those imports that hand on what they take. */
+  handedOn(graph: number, path: string, limit: number): readonly ImportRow[];
+  /** By id, from behind `after` on. */
+  all(graph: number, after: number, limit: number): readonly KnownImport[];
+  resolve(graph: number, resolved: readonly ResolvedImport[]): void;
+}
+
+export function createImportRows(db: DatabaseSync): ImportRows {
+  const columns = 'i.specifier, i.line, i.names, i.reexport, i.target, f.path';
+  const joined = `SELECT ${columns} FROM graph_imports i JOIN graph_files f ON f.id = i.file WHERE`;
+  const of = db.prepare(`${joined} i.id >= ? AND i.id < ? ORDER BY i.id LIMIT ?`);
+  const to = db.prepare(`${joined} i.graph = ? AND i.target = ? ORDER BY f.path, i.id LIMIT ?`);
+  const importers = db.prepare(
+    'SELECT DISTINCT file FROM graph_imports WHERE graph = ? AND target = ? LIMIT ?',
+  );
+  // A Python package hands on what it imports.
+  const handedOn = db.prepare(
+    `${joined} i.graph = ? AND i.target = ? AND (i.reexport = 1 OR f.path LIKE '%__init__.py') LIMIT ?`,
+  );
+  const all = db.prepare(
+    `SELECT i.id, i.specifier, i.names, i.target, f.path FROM graph_imports i JOIN graph_files f ON f.id = i.file
+     WHERE i.graph = ? AND i.id > ? ORDER BY i.id LIMIT ?`,
+  );
+  const resolve = prepareWrite(db, 'UPDATE graph_imports SET target = ? WHERE id = ? AND graph = ?');
+
+  return {
+    of: (file, limit) => of.all(...file.imports, limit).map(toImport),
+    to: (graph, path, limit) => to.all(graph, path, limit).map(toImport),
+    raw: (file, limit) => of.all(...file.imports, limit).map(toRow),
+    importers: (graph, path, limit) => importers.all(graph, path, limit).map(({ file }) => Number(file)),
+    handedOn: (graph, path, limit) => handedOn.all(graph, path, limit).map(toRow),
+    all: (graph, after, limit) =>
+      all.all(graph, after, limit).map(({ id, path, specifier, names, target }) => ({
+        id: Number(id),
+        path: String(path),
+        specifier: String(specifier),
+        names: JSON.parse(String(names)) as string[],
+        ...(target === null ? {} : { target: String(target) }),
+      })),
+    resolve(graph, resolved) {
+      for (const { id, target } of resolved) resolve.run(target ?? null, id, graph);
+    },
+  };
+}
+
+function toImport(row: StoredImport): FoundImport {
+  return {
+    path: String(row.path),
+    specifier: String(row.specifier),
+    line: Number(row.line),
+    names: JSON.parse(String(row.names)) as string[],
+    ...(row.reexport === 1 ? { reexport: true } : {}),
+    ...(row.target === null ? {} : { target: String(row.target) }),
+  };
+}
+
+const toRow = (row: StoredImport): ImportRow => ({
+  path: String(row.path),
+  specifier: String(row.specifier),
+  names: String(row.names),
+  reexport: row.reexport === 1,
+  target: row.target === null ? undefined : String(row.target),
+});
+
+/** Those that take a name, or may: by taking all, or what is exported without a name. */
+export function naming(rows: readonly ImportRow[], name: string): readonly ImportRow[] {
+  const quoted = JSON.stringify(name);
+  return rows.filter(
+    ({ names }) => names.includes(quoted) || names.includes('"*"') || names.includes('"default"'),
+  );
+}
+
+/** Whether an import takes a name, `*` for all. */
+export const takes = ({ names }: ImportRow, name: string): boolean => names.includes(JSON.stringify(name));
+
+export const namesOf = ({ names }: ImportRow): readonly string[] => JSON.parse(names) as string[];

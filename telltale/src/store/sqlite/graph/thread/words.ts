@@ -1,3 +1,5 @@
+import type { FoundSymbol, SymbolKind } from '../../../graph.ts';
+
 const WORD = /[\p{L}\p{N}\p{M}_$]+/gu;
 /** Where a word of an identifier ends: `tag|Parser`, `HTML|Parser`, `utf|8`, `8|bit`. */
 const SEAM =
@@ -147,3 +149,31 @@ export function tokenOf(name: string): string {
   for (const sign of name.slice(0, NAME_WORDS)) token += sign.charCodeAt(0).toString(16);
   return `x${token}`;
 }
+
+/** What people ask for most comes first where all else is equal. */
+const KIND: Readonly<Record<SymbolKind, number>> = {
+  class: 1,
+  function: 1,
+  interface: 0.97,
+  type: 0.95,
+  enum: 0.95,
+  method: 0.9,
+  module: 0.85,
+  variable: 0.8,
+  heading: 0.75,
+  field: 0.65,
+};
+const EXPORTED = 1.2;
+const IN_TEST = 0.6;
+
+const TEST_PATH =
+  /(^|\/)(tests?|__tests__|spec|testdata|fixtures?|mocks?|__mocks__|examples?)\/|[._-](test|spec)\.[^/]+$|(^|\/)test_[^/]+\.py$|_test\.go$|Tests?\.java$/i;
+
+export const isTestPath = (path: string): boolean => TEST_PATH.test(path);
+
+/** How likely a symbol is meant, whatever was asked: definitions that others use before those of tests. */
+export function rankOfSymbol({ kind, exported, path }: FoundSymbol): number {
+  return KIND[kind] * (exported ? EXPORTED : 1) * rankOfPath(path);
+}
+
+export const rankOfPath = (path: string): number => (isTestPath(path) ? IN_TEST : 1);

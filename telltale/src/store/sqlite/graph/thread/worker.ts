@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { toRuntimeError } from '../../../../kernel/runtime-error.ts';
-import type { FromGraphThread, GraphSettings, ToGraphThread } from '../graph-messages.ts';
+import { toRuntimeError } from '../../../../kernel/errors.ts';
+import type { FromGraphThread, GraphSettings, ToGraphThread } from '../graph-store.ts';
 import { type GraphServer, serveGraph } from './serve-graph.ts';
 
 /** The thread's entry. */

@@ -1,11 +1,15 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { JsonObject } from '../../../../kernel/json.ts';
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import type { Json, JsonObject } from '../../../../kernel/json.ts';
 import { APPLICATION_ID } from '../../../../store/sqlite/thread/migrations.ts';
-import type { SqlLimits, SqlMode, SqlResult } from '../sql-database.ts';
-import { ONE_STATEMENT } from '../sql-errors.ts';
-import type { BoundStatement, FromServer, ToServer } from './messages.ts';
-import { describeFailure } from './sqlite-failure.ts';
-import { fromSqlite, toSqlite } from './sqlite-values.ts';
+import {
+  badParams,
+  ONE_STATEMENT,
+  type SqlLimits,
+  type SqlMode,
+  type SqlProblem,
+  type SqlResult,
+  type SqlStatement,
+} from '../sql-database.ts';
 
 /** How long a lock of another process is waited for. */
 const LOCK_MS = 3_000;
@@ -143,4 +147,148 @@ function changesSoFar(db: DatabaseSync) {
   statement.setReadBigInts(true);
   const { total = 0n, last = 0n, id = 0n } = statement.get() ?? {};
   return { total, last: Number(last), id };
+}
+
+/**
+ * A whole number is bound as one: as a double it would be 5.0 in a text. SQLite has no booleans and no lists: 1 and 0,
+ * and JSON, which its json functions read.
+ */
+function toSqlite(value: Json): SQLInputValue {
+  if (value === null || typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 1n : 0n;
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
+  return JSON.stringify(value);
+}
+
+/** Bytes as base64; a whole number beyond 2^53 and a number that JSON does not have as text. */
+function fromSqlite(value: SQLOutputValue): Json {
+  if (value === null || typeof value === 'string') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (typeof value === 'bigint')
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
+}
+
+/** Primary result codes of SQLite. */
+const BUSY = 5;
+const LOCKED = 6;
+const READONLY = 8;
+const CANNOT_OPEN = 14;
+const NOT_A_DATABASE = 26;
+
+const HINTS: Readonly<Record<number, string>> = {
+  [BUSY]: 'Another process holds the file. Try again.',
+  [LOCKED]: 'Another process holds the file. Try again.',
+  [READONLY]:
+    'The operation "query" changes nothing; use "execute". If you did, the file may not be written to.',
+};
+
+/** What SQLite, or Node in its name, threw. */
+function describeFailure(thrown: unknown, op: ToServer['op']): FromServer {
+  const { message, errcode, hint } = thrown as {
+    readonly message?: string;
+    readonly errcode?: number;
+    readonly hint?: string;
+  };
+  const text = message ?? String(thrown);
+  const code = (errcode ?? 0) & 0xff;
+  const isPassing = code === BUSY || code === LOCKED;
+  if (op === 'open' || code === CANNOT_OPEN || code === NOT_A_DATABASE)
+    return { kind: 'unusable', why: text, retryable: isPassing };
+  return { kind: 'refused', problem: { message: text, hint: hint ?? HINTS[code], retryable: isPassing } };
+}
+
+/** What passes between a relic and the process that has its file open: a line of JSON each. */
+
+export interface BoundStatement {
+  readonly sql: string;
+  readonly bindings: Bindings;
+}
+
+export type ToServer =
+  | { readonly op: 'open'; readonly path: string }
+  | {
+      readonly op: 'run';
+      readonly mode: SqlMode;
+      readonly statements: readonly BoundStatement[];
+      readonly limits: SqlLimits;
+    };
+
+export type FromServer =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'done'; readonly results: readonly SqlResult[] }
+  /** The file cannot be used. */
+  | { readonly kind: 'unusable'; readonly why: string; readonly retryable: boolean }
+  | { readonly kind: 'refused'; readonly problem: SqlProblem }
+  | { readonly kind: 'row_too_large' };
+
+/** A message as one line: `node:readline` also ends lines at U+2028 and U+2029, which JSON leaves as they are. */
+export const messageLine = (message: ToServer | FromServer): string =>
+  `${JSON.stringify(message).replace(/[\u2028\u2029]/g, (mark) => (mark === '\u2028' ? '\\u2028' : '\\u2029'))}\n`;
+
+/** Values as SQLite takes them: for `?` in order, or by the name with its prefix (`:name`, `$1`, `?2`). */
+export type Bindings = { readonly places: readonly Json[] } | { readonly names: JsonObject };
+
+/**
+ * Texts, quoted names and comments are passed over, and so are words and numbers, which may have a `$` in them; what is
+ * left are the placeholders. Each part stands alone, so that a long text costs no more than its length.
+ */
+const TOKEN =
+  /'[^']*'?|"[^"]*"?|`[^`]*`?|\[[^\]]*\]?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|[A-Za-z_\x80-\u{10ffff}][\w$\x80-\u{10ffff}]*|\d[\w.]*|(?<placeholder>\?\d*|[:@$][\w$\x80-\u{10ffff}]+)/gu;
+
+/** Pairs the placeholders of a statement with values. SQLite itself would take NULL for what is missing, in silence. */
+export function bindParams(what: string, { sql, params }: SqlStatement): Bindings {
+  const all = placeholders(sql);
+  const places = all.filter((name) => name === '?').length;
+  const found = [...new Set(all.filter((name) => name !== '?'))];
+  if (places > 0 && found.length > 0)
+    throw badParams(
+      what,
+      `stand for "?" and "${found[0]}" alike`,
+      'Use one kind of placeholder in a statement.',
+    );
+  if (Array.isArray(params)) return byPlace(what, params, places, found);
+  return byName(what, params as JsonObject, places, found);
+}
+
+export function placeholders(sql: string): readonly string[] {
+  return [...sql.matchAll(TOKEN)].flatMap(({ groups }) =>
+    groups?.placeholder === undefined ? [] : [groups.placeholder],
+  );
+}
+
+function byPlace(what: string, params: readonly Json[], places: number, found: readonly string[]): Bindings {
+  const named = found.find((name) => !/^[?$]\d+$/.test(name));
+  if (named !== undefined)
+    throw badParams(
+      what,
+      `is a list, and the statement has "${named}"`,
+      `Give an object: { "${named.slice(1)}": … }.`,
+    );
+  const wanted = found.length === 0 ? places : Math.max(...found.map((name) => Number(name.slice(1))));
+  if (wanted !== params.length)
+    throw badParams(
+      what,
+      `has ${params.length} ${params.length === 1 ? 'value' : 'values'}, and the statement has places for ${wanted}`,
+      'Give a value for each "?", in order.',
+    );
+  if (found.length === 0) return { places: params };
+  return {
+    names: Object.fromEntries(found.map((name) => [name, params[Number(name.slice(1)) - 1] ?? null])),
+  };
+}
+
+function byName(what: string, params: JsonObject, places: number, found: readonly string[]): Bindings {
+  if (places > 0) throw badParams(what, 'is an object, and the statement has "?"', 'Give a list, in order.');
+  const missing = found.find((name) => !Object.hasOwn(params, name.slice(1)));
+  if (missing !== undefined)
+    throw badParams(
+      what,
+      `lacks "${missing.slice(1)}", which the statement has as "${missing}"`,
+      'Give it; null is a value, too.',
+    );
+  const odd = Object.keys(params).find((name) => !found.some((each) => each.slice(1) === name));
+  if (odd !== undefined)
+    throw badParams(what, `has "${odd}", and the statement has no ":${odd}"`, 'Leave it out, or use it.');
+  return { names: Object.fromEntries(found.map((name) => [name, params[name.slice(1)] ?? null])) };
 }

@@ -2,9 +2,8 @@ import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import { builtFile } from '../../../../kernel/built-file.ts';
-import { messageLine } from './message-line.ts';
-import type { ToServer } from './messages.ts';
-import { createSqliteServer } from './serve-sqlite.ts';
+import type { ToServer } from './serve-sqlite.ts';
+import { createSqliteServer, messageLine } from './serve-sqlite.ts';
 
 /**
  * The entry of the process that has a SQLite file open. Requests come on file descriptor 0, answers leave on 1; 3 is

@@ -1,0 +1,152 @@
+import type { Json } from '../../kernel/json.ts';
+import { displayWidth, graphemes } from '../../manifest/format-diagnostic.ts';
+import { harmlessLine } from './harmless.ts';
+
+/** Code units that are looked at for each column of a brief text: blanks and escape sequences vanish. */
+const UNITS_A_COLUMN = 4;
+
+/**
+ * A value on one line of at most `columns`: text as it is, anything else as JSON. Costs no more for a huge value than
+ * for a short one.
+ */
+export function brief(value: Json, columns: number): string {
+  const units = columns * UNITS_A_COLUMN;
+  const text = typeof value === 'string' ? value.slice(0, units) : jsonUpTo(value, units);
+  const line = harmlessLine(text);
+  const isCut = typeof value === 'string' && value.length > units;
+  return clip(isCut && line.length < columns ? `${line}…` : line, columns);
+}
+
+/** The fields of an object as `name=value`, on one line. */
+export function briefFields(fields: { readonly [name: string]: Json }, columns: number): string {
+  const parts: string[] = [];
+  let length = 0;
+  for (const [name, value] of Object.entries(fields)) {
+    if (length > columns) break;
+    const part = `${brief(name, columns)}=${typeof value === 'string' ? quote(value, columns) : brief(value, columns)}`;
+    parts.push(part);
+    length += part.length + 1;
+  }
+  return clip(parts.join(' '), columns);
+}
+
+const quote = (text: string, columns: number): string =>
+  /^[\w./:@%+,-]+$/.test(text) ? brief(text, columns) : `"${brief(text, columns)}"`;
+
+/** JSON that stops soon after `units`: every level and every value costs at least one. */
+function jsonUpTo(value: Json, units: number): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, Math.max(1, units)));
+  if (value === null || typeof value !== 'object') return String(value);
+  const isList = Array.isArray(value);
+  let text = isList ? '[' : '{';
+  for (const key in value) {
+    const left = units - text.length;
+    if (left <= 0) return `${text}…`;
+    const each = (value as Readonly<Record<string, Json>>)[key] as Json;
+    text += text.length === 1 ? '' : ',';
+    text += isList ? jsonUpTo(each, left) : `${jsonUpTo(key, left)}:${jsonUpTo(each, left - 1)}`;
+  }
+  return text + (isList ? ']' : '}');
+}
+
+/** Code units looked at for each column: marks that take no column must not make the search long. */
+const CODE_UNITS_A_COLUMN = 8;
+
+/** How many code units of the text, from its start, fit into `columns`. */
+function unitsThatFit(text: string, columns: number): number {
+  if (text.length <= columns && displayWidth(text) <= columns) return text.length;
+  const seen = text.slice(0, Math.max(1, columns) * CODE_UNITS_A_COLUMN);
+  let width = 0;
+  for (const { segment, index } of graphemes(seen)) {
+    width += displayWidth(segment);
+    if (width > columns) return index;
+  }
+  return seen.length;
+}
+
+/** The text in at most `columns`, an ellipsis at the end where something is missing. */
+export function clip(text: string, columns: number): string {
+  if (unitsThatFit(text, columns) === text.length) return text;
+  return columns < 1 ? '' : `${text.slice(0, unitsThatFit(text, columns - 1))}…`;
+}
+
+/** The end of the text in at most `columns`, an ellipsis in front of it where something is missing. */
+export function tail(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text;
+  const parts = [...graphemes(text.slice(-Math.max(1, columns) * CODE_UNITS_A_COLUMN))].map(
+    ({ segment }) => segment,
+  );
+  let width = 1;
+  let from = parts.length;
+  while (from > 0 && width + displayWidth(parts[from - 1] ?? '') <= columns)
+    width += displayWidth(parts[--from] ?? '');
+  return columns < 1 ? '' : `…${parts.slice(from).join('')}`;
+}
+
+/** The text filled up with blanks to `columns`. */
+export const padded = (text: string, columns: number): string =>
+  text + ' '.repeat(Math.max(0, columns - displayWidth(text)));
+
+/**
+ * Cuts what is longer than a row into rows, at blanks where there are any; the rest, which still fits, comes last.
+ * Greedy, so that rows do not change when text is added behind the rest.
+ */
+export function wrap(text: string, columns: number): readonly string[] {
+  const rows: string[] = [];
+  let rest = text;
+  for (;;) {
+    const fitting = unitsThatFit(rest, columns);
+    if (fitting === rest.length) return [...rows, rest];
+    // A character that is wider than a row gets a row all the same.
+    const units = fitting > 0 ? fitting : (rest.codePointAt(0) ?? 0) > 0xffff ? 2 : 1;
+    const blank = rest.charAt(units) === ' ' ? units : rest.lastIndexOf(' ', units - 1);
+    const cut = blank > 0 ? blank : units;
+    rows.push(rest.slice(0, cut).trimEnd());
+    rest = rest.slice(cut).replace(/^ /, '');
+  }
+}
+
+export interface Column {
+  readonly title: string;
+  readonly align?: 'right';
+  /** Gives way where the terminal is too narrow; one column at the most. */
+  readonly gives?: true;
+}
+
+type Paint = (text: string, row: number, column: number) => string;
+
+const GAP = '  ';
+const LEAST = 8;
+
+/** A table of harmless texts. `columns` is the terminal's width; undefined leaves everything as long as it is. */
+export function tableLines(
+  head: readonly Column[],
+  rows: readonly (readonly string[])[],
+  { columns, paint = (text) => text }: { readonly columns?: number | undefined; readonly paint?: Paint },
+): readonly string[] {
+  const widths = head.map(({ title }, at) =>
+    rows.reduce((most, row) => Math.max(most, displayWidth(row[at] ?? '')), displayWidth(title)),
+  );
+  const giving = head.findIndex(({ gives }) => gives === true);
+  const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
+  if (columns !== undefined && giving !== -1 && total >= columns)
+    widths[giving] = Math.max(LEAST, (widths[giving] ?? 0) - (total - columns + 1));
+  const line = (cells: readonly string[], row: number) =>
+    head
+      .map(({ align }, at) => {
+        const width = widths[at] ?? 0;
+        const text = clip(cells[at] ?? '', width);
+        const blank = padded('', width - displayWidth(text));
+        const painted = paint(text, row, at);
+        return align === 'right' ? blank + painted : painted + (at === head.length - 1 ? '' : blank);
+      })
+      .join(GAP)
+      .trimEnd();
+  return [
+    line(
+      head.map(({ title }) => title),
+      -1,
+    ),
+    ...rows.map((row, at) => line(row, at)),
+  ];
+}

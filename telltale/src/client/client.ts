@@ -44,7 +44,7 @@ import type {
 /** What stands behind the `?`. What is undefined is left out; lists have commas between their items. */
 export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
-export interface Request extends CallOptions {
+export interface ClientClientRequest extends CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Encoded. Empty where a name in it is none. */
   readonly path: string;
@@ -53,16 +53,16 @@ export interface Request extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Caller {
+export interface ClientCaller {
   /** Sends a request. Rejects with `server_unreachable`, or with the signal's reason. */
-  send(request: Request): Promise<Response>;
+  send(request: ClientClientRequest): Promise<Response>;
   /** Sends it and reads the answer. Rejects with the server's own error where it is none. */
-  json<Answer>(request: Request): Promise<Answer>;
+  json<Answer>(request: ClientClientRequest): Promise<Answer>;
   /** The same where there is nothing to read. */
-  done(request: Request): Promise<void>;
+  done(request: ClientClientRequest): Promise<void>;
 }
 
-export function createCaller({ url, token, fetch: given }: ClientOptions): Caller {
+export function createCaller({ url, token, fetch: given }: ClientOptions): ClientCaller {
   const base = (url ?? pageOrigin()).replace(/\/+$/, '');
   // A browser's own wants to be called as the window's.
   const fetchIt = given ?? ((...args: Parameters<typeof fetch>) => fetch(...args));
@@ -75,7 +75,7 @@ export function createCaller({ url, token, fetch: given }: ClientOptions): Calle
     headers,
     signal,
     idempotencyKey,
-  }: Request) => {
+  }: ClientClientRequest) => {
     if (path === '') throw badName();
     const address = `${base}${path}${queryText(query)}`;
     try {
@@ -96,7 +96,7 @@ export function createCaller({ url, token, fetch: given }: ClientOptions): Calle
       throw unreachable(base, thrown);
     }
   };
-  const mustSucceed = async (request: Request): Promise<Response> => {
+  const mustSucceed = async (request: ClientClientRequest): Promise<Response> => {
     const answer = await send(request);
     // Not ready is an answer, too.
     if (!answer.ok && !(answer.status === 503 && request.path === '/readyz')) throw await errorOf(answer);
@@ -105,7 +105,7 @@ export function createCaller({ url, token, fetch: given }: ClientOptions): Calle
 
   return {
     send,
-    async json<Answer>(request: Request) {
+    async json<Answer>(request: ClientClientRequest) {
       const answer = await mustSucceed(request);
       try {
         return (await answer.json()) as Answer;

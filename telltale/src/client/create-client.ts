@@ -2,7 +2,7 @@ import { RuntimeError, tellOne, toRuntimeError } from '../kernel/errors.ts';
 import { createSseReader, type SseEvent } from '../kernel/sse-reader.ts';
 import { type Clock, createSystemClock } from '../kernel/time.ts';
 import type { CallOptions, ClientOptions, Followed, TelltaleClient } from './client.ts';
-import { type Caller, createCaller, errorOf, type Query } from './client.ts';
+import { type ClientCaller, createCaller, errorOf, type Query } from './client.ts';
 
 /** A client of a Telltale server, for Node and for browsers. */
 export function createClient(options: ClientOptions = {}): TelltaleClient {
@@ -193,7 +193,7 @@ export interface StreamRequest {
 }
 
 export interface ConnectDeps {
-  readonly caller: Pick<Caller, 'send'>;
+  readonly caller: Pick<ClientCaller, 'send'>;
   readonly clock: Pick<Clock, 'after'>;
 }
 

@@ -6,7 +6,7 @@ export type PathSegment = string | number;
  * what to do. `offset` counts UTF-16 units into the text that was read (an expression, a template), `path` leads
  * into the JSON value that was read (a condition map), so that a manifest error can point at the very place.
  */
-export interface Issue<Code extends string = string> {
+export interface ConditionConditionIssue<Code extends string = string> {
   readonly code: Code;
   readonly message: string;
   readonly hint?: string | undefined;

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { err, ok, type Result } from '../kernel/errors.ts';
-import { type Issue, quote } from './issue.ts';
+import { type ConditionConditionIssue, quote } from './issue.ts';
 
 /** A longer pattern is a program; it has no place in a condition. */
 const MAX_PATTERN_LENGTH = 512;
@@ -27,7 +27,7 @@ export interface Pattern {
   test(text: string): boolean;
 }
 
-export function compilePattern(source: string): Result<Pattern, Issue<'bad_pattern'>> {
+export function compilePattern(source: string): Result<Pattern, ConditionConditionIssue<'bad_pattern'>> {
   if (source.length > MAX_PATTERN_LENGTH) return err(tooLong(source));
   // Compiling a{1000}… takes up to half a second, so that a pattern which is far too large is not even compiled.
   if (expandedSize(source) > 8 * MAX_PROGRAM) return err(tooLarge(source, expandedSize(source)));
@@ -47,19 +47,19 @@ export function compilePattern(source: string): Result<Pattern, Issue<'bad_patte
   return ok({ source, programSize, maxLength, test });
 }
 
-const tooLong = (source: string): Issue<'bad_pattern'> => ({
+const tooLong = (source: string): ConditionConditionIssue<'bad_pattern'> => ({
   code: 'bad_pattern',
   message: `The pattern ${quote(source)} has ${source.length} characters; ${MAX_PATTERN_LENGTH} are allowed.`,
   hint: 'Split it into several shorter patterns.',
 });
 
-const tooLarge = (source: string, size: number): Issue<'bad_pattern'> => ({
+const tooLarge = (source: string, size: number): ConditionConditionIssue<'bad_pattern'> => ({
   code: 'bad_pattern',
   message: `The pattern ${quote(source)} compiles to about ${size} instructions; ${MAX_PROGRAM} are allowed.`,
   hint: 'Use smaller repeat counts: a{200} alone is 200 instructions.',
 });
 
-function unreadable(source: string, reason: string): Issue<'bad_pattern'> {
+function unreadable(source: string, reason: string): ConditionConditionIssue<'bad_pattern'> {
   const why = reason.replace(/^error parsing regexp: /, '');
   const lookAround = /\(\?<?[=!]/.test(source) || /\\[1-9]/.test(source);
   return {

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../kernel/errors.ts';
-import { type Issue, type PathSegment, quote } from './issue.ts';
+import { type ConditionConditionIssue, type PathSegment, quote } from './issue.ts';
 
 /** Steps a path may have. */
 const MAX_STEPS = 32;
@@ -16,7 +16,10 @@ const QUOTED = /\[("(?:[^"\\]|\\.)*")\]/y;
  * Reads `a.b[0]["any key"].c`. A key in brackets and quotes is a JSON string and may be anything, so that a key that
  * is empty, has a dot in it or is spelt like an operator can be named too.
  */
-export function parsePath(text: string, name: RegExp): Result<readonly PathSegment[], Issue<'bad_path'>> {
+export function parsePath(
+  text: string,
+  name: RegExp,
+): Result<readonly PathSegment[], ConditionConditionIssue<'bad_path'>> {
   const path: PathSegment[] = [];
   let at = 0;
   while (at < text.length) {
@@ -73,7 +76,7 @@ export function formatPath(path: readonly PathSegment[]): string {
 /** `a.b + 1`: somebody takes a reference for an expression. */
 const EXPRESSION = /^\s*[-+*/%<>=!&|?(]/;
 
-const badPath = (text: string, offset: number, why: string): Issue<'bad_path'> => ({
+const badPath = (text: string, offset: number, why: string): ConditionConditionIssue<'bad_path'> => ({
   code: 'bad_path',
   message: `The path ${quote(text)} ${why}.`,
   hint: EXPRESSION.test(text.slice(offset))

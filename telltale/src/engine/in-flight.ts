@@ -26,19 +26,19 @@ export const enterOrWait = (enter: EnterOnce, signal: AbortSignal): FreeSlot | P
   enter() ?? never(signal);
 
 /** One that is under way. A chain of them: a Map in which each call comes and goes gets a new table every hundred calls. */
-interface Entry {
+interface InFlightEntry {
   readonly key: string;
-  before: Entry | undefined;
-  after: Entry | undefined;
+  before: InFlightEntry | undefined;
+  after: InFlightEntry | undefined;
   isIn: boolean;
 }
 
 export function createUnderWay(): UnderWay {
   const listeners = new Set<() => void>();
-  let first: Entry | undefined;
+  let first: InFlightEntry | undefined;
   let size = 0;
   let isShut = false;
-  const leave = (entry: Entry) => {
+  const leave = (entry: InFlightEntry) => {
     if (!entry.isIn) return;
     entry.isIn = false;
     const { before, after } = entry;
@@ -53,7 +53,7 @@ export function createUnderWay(): UnderWay {
   return {
     enter(key) {
       if (isShut) return undefined;
-      const entry: Entry = { key, before: undefined, after: first, isIn: true };
+      const entry: InFlightEntry = { key, before: undefined, after: first, isIn: true };
       if (first !== undefined) first.before = entry;
       first = entry;
       size++;

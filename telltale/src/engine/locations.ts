@@ -1,7 +1,7 @@
 import type { StreamKind } from './engine.ts';
 
 /** A place that is taken. */
-export interface Place {
+export interface LocationsPlace {
   /** From here on it is the place of that stream: who takes one for the same stream shares it. */
   give(kind: StreamKind, stream: string): void;
   /** Gives it back; called again it does nothing. */
@@ -36,23 +36,23 @@ export class Places {
   }
 
   /** A place for something new, if there is one, or of a stream that has one already. */
-  reserve(kind?: StreamKind, stream?: string): Place | undefined {
+  reserve(kind?: StreamKind, stream?: string): LocationsPlace | undefined {
     const key = kind === undefined ? `reserved ${++this.#made}` : keyOf(kind, stream);
     return this.#holders.has(key) || this.free > 0 ? this.#place(key) : undefined;
   }
 
   /** The place of a stream that has waited in line for it, if there is one or it has one already. */
-  take(kind: StreamKind, stream: string): Place | undefined {
+  take(kind: StreamKind, stream: string): LocationsPlace | undefined {
     const key = keyOf(kind, stream);
     return this.#holders.has(key) || this.taken < this.capacity ? this.#place(key) : undefined;
   }
 
   /** Also where there is none left: of what is worked on in any case. */
-  hold(kind: StreamKind, stream: string): Place {
+  hold(kind: StreamKind, stream: string): LocationsPlace {
     return this.#place(keyOf(kind, stream));
   }
 
-  #place(key: string): Place {
+  #place(key: string): LocationsPlace {
     let held: string | undefined = key;
     this.#add(key);
     return {

@@ -70,7 +70,7 @@ const noRun = (run: string, kind: string) =>
 const LOOKS = 32;
 
 /** When a run is to be worked on: it was in hand; what it waited for has come; it may have; not before that time. */
-type Standing = 'in hand' | 'due' | 'unknown' | { readonly until: number };
+type RunStanding = 'in hand' | 'due' | 'unknown' | { readonly until: number };
 
 /**
  * Places every run that was alive when the last process stopped, and gives their names: those that were in hand, then
@@ -98,7 +98,7 @@ export async function recoverRuns(
   return ordered.map(({ info }) => info.stream);
 }
 
-function rankOf(standing: Standing): number {
+function rankOf(standing: RunStanding): number {
   if (standing === 'in hand') return 0;
   return standing === 'due' ? 1 : 2;
 }
@@ -107,7 +107,7 @@ async function standingOf(
   store: Store,
   { stream, status, head, due, messages }: StreamInfo,
   now: number,
-): Promise<Standing> {
+): Promise<RunStanding> {
   if (status === 'running' || head === 0) return 'in hand';
   if (messages !== undefined) return 'due';
   if (due !== undefined) return due <= now ? 'due' : { until: due };

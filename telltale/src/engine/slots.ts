@@ -9,7 +9,7 @@ interface Waiter {
   readonly go: () => void;
 }
 
-interface Key {
+interface SlotsKey {
   held: number;
   readonly waiting: FairQueue<Waiter>;
 }
@@ -21,17 +21,17 @@ export interface LocalSlots extends Slots {
 
 /** Slots of this process. A key that nobody holds or waits for is forgotten. */
 export function createLocalSlots(): LocalSlots {
-  const keys = new Map<string, Key>();
+  const keys = new Map<string, SlotsKey>();
 
-  const open = (key: string): Key => {
+  const open = (key: string): SlotsKey => {
     const known = keys.get(key);
     if (known !== undefined) return known;
-    const made: Key = { held: 0, waiting: createFairQueue() };
+    const made: SlotsKey = { held: 0, waiting: createFairQueue() };
     keys.set(key, made);
     return made;
   };
   /** Whoever has the turn goes first, also where another with a greater `max` could go now: else it might never. */
-  const passOn = (key: string, of: Key) => {
+  const passOn = (key: string, of: SlotsKey) => {
     for (let next = of.waiting.peek(); next !== undefined && of.held < next.max; next = of.waiting.peek()) {
       of.waiting.shift();
       of.held++;
@@ -39,7 +39,7 @@ export function createLocalSlots(): LocalSlots {
     }
     if (of.held === 0 && of.waiting.size === 0) keys.delete(key);
   };
-  const freeOf = (key: string, of: Key): FreeSlot => {
+  const freeOf = (key: string, of: SlotsKey): FreeSlot => {
     let given = false;
     return () => {
       if (given) return;
@@ -48,7 +48,7 @@ export function createLocalSlots(): LocalSlots {
       passOn(key, of);
     };
   };
-  const wait = (key: string, of: Key, max: number, { group, signal }: SlotAsk): Promise<FreeSlot> =>
+  const wait = (key: string, of: SlotsKey, max: number, { group, signal }: SlotAsk): Promise<FreeSlot> =>
     new Promise((resolve, reject) => {
       const withdraw = () => {
         of.waiting.delete(waiter);

@@ -34,11 +34,11 @@ export function noteReused(state: SessionState, action: DeclaredAction): void {
   }
 }
 
-type Ended = EventOf<
+type FoldActionsEnded = EventOf<
   'action.completed' | 'action.failed' | 'action.skipped' | 'action.cancelled' | 'action.interrupted'
 >;
 
-export function settle(state: SessionState, event: Ended): void {
+export function settle(state: SessionState, event: FoldActionsEnded): void {
   const { id } = event;
   const action = state.actions.get(id);
   if (action === undefined) return;
@@ -53,7 +53,7 @@ export function settle(state: SessionState, event: Ended): void {
     state.news.results = added(state.news.results, id);
 }
 
-function end(state: SessionState, action: ActionState, event: Ended): void {
+function end(state: SessionState, action: ActionState, event: FoldActionsEnded): void {
   switch (event.type) {
     case 'action.completed': {
       action.status = 'completed';

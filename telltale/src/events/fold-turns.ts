@@ -35,10 +35,10 @@ export const TURN_BROKEN_OFF = 'broken_off';
  */
 const MAX_FAULTS = 50;
 
-type Begun = { -readonly [Field in keyof TurnRecord]: TurnRecord[Field] };
+type FoldTurnsBegun = { -readonly [Field in keyof TurnRecord]: TurnRecord[Field] };
 
 /** Copied: literals of what is kept from turn to turn would be made in the old generation, and stay there. */
-const RECORD: Begun = { turn: 0, news: emptyNews(), running: NONE, metadata: {}, output: '' };
+const RECORD: FoldTurnsBegun = { turn: 0, news: emptyNews(), running: NONE, metadata: {}, output: '' };
 
 /** Whether the last request is to be made again as it was: it failed before its first character, and nothing is new since. */
 export const asksAgain = ({ again, turns, turn, news }: Readonly<SessionState>): boolean =>
@@ -75,7 +75,7 @@ export function beginTurn(
   }
   const isQuiet = isEmptyNews(state.news);
   const news = isQuiet ? WITHOUT_NEWS : state.news;
-  const record: Begun = { ...RECORD, turn, news, running, metadata: shownMetadata(state) };
+  const record: FoldTurnsBegun = { ...RECORD, turn, news, running, metadata: shownMetadata(state) };
   if (state.variables.size > 0) record.variables = variableValues(state);
   if (state.off.length > 0) record.off = [...state.off];
   state.turns = added(state.turns, record);

@@ -94,9 +94,9 @@ const SUMMED = [
 /** Their types: what lists have to hear of. */
 export const SUMMARY_TYPES: ReadonlySet<string> = new Set(SUMMED);
 
-type SummedEvent = Extract<SessionEvent, { readonly type: (typeof SUMMED)[number] }>;
+type SessionSummarySummedEvent = Extract<SessionEvent, { readonly type: (typeof SUMMED)[number] }>;
 
-const isSummed = (event: SessionEvent): event is SummedEvent => SUMMARY_TYPES.has(event.type);
+const isSummed = (event: SessionEvent): event is SessionSummarySummedEvent => SUMMARY_TYPES.has(event.type);
 
 /** Spans of a band that are kept. */
 export const MAX_SPANS = 100;
@@ -129,13 +129,13 @@ export function foldSummary(before: SessionSummary, event: SessionEvent): Sessio
   // What is over goes; all else only adds.
   if (event.type === 'session.resumed') return { ...goOn(before, event.chat === true), seq, updatedAt: at };
   const changes = isSummed(event) ? changesOf(before, event) : {};
-  const after: Growing = { ...before, ...changes, seq, updatedAt: at };
+  const after: SessionSummaryGrowing = { ...before, ...changes, seq, updatedAt: at };
   if (after.status !== 'quarantined') delete after.quarantine;
   return after;
 }
 
 /** In the making: what is over goes. */
-type Growing = { -readonly [Key in keyof SessionSummary]: SessionSummary[Key] };
+type SessionSummaryGrowing = { -readonly [Key in keyof SessionSummary]: SessionSummary[Key] };
 
 /** An end that it had come to is none. What a session completed with is an answer only, once it goes on as a chat. */
 function goOn(before: SessionSummary, chat: boolean): SessionSummary {
@@ -147,7 +147,7 @@ function goOn(before: SessionSummary, chat: boolean): SessionSummary {
 
 function changesOf(
   before: SessionSummary,
-  event: Exclude<SummedEvent, { readonly type: 'session.resumed' }>,
+  event: Exclude<SessionSummarySummedEvent, { readonly type: 'session.resumed' }>,
 ): Partial<SessionSummary> {
   switch (event.type) {
     case 'session.started': {

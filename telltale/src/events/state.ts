@@ -8,7 +8,7 @@ import type { HandoffRequest } from './handoff-event.ts';
 import type { HookMark } from './hook-marks.ts';
 import type { ReviewAnswer, ReviewRequest, StandingOffer } from './review-event.ts';
 import type { GivenTask, VariableClass } from './session-events.ts';
-import type { Thread } from './thread-state.ts';
+import type { ThreadStateThread } from './thread-state.ts';
 import {
   type Asked,
   type Compaction,
@@ -129,7 +129,7 @@ export interface SessionState {
   /** Sub-agents whose actions have not ended. */
   children: readonly ChildCursor[];
   /** Where the conversation has moved to another agent. */
-  thread?: Thread;
+  thread?: ThreadStateThread;
   /** A handoff that this agent has asked for in its last turn. */
   handoff?: HandoffRequest;
   /** The last event of the parent's log that this session was told of, where it speaks in the parent's conversation. */

@@ -10,7 +10,7 @@ export interface PendingMessage {
 }
 
 /** A conversation that has moved from one agent to another. */
-export interface Thread {
+export interface ThreadStateThread {
   /** The agent that speaks, and its session: this one, or one of `members`. */
   readonly speaker: string;
   readonly session: string;

@@ -33,21 +33,21 @@ export function timeSavedText({ savedMs, early }: TimeSaved): string | undefined
   return `Starting ${started} before the response ended saved ${spanText(savedMs)}.`;
 }
 
-interface Mark {
+interface TimeSavedMark {
   readonly seq: number;
   readonly at: number;
 }
 
 interface TurnAction extends Pick<DeclaredAction, 'id' | 'mode' | 'depends_on'> {
-  readonly declared: Mark;
-  started?: Mark;
-  ended?: Mark;
+  readonly declared: TimeSavedMark;
+  started?: TimeSavedMark;
+  ended?: TimeSavedMark;
 }
 
-interface Turn {
-  readonly began: Mark;
+interface TimeSavedTurn {
+  readonly began: TimeSavedMark;
   /** When the model's stream had ended. */
-  ended?: Mark;
+  ended?: TimeSavedMark;
   readonly actions: TurnAction[];
   /** What it comes to, once the next turn has begun: nobody waited for what ended later. */
   settled?: Compared & { readonly seq: number };
@@ -59,7 +59,7 @@ interface Compared {
 }
 
 export function createTimeSaved(): TimeSavedFold {
-  const turns: Turn[] = [];
+  const turns: TimeSavedTurn[] = [];
   const actions = new Map<string, TurnAction>();
   let isOpen = false;
 
@@ -133,10 +133,10 @@ export function createTimeSaved(): TimeSavedFold {
   };
 }
 
-type StartedAction = TurnAction & { readonly started: Mark };
+type StartedAction = TurnAction & { readonly started: TimeSavedMark };
 
 /** One turn as it was, up to an event, and as it would have been with actions that wait for the end of the response. */
-function compare({ ended, actions }: Turn, seq: number): Compared {
+function compare({ ended, actions }: TimeSavedTurn, seq: number): Compared {
   if (ended === undefined || ended.seq > seq) return { early: 0, savedMs: 0 };
   const endOf = (action: TurnAction) =>
     action.ended !== undefined && action.ended.seq <= seq ? action.ended.at : undefined;

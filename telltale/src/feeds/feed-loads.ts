@@ -4,7 +4,7 @@ import { resolveReferences } from '../conditions/references/resolve-references.t
 import { err, ok, stopWith, toRuntimeError } from '../kernel/errors.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { canonicalJson } from '../manifest/project/canonical-json.ts';
-import type { Feed, FeedDeps, FeedEntry, KeptValue, Load, Outcome, SharedValue } from './feed.ts';
+import type { Feed, FeedDeps, FeedEntry, FeedOutcome, KeptValue, Load, SharedValue } from './feed.ts';
 import {
   FIRST_WAIT_MS,
   isReferable,
@@ -31,7 +31,7 @@ export interface FeedLoads {
   /** The load that is under way, else a new one for `turn`: a feed is never loaded twice at once. It runs to its end. */
   want(entry: FeedEntry, turn: number): Load;
   /** As `want`, for a reader who may leave; if nobody else wants it, it is then stopped. Rejects when `signal` is aborted. */
-  read(entry: FeedEntry, turn: number, refresh: boolean, signal: AbortSignal): Promise<Outcome>;
+  read(entry: FeedEntry, turn: number, refresh: boolean, signal: AbortSignal): Promise<FeedOutcome>;
   /** All that was begun has ended. */
   ended(): Promise<unknown>;
 }
@@ -96,7 +96,7 @@ export function createFeedLoads(deps: LoadsDeps): FeedLoads {
     }
   };
 
-  const settle = (entry: FeedEntry, load: Load, outcome: Outcome) => {
+  const settle = (entry: FeedEntry, load: Load, outcome: FeedOutcome) => {
     if (entry.load !== load) return; // nobody waited for it any more
     entry.load = undefined;
     if (entry.gone) return;
@@ -119,7 +119,7 @@ export function createFeedLoads(deps: LoadsDeps): FeedLoads {
   };
 
   const start = (entry: FeedEntry, turn: number, refresh: boolean): Load => {
-    let end: (outcome: Outcome) => void = () => {};
+    let end: (outcome: FeedOutcome) => void = () => {};
     const load: Load = {
       controller: new AbortController(),
       outcome: new Promise((resolve) => {
@@ -132,7 +132,7 @@ export function createFeedLoads(deps: LoadsDeps): FeedLoads {
       holders: 0,
     };
     entry.load = load;
-    const finish = (outcome: Outcome) => {
+    const finish = (outcome: FeedOutcome) => {
       settle(entry, load, outcome);
       end(outcome);
     };

@@ -1,6 +1,6 @@
 import { type ExpressionContext, evaluateTest } from '../conditions/cel/evaluate.ts';
 import { type Expression, parseExpression } from '../conditions/cel/parse-expression.ts';
-import type { Issue } from '../conditions/issue.ts';
+import type { ConditionConditionIssue } from '../conditions/issue.ts';
 import { referencesInParameters } from '../conditions/references/resolve-references.ts';
 import { FEED_LATE, FEED_NO_ROOM, type FeedState } from '../events/feed-event.ts';
 import type { SessionState } from '../events/state.ts';
@@ -348,7 +348,7 @@ export function decideEnabled(test: Expression, context: ExpressionContext): Ena
   return held.ok ? { enabled: held.value } : { enabled: false, error: toError(held.error) };
 }
 
-const toError = ({ code, message, hint }: Issue): ErrorJson => ({
+const toError = ({ code, message, hint }: ConditionConditionIssue): ErrorJson => ({
   code,
   message: `"enabled": ${message}`,
   ...(hint === undefined ? {} : { hint }),

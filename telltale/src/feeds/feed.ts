@@ -73,13 +73,13 @@ export interface KeptValue extends SharedValue {
   readonly turn: number;
 }
 
-export type Outcome = Result<KeptValue, RuntimeError>;
+export type FeedOutcome = Result<KeptValue, RuntimeError>;
 
 /** One load that is under way. */
 export interface Load {
   readonly controller: AbortController;
   /** Never rejects. Settles after the entry knows of it. */
-  readonly outcome: Promise<Outcome>;
+  readonly outcome: Promise<FeedOutcome>;
   /** The last turn that its value is for. */
   turn: number;
   readonly startedAt: number;

@@ -44,7 +44,7 @@ export function identifierOf(name: string): string {
 }
 
 /** Names that were given out over all files of one import: manifests of a kind have different ones. */
-export interface Taken {
+export interface NamesTaken {
   readonly agents: Names;
   readonly workflows: Names;
   readonly tools: Names;
@@ -52,7 +52,7 @@ export interface Taken {
   readonly folders: Names;
 }
 
-export const createTaken = (): Taken => ({
+export const createTaken = (): NamesTaken => ({
   agents: createNames('_'),
   workflows: createNames('_'),
   tools: createNames('_'),

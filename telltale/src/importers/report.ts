@@ -2,14 +2,14 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import type { IssuePath } from '../manifest/diagnostic.ts';
 
 /** What became of a construct: as it was, in another form, or not converted. */
-export type Outcome = 'kept' | 'changed' | 'left';
+export type ReportOutcome = 'kept' | 'changed' | 'left';
 
 export interface Entry {
   /** The step, agent or other part of the file it belongs to; null for the file as a whole. */
   readonly step: string | null;
   /** The key, or what stands behind it. */
   readonly construct: string;
-  readonly outcome: Outcome;
+  readonly outcome: ReportOutcome;
   /** What it is now, or why it could not be converted. */
   readonly how: string;
   readonly line?: number;
@@ -18,15 +18,15 @@ export interface Entry {
 }
 
 /** The place of a construct: the part it belongs to, and where that stands; no path where another file has it. */
-export interface Place {
+export interface ReportPlace {
   readonly step: string | null;
   readonly path?: IssuePath | undefined;
 }
 
 export interface Report {
-  note(place: Place, construct: string, outcome: Outcome, how: string): void;
+  note(place: ReportPlace, construct: string, outcome: ReportOutcome, how: string): void;
   /** Whether anything was said of a key. */
-  has(place: Place, key: string): boolean;
+  has(place: ReportPlace, key: string): boolean;
   entries(): readonly Entry[];
 }
 
@@ -51,8 +51,8 @@ export function createReport(lineOf: (path: IssuePath) => number, file?: string)
 /** `promptBlocks.goal` belongs to `promptBlocks`. */
 const keyOf = (construct: string): string => construct.split(/[ .[]/, 1)[0] ?? construct;
 
-export const countsOf = (entries: readonly Entry[]): Readonly<Record<Outcome, number>> => {
-  const of = (outcome: Outcome) => entries.filter((entry) => entry.outcome === outcome).length;
+export const countsOf = (entries: readonly Entry[]): Readonly<Record<ReportOutcome, number>> => {
+  const of = (outcome: ReportOutcome) => entries.filter((entry) => entry.outcome === outcome).length;
   return { kept: of('kept'), changed: of('changed'), left: of('left') };
 };
 
@@ -69,13 +69,13 @@ export const remarksOf = (entries: readonly Entry[]): readonly string[] =>
  */
 export class SourceFields {
   readonly value: JsonObject;
-  readonly #place: Required<Place>;
+  readonly #place: Required<ReportPlace>;
   readonly #report: Report;
   /** What stands in front of a key in the report: `engine.` for the keys of a nested map. */
   readonly #prefix: string;
   readonly #read = new Set<string>();
 
-  constructor(value: JsonObject, place: Required<Place>, report: Report, prefix = '') {
+  constructor(value: JsonObject, place: Required<ReportPlace>, report: Report, prefix = '') {
     this.value = value;
     this.#place = place;
     this.#report = report;
@@ -100,7 +100,7 @@ export class SourceFields {
     return this.value[key] ?? undefined;
   }
 
-  note(key: string, outcome: Outcome, how: string): void {
+  note(key: string, outcome: ReportOutcome, how: string): void {
     this.#read.add(key);
     const { step, path } = this.#place;
     this.#report.note({ step, path }, `${this.#prefix}${key}`, outcome, how);
@@ -136,7 +136,7 @@ export class SourceFields {
       if (!this.#read.has(key) && value !== null) this.note(key, 'left', why);
   }
 
-  #take(key: string, outcome: Outcome, how: string): Json | undefined {
+  #take(key: string, outcome: ReportOutcome, how: string): Json | undefined {
     const value = this.take(key);
     if (value !== undefined) this.note(key, outcome, how);
     return value;

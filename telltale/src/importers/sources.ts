@@ -38,7 +38,7 @@ export async function readSources(
   return { files: [...files.values()], failed };
 }
 
-type Read =
+type SourcesRead =
   | SourceFile
   | { readonly file: string; readonly diagnostic: Diagnostic; readonly isFolder: boolean };
 
@@ -46,7 +46,7 @@ type Read =
 export async function readSource(
   path: string,
   { cwd, files }: Pick<ImportOptions, 'cwd' | 'files'>,
-): Promise<Read> {
+): Promise<SourcesRead> {
   const file = labelOf(path, cwd);
   const bytes = await files.read(path, MANIFEST_LIMITS.fileBytes);
   if (!bytes.ok) {

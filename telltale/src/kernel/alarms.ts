@@ -2,14 +2,14 @@
 const MAX_TIMER_MS = 2_147_483_647;
 
 /** One of those of a delay, in the order in which they are due. */
-interface Alarm {
+interface AlarmsAlarm {
   readonly due: number;
   readonly fire: () => void;
   readonly line: Line;
   /** How many of its delay there have been with it. */
   readonly number: number;
-  before: Alarm | undefined;
-  after: Alarm | undefined;
+  before: AlarmsAlarm | undefined;
+  after: AlarmsAlarm | undefined;
   isSet: boolean;
   /** Whether it stands in its line: it no longer does when it is about to fire. */
   isInLine: boolean;
@@ -20,9 +20,9 @@ interface Line {
   readonly delayMs: number;
   readonly lines: Map<number, Line>;
   readonly monotonic: () => number;
-  first: Alarm | undefined;
-  last: Alarm | undefined;
-  timer: Timer | undefined;
+  first: AlarmsAlarm | undefined;
+  last: AlarmsAlarm | undefined;
+  timer: AlarmsTimer | undefined;
   /** How many there have been. */
   count: number;
 }
@@ -31,7 +31,7 @@ interface Line {
 const OFTEN = 8;
 
 /** Node's timers; in a browser they are numbers, and nothing waits for them. */
-type Timer = ReturnType<typeof setTimeout> & { ref?(): unknown; unref?(): unknown };
+type AlarmsTimer = ReturnType<typeof setTimeout> & { ref?(): unknown; unref?(): unknown };
 
 /**
  * Calls back after a delay, as `Clock.after` promises. Every step of a session sets two alarms, nearly always of the same
@@ -54,7 +54,7 @@ export function createAlarms(monotonic: () => number): (delayMs: number, fire: (
       };
       lines.set(delay, line);
     }
-    const alarm: Alarm = {
+    const alarm: AlarmsAlarm = {
       due: monotonic() + delay,
       fire,
       line,
@@ -79,7 +79,7 @@ function arm(line: Line, leftMs: number): void {
   line.timer = setTimeout(ring, Math.min(leftMs, MAX_TIMER_MS), line);
 }
 
-function takeBack(alarm: Alarm): void {
+function takeBack(alarm: AlarmsAlarm): void {
   if (!alarm.isSet) return;
   alarm.isSet = false;
   if (!alarm.isInLine) return;
@@ -96,7 +96,7 @@ function takeBack(alarm: Alarm): void {
 }
 
 /** Whoever still holds it holds no other. */
-function leave(alarm: Alarm): void {
+function leave(alarm: AlarmsAlarm): void {
   const { line, before, after } = alarm;
   if (before === undefined) line.first = after;
   else before.after = after;
@@ -120,7 +120,7 @@ function ring(line: Line): void {
   const { monotonic, count } = line;
   line.timer = undefined;
   const now = monotonic();
-  const isDue = (alarm: Alarm | undefined): alarm is Alarm =>
+  const isDue = (alarm: AlarmsAlarm | undefined): alarm is AlarmsAlarm =>
     alarm !== undefined && alarm.due <= now && alarm.number <= count;
   const { first } = line;
   if (isDue(first)) leave(first);
@@ -133,14 +133,14 @@ function ring(line: Line): void {
   if (isDue(first)) fireOne(first);
 }
 
-function fireOne(alarm: Alarm): void {
+function fireOne(alarm: AlarmsAlarm): void {
   if (!alarm.isSet) return; // it was taken back by the one before it
   alarm.isSet = false;
   alarm.fire();
 }
 
 /** Browsers have only timers. */
-function soon(then: (alarm: Alarm) => void, alarm: Alarm): void {
+function soon(then: (alarm: AlarmsAlarm) => void, alarm: AlarmsAlarm): void {
   if (typeof setImmediate === 'function') setImmediate(then, alarm);
   else setTimeout(then, 0, alarm);
 }

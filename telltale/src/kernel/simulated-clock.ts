@@ -14,7 +14,7 @@ export interface SimulatedClock extends Clock {
   readonly pending: number;
 }
 
-interface Timer {
+interface SimulatedClockTimer {
   readonly due: number;
   readonly fire: () => void;
 }
@@ -27,16 +27,16 @@ export function createSimulatedClock(
   settle: () => Promise<void> = runDry,
 ): SimulatedClock {
   let elapsed = 0;
-  const timers = new Set<Timer>();
+  const timers = new Set<SimulatedClockTimer>();
 
   /** A set gives them in the order of arming, so of those due at once the first is found first. */
-  const earliest = (): Timer | undefined => {
-    let first: Timer | undefined;
+  const earliest = (): SimulatedClockTimer | undefined => {
+    let first: SimulatedClockTimer | undefined;
     for (const timer of timers) if (first === undefined || timer.due < first.due) first = timer;
     return first;
   };
 
-  const fire = async (timer: Timer) => {
+  const fire = async (timer: SimulatedClockTimer) => {
     timers.delete(timer);
     elapsed = Math.max(elapsed, timer.due);
     timer.fire();
@@ -48,7 +48,7 @@ export function createSimulatedClock(
     monotonic: () => elapsed,
     after(delayMs, callback) {
       const delay = delayMs > 0 ? delayMs : 0; // one that is no number is over, as on the system's clock
-      const timer: Timer = { due: elapsed + delay, fire: callback };
+      const timer: SimulatedClockTimer = { due: elapsed + delay, fire: callback };
       timers.add(timer);
       return () => {
         timers.delete(timer);

@@ -1,6 +1,6 @@
 import { createAlarms } from './alarms.ts';
 
-export type Outcome<T> =
+export type TimeOutcome<T> =
   | { readonly kind: 'done'; readonly value: T }
   | { readonly kind: 'failed'; readonly error: unknown }
   /** It goes on; what comes of it is nobody's to hear any more. */
@@ -12,9 +12,9 @@ export function within<T>(
   limitMs: number,
   work: Promise<T>,
   signal?: AbortSignal,
-): Promise<Outcome<T>> {
+): Promise<TimeOutcome<T>> {
   return new Promise((resolve) => {
-    const end = (outcome: Outcome<T>) => {
+    const end = (outcome: TimeOutcome<T>) => {
       disarm();
       signal?.removeEventListener('abort', onLate);
       resolve(outcome);

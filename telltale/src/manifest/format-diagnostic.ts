@@ -36,19 +36,19 @@ function placeOf({ file, line, column, path }: Diagnostic): string {
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
 }
 
-type Paint = (text: string) => string;
+type FormatDiagnosticPaint = (text: string) => string;
 
 /** The colours a printed diagnostic uses. picocolors' `createColors()` is one. */
 export interface Palette {
-  readonly bold: Paint;
-  readonly dim: Paint;
-  readonly red: Paint;
-  readonly yellow: Paint;
-  readonly green: Paint;
-  readonly cyan: Paint;
+  readonly bold: FormatDiagnosticPaint;
+  readonly dim: FormatDiagnosticPaint;
+  readonly red: FormatDiagnosticPaint;
+  readonly yellow: FormatDiagnosticPaint;
+  readonly green: FormatDiagnosticPaint;
+  readonly cyan: FormatDiagnosticPaint;
 }
 
-const plain: Paint = (text) => text;
+const plain: FormatDiagnosticPaint = (text) => text;
 
 /** Leaves the text as it is. */
 export const plainPalette: Palette = {

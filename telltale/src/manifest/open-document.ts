@@ -29,10 +29,10 @@ export interface OpenDocument {
   readonly isEcho: (issue: Issue) => boolean;
 }
 
-export type Opened = OpenDocument | 'empty' | { readonly diagnostics: readonly Diagnostic[] };
+export type DocumentOpened = OpenDocument | 'empty' | { readonly diagnostics: readonly Diagnostic[] };
 
 /** Reads one document's YAML; without an `env`, `${…}` stays as it is written. Pure. */
-export function openDocument(source: SourceText, part: DocumentText, env: Env | undefined): Opened {
+export function openDocument(source: SourceText, part: DocumentText, env: Env | undefined): DocumentOpened {
   const { text, base } = part;
   const inFile = (span: Span): Span => ({ start: base + span.start, end: base + span.end });
   const place = (span: Span, finding: Finding, from: readonly Span[] = []) =>

@@ -76,7 +76,7 @@ export function createMcpClient(options: Partial<ConnectOptions> = {}): OpenMcpS
     let connecting = connect();
 
     /** A connection that was open a moment ago: one that has ended is made anew, once for all who ask. */
-    const connected = async (): Promise<Connection> => {
+    const connected = async (): Promise<McpServerConnection> => {
       const current = connecting;
       const found = await current.catch(() => undefined);
       if (isClosed) throw serverClosed(name);
@@ -92,7 +92,7 @@ export function createMcpClient(options: Partial<ConnectOptions> = {}): OpenMcpS
       return connected();
     };
     /** A request of a session that the server has forgotten was not acted on: it is made once more, in a new one. */
-    const asking = async <T>(work: (connection: Connection) => Promise<T>): Promise<T> => {
+    const asking = async <T>(work: (connection: McpServerConnection) => Promise<T>): Promise<T> => {
       const once = async () => work(await connected());
       const answer = await once().catch((thrown: unknown) => {
         if (!isSessionLost(thrown)) throw thrown;
@@ -118,7 +118,8 @@ export function createMcpClient(options: Partial<ConnectOptions> = {}): OpenMcpS
       get all() {
         return has().prompts ?? [];
       },
-      get: (ask: Parameters<Connection['getPrompt']>[0]) => asking((connection) => connection.getPrompt(ask)),
+      get: (ask: Parameters<McpServerConnection['getPrompt']>[0]) =>
+        asking((connection) => connection.getPrompt(ask)),
     };
     return {
       name,
@@ -170,7 +171,7 @@ export interface ConnectOptions {
 }
 
 /** A server that has been greeted, and has said what it has. */
-export interface Connection {
+export interface McpServerConnection {
   readonly isOpen: boolean;
   readonly offers: Offers;
   call(call: McpCall): Promise<McpAnswer>;
@@ -199,7 +200,7 @@ async function connectServer(
   start: McpServerStart,
   { startTimeoutMs, maxMessageBytes }: ConnectOptions,
   onOffers: (offers: Offers) => void,
-): Promise<Connection> {
+): Promise<McpServerConnection> {
   const [{ Client: SdkClient }, { ResultSchema }] = await Promise.all([
     import('@modelcontextprotocol/sdk/client/index.js'),
     import('@modelcontextprotocol/sdk/types.js'),

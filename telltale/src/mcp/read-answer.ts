@@ -18,20 +18,20 @@ function isDeeperThan(value: Json, levels: number): boolean {
   return levels === 0 || Object.values(value).some((child) => isDeeperThan(child, levels - 1));
 }
 
-type Result = Readonly<Record<string, unknown>>;
+type AnswerResult = Readonly<Record<string, unknown>>;
 
 /** One page of a list. */
-export interface Page<T> {
+export interface AnswerPage<T> {
   readonly items: readonly T[];
   readonly next: string | undefined;
 }
 
 /** Undefined where it is no list of `key`. What `read` cannot read is left out. */
 function readPage<T>(
-  result: Result,
+  result: AnswerResult,
   key: string,
   read: (item: unknown) => T | undefined,
-): Page<T> | undefined {
+): AnswerPage<T> | undefined {
   const { [key]: items, nextCursor } = result;
   if (!Array.isArray(items)) return undefined;
   return {
@@ -81,13 +81,13 @@ const readNamed =
     isMap(item) && typeof item[key] === 'string' ? item : undefined;
 
 /** Undefined where it is no contents of a resource. */
-export function readContents(result: Result): readonly JsonObject[] | undefined {
+export function readContents(result: AnswerResult): readonly JsonObject[] | undefined {
   const { contents } = result;
   return Array.isArray(contents) && contents.every(isMap) ? contents : undefined;
 }
 
 /** Undefined where it is no prompt. */
-export function readPromptAnswer(result: Result): McpPromptAnswer | undefined {
+export function readPromptAnswer(result: AnswerResult): McpPromptAnswer | undefined {
   const { messages, description } = result;
   if (!Array.isArray(messages) || !messages.every(isMap)) return undefined;
   return { description: textOf(description), messages };
@@ -96,7 +96,7 @@ export function readPromptAnswer(result: Result): McpPromptAnswer | undefined {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Undefined where it is no answer of a tool. */
-export function readAnswer(result: Result): McpAnswer | undefined {
+export function readAnswer(result: AnswerResult): McpAnswer | undefined {
   const { content = [], structuredContent, isError } = result;
   if (!Array.isArray(content) || !content.every(isMap)) return undefined;
   if (content.length === 0 && structuredContent === undefined && !Object.hasOwn(result, 'content'))

@@ -129,13 +129,18 @@ export function recordModel(model: Model, { clock, write, before }: RecordOption
   };
 }
 
-interface Heard {
+interface RecordHeard {
   readonly turn: ScriptTurn;
   readonly end?: ModelEnd;
   readonly error?: unknown;
 }
 
-async function listen(model: Model, request: ModelRequest, sink: ModelSink, clock: Clock): Promise<Heard> {
+async function listen(
+  model: Model,
+  request: ModelRequest,
+  sink: ModelSink,
+  clock: Clock,
+): Promise<RecordHeard> {
   // Whoever listened before a restart wrote nothing down of it.
   const before = saidBefore(request);
   let text = '';

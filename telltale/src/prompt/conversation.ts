@@ -45,7 +45,7 @@ export interface AssistantMessage {
   readonly parts?: readonly ProviderPart[] | undefined;
 }
 
-interface Said {
+interface ConversationSaid {
   readonly output: string;
   readonly parts?: readonly ProviderPart[] | undefined;
 }
@@ -55,7 +55,7 @@ interface Said {
  * call that was repaired stands there as it ran, and of one that was too large to be read only its size.
  */
 function assistantMessage(
-  { output, parts }: Said,
+  { output, parts }: ConversationSaid,
   calls: readonly TurnCall[],
   style: CallStyle,
 ): AssistantMessage {

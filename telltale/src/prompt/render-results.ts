@@ -19,7 +19,7 @@ export interface ResultStyle {
   readonly canReadOutput: boolean;
 }
 
-type Style = ResultStyle & Fitting;
+type RenderResultsStyle = ResultStyle & Fitting;
 
 /** Whether the model is told of an action at all: its result, and that it runs. */
 export const isTold = ({ action }: ActionState): boolean => isReported(action) && isShown(action);
@@ -59,7 +59,7 @@ export function endedOf(
 export function renderResults(
   ids: readonly string[],
   actions: ReadonlyMap<string, ActionState>,
-  style: Style,
+  style: RenderResultsStyle,
   room?: ResultRoom,
 ): readonly string[] {
   const ended = endedOf(ids, actions);
@@ -71,7 +71,11 @@ export function renderResults(
   );
 }
 
-function renderWithin(ended: readonly ActionState[], style: Style, left: ResultRoom): readonly string[] {
+function renderWithin(
+  ended: readonly ActionState[],
+  style: RenderResultsStyle,
+  left: ResultRoom,
+): readonly string[] {
   let rendered: readonly string[] = NONE;
   for (const state of ended) {
     if (left.left <= 0) return [...rendered, unshown(ended.slice(rendered.length), style)];
@@ -82,13 +86,13 @@ function renderWithin(ended: readonly ActionState[], style: Style, left: ResultR
 }
 
 /** The result as the answer to a native call, which names what was called. One that is `ok` does not say so. */
-export function renderAnswer(state: ActionState, style: Style, room: ResultRoom): string {
+export function renderAnswer(state: ActionState, style: RenderResultsStyle, room: ResultRoom): string {
   if (room.left <= 0) return unshown([state], style);
   return taken(room, renderResult(state, shareOf(room, style), style, 'answer'));
 }
 
 /** The most that the next result may take. */
-function shareOf({ left, count, floor }: ResultRoom, { maxResult }: Style): number {
+function shareOf({ left, count, floor }: ResultRoom, { maxResult }: RenderResultsStyle): number {
   const share = Math.floor(left / count) - FRAME;
   return Math.min(maxResult, Math.max(floor, share));
 }
@@ -99,7 +103,7 @@ function taken(room: ResultRoom, text: string): string {
   return text;
 }
 
-function renderResult(state: ActionState, max: number, style: Style, as?: 'answer'): string {
+function renderResult(state: ActionState, max: number, style: RenderResultsStyle, as?: 'answer'): string {
   const { name } = state.action;
   const status = resultStatus(state);
   const isPlainAnswer = as === 'answer' && status === 'ok';
@@ -120,7 +124,7 @@ function renderResult(state: ActionState, max: number, style: Style, as?: 'answe
 }
 
 /** The text of a result, at most about `max` characters of it. */
-function shownPart(state: ActionState, max: number, { safe, canReadOutput }: Style) {
+function shownPart(state: ActionState, max: number, { safe, canReadOutput }: RenderResultsStyle) {
   const page = readPage(state) ?? pageOf(state);
   const { firstLine } = page;
   const numbers = firstLine === undefined ? 0 : numbersIn(page.text, firstLine);
@@ -153,7 +157,7 @@ function shownPart(state: ActionState, max: number, { safe, canReadOutput }: Sty
     escaped,
   };
 
-  function rest({ left, id, offset }: Page, from: number, how: string): string {
+  function rest({ left, id, offset }: RenderResultsPage, from: number, how: string): string {
     const more = canReadOutput
       ? `; read_output with {"id": ${JSON.stringify(id)}, "offset": ${offset + from}} shows them`
       : '';
@@ -168,7 +172,7 @@ function numbersIn(text: string, first: number): number {
 }
 
 /** A part of a result, or all of it. */
-interface Page extends ShownResult {
+interface RenderResultsPage extends ShownResult {
   /** The action whose result it is. */
   readonly id: string;
   /** Where it begins there, and what there is behind it. */
@@ -176,7 +180,7 @@ interface Page extends ShownResult {
   readonly left: number;
 }
 
-const pageOf = (state: ActionState): Page => ({
+const pageOf = (state: ActionState): RenderResultsPage => ({
   ...showResult(state),
   id: writtenId(state.action.id),
   offset: 0,
@@ -184,7 +188,7 @@ const pageOf = (state: ActionState): Page => ({
 });
 
 /** What `read_output` gave is shown as the result itself is, so that a page reads as the whole did. */
-function readPage({ action, output, input, status }: ActionState): Page | undefined {
+function readPage({ action, output, input, status }: ActionState): RenderResultsPage | undefined {
   if (action.kind !== 'internal' || action.name !== 'read_output') return undefined;
   if ((status !== 'completed' && status !== 'compensated') || !isJsonObject(output)) return undefined;
   const { text, line, offset, next_offset: next, total } = output;

@@ -12,8 +12,8 @@ import {
   badStepCall,
   badStepField,
   type CallBook,
+  type CallFault,
   callsUnmade,
-  type Fault,
   notesMissing,
   onlyStep,
   QUOTING,
@@ -26,7 +26,7 @@ import {
 import { withOurNames } from './envelope/envelope.ts';
 import { createIdBook, type EarlierIds, takeAutomaticId } from './envelope/ids.ts';
 import type { ActionIntent, ParserEvent, SpeechTag } from './intents.ts';
-import { createMemberScan, endMembers, type Found, scanMembers } from './json/member-scan.ts';
+import { createMemberScan, endMembers, type MemberScanFound, scanMembers } from './json/member-scan.ts';
 import { LARGE_NUMBER, parseValue, readObject, strictJson } from './json/tolerant-json.ts';
 import { createOutput, emit } from './prose/output.ts';
 import { createSharedTagParser, type SharedParserOptions, type TagParser } from './tags/tag-parser.ts';
@@ -121,7 +121,7 @@ function createStepListener(maxBody: number, book: CallBook, led: boolean): Call
   let response: { open: boolean; readonly final: boolean } | undefined;
 
   /** Whether this piece of the input closed something that acts. */
-  const take = (found: Found, at: number): boolean => {
+  const take = (found: MemberScanFound, at: number): boolean => {
     const { key } = scan;
     switch (found) {
       case 'opened':
@@ -274,7 +274,7 @@ function createStepListener(maxBody: number, book: CallBook, led: boolean): Call
 const WORDS = { where: 'A tool call', elsewhere: 'What the tool takes goes into "input".' };
 
 /** An item of `tool_calls`: `{name, input}`, or `{tool, params}`, and beside them how to run it. */
-function readStepCall(text: string, book: CallBook): ActionIntent | Fault {
+function readStepCall(text: string, book: CallBook): ActionIntent | CallFault {
   const strict = strictJson(text);
   const item = readObject(text, strict);
   if (item === 'not_finite')

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../kernel/json.ts';
 import {
+  type CodeCallsFound,
   callsInJson,
   type ForeignForm,
-  type Found,
   isBlank,
   isCallName,
   parametersOf,
@@ -86,7 +86,7 @@ function scan(source: Source, anyName: boolean): ForeignCalls {
   let lineIsBlank = true;
   let at = reasoningAtStart(text);
 
-  const add = ({ calls: raw, form, end }: Found): void => {
+  const add = ({ calls: raw, form, end }: CodeCallsFound): void => {
     for (const call of raw) {
       const name = source.names?.has(call.name) === true ? call.name : withoutPrefix(call.name);
       calls.push({ ...call, name, form, start: marks === -1 ? at : marks, end, fenced: false });
@@ -185,7 +185,7 @@ function readCall(
   c: string,
   isStart: boolean,
   anyName: boolean,
-): Found | undefined {
+): CodeCallsFound | undefined {
   if (c === '<') return readTokenCall(source, at) ?? readElementCall(source, at);
   if (c === '{' || c === '[') {
     const token = c === '[' ? (readTokenCall(source, at) ?? readCodeList(source, at)) : undefined;
@@ -338,7 +338,7 @@ const MISTRAL =
   /\[TOOL_CALLS\]\s{0,32}([A-Za-z_][\w.:/-]{0,127})\s{0,8}(?:\[CALL_ID\][\w-]{0,64})?(?:\[ARGS\])?\s{0,32}(?=\{)/y;
 
 /** The call whose token stands at `at`. */
-function readTokenCall(source: Source, at: number): Found | undefined {
+function readTokenCall(source: Source, at: number): CodeCallsFound | undefined {
   const named = source.match(SECTION, at) ?? source.match(MISTRAL, at);
   if (named !== null) return readNamed(source, named[1], at + named[0].length, SECTION_END);
   const harmony = source.match(HARMONY, at);
@@ -362,7 +362,7 @@ function readNamed(
   name: string | undefined,
   from: number,
   closer: RegExp,
-): Found | undefined {
+): CodeCallsFound | undefined {
   const at = source.skipSpace(from);
   const read = source.text[at] === '{' ? source.json(at) : undefined;
   const parameters = read && parametersOf(read.value, true);

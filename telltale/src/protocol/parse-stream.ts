@@ -3,11 +3,13 @@ import type { ParserEvent } from './intents.ts';
 import { checkOptions } from './parser-options.ts';
 import { createTagParser, type TagParserOptions } from './tags/tag-parser.ts';
 
-type EventOf<Type extends ParserEvent['type']> = Extract<ParserEvent, { readonly type: Type }>;
+type ParseStreamEventOf<Type extends ParserEvent['type']> = Extract<ParserEvent, { readonly type: Type }>;
 
 /** `onAction`, `onMetadata`, `onDelta`, … for each type of event, and `onEvent` for all of them, called first. */
 export type StreamHandlers = {
-  readonly [Type in ParserEvent['type'] as `on${Capitalize<Type>}`]?: (event: EventOf<Type>) => void;
+  readonly [Type in ParserEvent['type'] as `on${Capitalize<Type>}`]?: (
+    event: ParseStreamEventOf<Type>,
+  ) => void;
 } & { readonly onEvent?: (event: ParserEvent) => void };
 
 export interface ParseStreamOptions extends TagParserOptions, StreamHandlers {

@@ -3,7 +3,7 @@ import { firstShared, idInTurn, newestOf } from '../events/action-id.ts';
 import type { Cause } from '../events/event.ts';
 import { NONE } from '../kernel/grow.ts';
 import { withReferences } from './bind.ts';
-import { duplicateId, type Fault } from './faults.ts';
+import { duplicateId, type FaultsFault } from './faults.ts';
 import { openLoop, spoilGroup } from './gates-of.ts';
 import { isClosed } from './graph.ts';
 import { isLoop, loopAction, loopOf } from './loops.ts';
@@ -18,7 +18,7 @@ const DECLARED = { turn: 'open', undoes: undefined } as const;
  * What is known on the log under an id that a model gives: the id itself for the first that has it. It may be given again
  * once its holder has ended, unless that is of this turn, or of one that this turn may repeat. `by` names what asks.
  */
-export function claim(works: Works, id: string, by: string): string | Fault {
+export function claim(works: Works, id: string, by: string): string | FaultsFault {
   const { state, graph, runs } = works;
   const holder = newestOf(state, id);
   if (!isTaken(works, holder)) return id;
@@ -88,7 +88,12 @@ function known(works: Works, action: DeclaredAction, ids: ReadonlyMap<string, st
 }
 
 /** Its id is taken, by what has not ended, or by what this turn repeats. */
-function refuse(works: Works, { group, within = NONE }: DeclaredAction, why: Fault, cause: Cause): void {
+function refuse(
+  works: Works,
+  { group, within = NONE }: DeclaredAction,
+  why: FaultsFault,
+  cause: Cause,
+): void {
   const groups = group === undefined ? NONE : [...within, group];
   works.deps.append({ ...why, ...(groups.length === 0 ? {} : { groups }) }, cause);
   for (const each of groups) spoilGroup(works, each);

@@ -8,7 +8,7 @@ import { timedOut } from './failures.ts';
 /** How long a target may take to stop once its signal is aborted; then it is left to itself. */
 export const GRACE_MS = 10_000;
 
-export type Outcome =
+export type AttemptOutcome =
   | { readonly ok: true; readonly output: Json }
   | { readonly ok: false; readonly error: RuntimeError };
 
@@ -17,7 +17,7 @@ export interface Attempt {
   readonly controller: AbortController;
   readonly clock: Clock;
   readonly graceMs: number;
-  readonly done: (outcome: Outcome) => void;
+  readonly done: (outcome: AttemptOutcome) => void;
   /** Why it was stopped, if it was. */
   stopped: RuntimeError | undefined;
   over: boolean;
@@ -35,7 +35,7 @@ export function attempt(
   call: PerformCall,
   timeoutMs: number,
   graceMs: number,
-  done: (outcome: Outcome) => void,
+  done: (outcome: AttemptOutcome) => void,
 ): Attempt {
   const made: Attempt = {
     // A copy: docs/decisions/copies.md
@@ -65,7 +65,7 @@ export function stopAttempt(attempt: Attempt, reason: RuntimeError): void {
   stopWith(attempt.controller, reason);
 }
 
-function finish(attempt: Attempt, outcome: Outcome): void {
+function finish(attempt: Attempt, outcome: AttemptOutcome): void {
   if (attempt.over) return; // the target came back after its grace
   attempt.over = true;
   attempt.disarm?.();

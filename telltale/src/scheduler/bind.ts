@@ -6,7 +6,7 @@ import {
 import { ownProperty, readPath } from '../conditions/values.ts';
 import type { DeclaredAction } from '../events/action.ts';
 import { isJsonObject, type Json } from '../kernel/json.ts';
-import type { Needs } from './dependency-graph.ts';
+import type { DependencyGraphNeeds } from './dependency-graph.ts';
 import type { Node } from './graph.ts';
 import { isLoop, loopOf } from './loops.ts';
 import {
@@ -25,7 +25,7 @@ import {
 } from './names.ts';
 
 /** What an action needs, and which actions its references were bound to when it was declared. */
-export interface Binding extends Needs {
+export interface Binding extends DependencyGraphNeeds {
   /** By name, for `$name`: the action or `<foreach>` whose output it takes, whatever is declared under that name later. */
   readonly bound: ReadonlyMap<string, string>;
   /** The same for `{{name}}`, which is text where the name is not in here. */

@@ -14,7 +14,7 @@ import {
 } from './graph.ts';
 
 /** What an action waits for, as it was bound to what is known at its declaration. */
-export interface Needs {
+export interface DependencyGraphNeeds {
   readonly nodes: readonly Node[];
   /** Ids that nobody has declared yet. */
   readonly unseen: readonly string[];
@@ -26,7 +26,7 @@ export interface Needs {
 
 export interface Declaration {
   readonly id: string;
-  readonly needs: Needs;
+  readonly needs: DependencyGraphNeeds;
   /** A name that it needs, and that stands for nothing yet. */
   readonly unnamed: string | undefined;
   readonly gates: readonly Gate[];
@@ -84,7 +84,11 @@ function place(graph: Graph, node: ActionNode, declaration: Declaration): readon
   return node.waiting === 0 ? [ready(node)] : NONE;
 }
 
-function waitFor(graph: Graph, node: ActionNode, needs: Pick<Needs, 'nodes' | 'unseen'>): void {
+function waitFor(
+  graph: Graph,
+  node: ActionNode,
+  needs: Pick<DependencyGraphNeeds, 'nodes' | 'unseen'>,
+): void {
   for (const needed of needs.nodes) {
     if (needed.dependents.at(-1) === node) continue; // named twice
     node.waitsFor.push(needed);
@@ -127,7 +131,7 @@ export function takeAwaiting(graph: Graph, name: string): readonly ActionNode[] 
 export const nameSettled = (node: ActionNode): Change[] => (node.waiting === 0 ? [ready(node)] : []);
 
 /** The name that it waited for stands for what it needs now. */
-export function nameFound(graph: Graph, node: ActionNode, needs: Needs): Change[] {
+export function nameFound(graph: Graph, node: ActionNode, needs: DependencyGraphNeeds): Change[] {
   if (needs.failedBy !== undefined) return skip(graph, node, 'dependency', needs.failedBy, []);
   waitFor(graph, node, needs);
   if (waitsForItself(graph, node)) return deadlock(graph, node, { kind: 'cycle', path: cyclePath(node) }, []);

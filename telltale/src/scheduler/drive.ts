@@ -18,7 +18,7 @@ import { ask, askForEach, claim as claimId } from './ask.ts';
 import { closeParallel, endTurn, openGate, seal, spoil, type TurnEnding } from './dependency-graph.ts';
 import type { SchedulerDeps } from './edges.ts';
 import { neverEnded, revived, whyUnavailable } from './failures.ts';
-import type { Fault } from './faults.ts';
+import type { FaultsFault } from './faults.ts';
 import { spoilGroup } from './gates-of.ts';
 import { above, awaitsMore as awaits, createGraph, type Gate, isPending, type Node } from './graph.ts';
 import { seek, named as tellNamed } from './named.ts';
@@ -172,12 +172,12 @@ function some({ runs }: Works, fits: (run: Run) => boolean): boolean {
 }
 
 /** One way to read a reference of a response: ids may have hyphens, and prose puts hyphens behind names. The longest comes first. */
-interface Reading extends Reference {
+interface DriveReading extends Reference {
   /** What of the source is text in this reading. */
   readonly rest: string;
 }
 
-function* readings(reference: Reference): Iterable<Reading> {
+function* readings(reference: Reference): Iterable<DriveReading> {
   const { source } = reference;
   yield { ...reference, rest: '' };
   for (let end = source.lastIndexOf('-'); end > 0; end = source.lastIndexOf('-', end - 1)) {
@@ -190,7 +190,7 @@ function* readings(reference: Reference): Iterable<Reading> {
 function findReference(
   names: NameSpace,
   reference: Reference,
-): { readonly reading: Reading; readonly standing: Standing } | undefined {
+): { readonly reading: DriveReading; readonly standing: Standing } | undefined {
   for (const reading of readings(reference)) {
     const standing = find(names, reading.name);
     if (standing === undefined) continue;
@@ -345,7 +345,7 @@ function declare(this: Works, action: DeclaredAction, cause: Cause): string | un
   return id;
 }
 
-function claim(this: Works, id: string): string | Fault {
+function claim(this: Works, id: string): string | FaultsFault {
   return claimId(this, id, 'the <parallel>');
 }
 

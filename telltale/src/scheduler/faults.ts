@@ -10,12 +10,12 @@ import type { Deadlock } from './graph.ts';
 import { isOwnName } from './names.ts';
 
 /** What the model is told, in its next turn, of something it wrote that cannot work. */
-export type Fault = Extract<EventBody, { type: 'fault' }>;
+export type FaultsFault = Extract<EventBody, { type: 'fault' }>;
 
-const fault = (code: string, message: string): Fault => ({ type: 'fault', code, message });
+const fault = (code: string, message: string): FaultsFault => ({ type: 'fault', code, message });
 
 /** `loop`: whether it is a `<foreach>`, whose id no model has seen. */
-export function deadlocked(of: string, because: Deadlock, loop: boolean): Fault {
+export function deadlocked(of: string, because: Deadlock, loop: boolean): FaultsFault {
   const id = writtenId(of);
   const why = asWritten(because);
   if (loop) return loopDeadlocked(why);
@@ -43,7 +43,7 @@ export function deadlocked(of: string, because: Deadlock, loop: boolean): Fault 
 const asWritten = (why: Deadlock): Deadlock =>
   why.kind === 'cycle' ? { ...why, path: why.path.map(writtenId) } : { ...why, id: writtenId(why.id) };
 
-function loopDeadlocked(why: Deadlock): Fault {
+function loopDeadlocked(why: Deadlock): FaultsFault {
   const none = 'A <foreach> was skipped, and none of its actions ran:';
   switch (why.kind) {
     case 'cycle':
@@ -70,7 +70,7 @@ export function unknownVariables(
   action: DeclaredAction,
   unknown: readonly UnknownReference[],
   { whole }: Lookups,
-): Fault {
+): FaultsFault {
   const nameless = new Set<string>();
   const itself = new Set<string>();
   const partless = new Set<string>();
@@ -116,7 +116,12 @@ function shapeOf(value: Json): string {
 }
 
 /** `by`: what was asked for under the id; `holder` has it already, and is an action unless it stands for several. */
-export function duplicateId(id: string, by: string, holder: ActionState | undefined, turn: number): Fault {
+export function duplicateId(
+  id: string,
+  by: string,
+  holder: ActionState | undefined,
+  turn: number,
+): FaultsFault {
   const who =
     holder === undefined ? 'a <parallel> or <foreach>' : `the action of ${quote(holder.action.name)}`;
   const since = `${who} of turn ${turn}`;
@@ -142,7 +147,7 @@ function clipped(value: Json): string {
   return text.length > MAX_OUTCOME ? `${text.slice(0, MAX_OUTCOME)}…` : text;
 }
 
-export const loopSkipped = (because: string | undefined): Fault =>
+export const loopSkipped = (because: string | undefined): FaultsFault =>
   fault(
     'bad_list',
     because === undefined
@@ -150,5 +155,5 @@ export const loopSkipped = (because: string | undefined): Fault =>
       : `A <foreach> did not run, and none of its actions did: its list needs "${writtenId(because)}", which did not succeed.`,
   );
 
-export const loopFailed = ({ message, hint }: RuntimeError): Fault =>
+export const loopFailed = ({ message, hint }: RuntimeError): FaultsFault =>
   fault('bad_list', `A <foreach> did not run: ${message}${hint === undefined ? '' : ` ${hint}`}`);

@@ -7,7 +7,7 @@ import type { Json } from '../kernel/json.ts';
 import { type Binding, bind } from './bind.ts';
 import { awaitName, nameFound, nameSettled, takeAwaiting } from './dependency-graph.ts';
 import { badParameters } from './failures.ts';
-import { type Fault, unknownVariables } from './faults.ts';
+import { type FaultsFault, unknownVariables } from './faults.ts';
 import { groupOf } from './gates-of.ts';
 import { isLoop, loopOf } from './loops.ts';
 import { find, localOf, type NameSpace, outputOf } from './names.ts';
@@ -93,7 +93,7 @@ export function resolveInput<T extends Json>(
   action: DeclaredAction,
   binding: Binding,
   value: T,
-): Result<{ readonly value: T; readonly fault?: Fault }, RuntimeError> {
+): Result<{ readonly value: T; readonly fault?: FaultsFault }, RuntimeError> {
   if (action.literal === true || !mayRefer(value)) return ok({ value });
   const lookups = lookupsOf(names, action, binding);
   const resolved = resolveReferences(value, lookups);

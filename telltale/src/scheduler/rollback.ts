@@ -33,7 +33,7 @@ export const ended = (works: Works, ids: readonly string[]): Promise<void> =>
   });
 
 /** What asks for a rollback, which may go on after a restart: it tries nothing again that it tried before. */
-interface Asking {
+interface RollbackAsking {
   readonly by: string;
   /** Whether what was declared behind it stays as it is. */
   readonly sparesLater: boolean;
@@ -46,7 +46,7 @@ export function rollback(
   works: Works,
   to: string | undefined,
   cause: Cause | undefined,
-  asking?: Asking,
+  asking?: RollbackAsking,
 ): Promise<RolledBack> {
   const done = (works.undoing ?? Promise.resolve()).then(() => undoAll(works, to, cause, asking));
   works.undoing = done.catch(() => undefined); // the caller hears of it
@@ -57,7 +57,7 @@ async function undoAll(
   works: Works,
   to: string | undefined,
   cause: Cause | undefined,
-  asking: Asking | undefined,
+  asking: RollbackAsking | undefined,
 ): Promise<RolledBack> {
   const { state } = works;
   const later = asking === undefined ? NOBODY : declaredAfter(state, new Set([asking.by]));
@@ -111,7 +111,7 @@ export function failSession(
   id: string,
   error: RuntimeError,
   cause: Cause | undefined,
-  asking?: Asking,
+  asking?: RollbackAsking,
 ): void {
   works.life = 'failing';
   works.shutReason = `Action "${id}" failed, and its on_error is "fail".`;

@@ -80,7 +80,7 @@ export interface Slotting {
 }
 
 /** Where an action is on its way, as far as time is concerned. */
-export type Stage =
+export type RunStage =
   /** For what the graph says. */
   | { readonly at: 'waiting' }
   /** For a place among those that run. */
@@ -98,9 +98,9 @@ export type Stage =
   | { readonly at: 'resting'; readonly forget: () => void }
   | { readonly at: 'ended' };
 
-export const WAITING: Stage = { at: 'waiting' };
-export const QUEUED: Stage = { at: 'queued' };
-export const ENDED: Stage = { at: 'ended' };
+export const WAITING: RunStage = { at: 'waiting' };
+export const QUEUED: RunStage = { at: 'queued' };
+export const ENDED: RunStage = { at: 'ended' };
 
 /** An action from its declaration to its end. */
 export interface Run {
@@ -117,7 +117,7 @@ export interface Run {
   turn: 'open' | TurnEnding;
   /** The last event that moved it on. */
   cause: Cause | undefined;
-  stage: Stage;
+  stage: RunStage;
   /** Resolved parameters, from its first try on, or from when somebody was asked about them. */
   input: JsonObject | undefined;
   /** Whether it has leave to start. */
@@ -143,13 +143,13 @@ export interface Bell {
   /** Ids that have ended and that nobody was told of. */
   notes: Fifo<string> | undefined;
   /** Who waits for which id. */
-  waiters: ReadonlyMap<string, readonly Waiter[]>;
+  waiters: ReadonlyMap<string, readonly RunWaiter[]>;
   ringing: boolean;
   /** Told of each end, before those who wait for it. */
   heard(id: string): void;
 }
 
-interface Waiter {
+interface RunWaiter {
   left: number;
   readonly then: () => void;
 }
@@ -161,7 +161,7 @@ export function noteEnd(bell: Bell, id: string): void {
 
 /** Calls back once so many of these are noted. The returned function forgets it. */
 export function waitForEnds(bell: Bell, ids: readonly string[], left: number, then: () => void): () => void {
-  const waiter: Waiter = { left, then }; // a copy: docs/decisions/copies.md
+  const waiter: RunWaiter = { left, then }; // a copy: docs/decisions/copies.md
   for (const id of ids) bell.waiters = put(bell.waiters, id, added(bell.waiters.get(id) ?? NONE, waiter));
   return () => {
     waiter.left = 0; // where it is being told now
@@ -169,7 +169,7 @@ export function waitForEnds(bell: Bell, ids: readonly string[], left: number, th
   };
 }
 
-function leave(bell: Bell, id: string, waiter: Waiter): void {
+function leave(bell: Bell, id: string, waiter: RunWaiter): void {
   const waiting = bell.waiters.get(id);
   if (waiting === undefined) return;
   const others = without(waiting, waiter);

@@ -1,11 +1,11 @@
-import { type Decision, decideTest } from '../conditions/cel/evaluate.ts';
+import { decideTest, type EvaluateDecision } from '../conditions/cel/evaluate.ts';
 import type { Expression } from '../conditions/cel/parse-expression.ts';
 import type { DeclaredAction } from '../events/action.ts';
 import { newestOf, writtenId } from '../events/action-id.ts';
 import { err, ok, type Result, type RuntimeError, stopWith, toRuntimeError } from '../kernel/errors.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import { withLists } from '../kernel/with-lists.ts';
-import { attempt, delayAfter, GRACE_MS, type Outcome, stopAttempt, triesAgain } from './attempt.ts';
+import { type AttemptOutcome, attempt, delayAfter, GRACE_MS, stopAttempt, triesAgain } from './attempt.ts';
 import { lateNeeds } from './bind.ts';
 import { freeStream, waitForMore } from './dependency-graph.ts';
 import { APPROVAL_VOID, type TargetTraits } from './edges.ts';
@@ -148,14 +148,14 @@ function perform(works: Works, run: Run, traits: TargetTraits): void {
   const controller = new AbortController();
   const { signal } = controller;
   const call = { action, input, attempt: run.attempts, cause: run.cause, signal };
-  const done = (outcome: Outcome) => settled(works, run, stage, outcome);
+  const done = (outcome: AttemptOutcome) => settled(works, run, stage, outcome);
   stage.attempt = attempt(works.deps, controller, call, timeoutMs, traits.graceMs ?? GRACE_MS, done);
   // The target may have had itself cancelled, or its session let go of, while it was called.
   if (stage.cancelled !== undefined) stopAttempt(stage.attempt, cancelled(stage.cancelled));
   else if (works.life === 'lost') stopAttempt(stage.attempt, cancelled(LET_GO));
 }
 
-function settled(works: Works, run: Run, stage: Running, outcome: Outcome): void {
+function settled(works: Works, run: Run, stage: Running, outcome: AttemptOutcome): void {
   stage.attempt = undefined;
   if (run.counted) works.places++;
   if (run.slot !== undefined) giveSlotBack(run);
@@ -213,7 +213,7 @@ const testIf = (
   action: DeclaredAction,
   names: NameSpace,
   context: Readonly<Record<string, unknown>>,
-): Decision => decideTest(source, (test) => contextOf(test, action, names, context));
+): EvaluateDecision => decideTest(source, (test) => contextOf(test, action, names, context));
 
 function contextOf(
   test: Expression,

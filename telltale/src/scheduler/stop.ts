@@ -114,9 +114,9 @@ export function hasSlot(works: Works, run: Run): boolean {
   return isTaken(works, run, slots);
 }
 
-type Slots = NonNullable<TargetTraits['slots']>;
+type StopSlots = NonNullable<TargetTraits['slots']>;
 
-function isTaken(works: Works, run: Run, { key, max }: Slots): boolean {
+function isTaken(works: Works, run: Run, { key, max }: StopSlots): boolean {
   const controller = new AbortController();
   const asked = works.deps.slot?.({ key, max, signal: controller.signal });
   if (asked === undefined) return true;

@@ -191,7 +191,7 @@ export interface ListenersOptions {
   readonly onError: (thrown: unknown) => void;
 }
 
-interface Open {
+interface BackgroundOpen {
   readonly hash: string;
   readonly path: string;
   readonly listening: Listening;
@@ -203,7 +203,7 @@ interface Open {
  * keeps what it had.
  */
 export function createListeners({ runtime, catalog, onDue, onError }: ListenersOptions): Listeners {
-  const open = new Map<string, Open>();
+  const open = new Map<string, BackgroundOpen>();
   let broken = new Map<string, ErrorJson>();
   let ambiguous: readonly ListenProblem[] = [];
 

@@ -2,12 +2,12 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Clock } from '../kernel/time.ts';
 import type { Runtime } from '../session/runtime-types.ts';
 import type { Audit } from './auth/audit.ts';
-import type { Caller, Tokens } from './auth/tokens.ts';
+import type { Tokens, TokensCaller } from './auth/tokens.ts';
 import type { AgentCatalog } from './catalog/agent-catalog.ts';
 import type { Notifications } from './notify/create-notifications.ts';
 import type { Streams } from './stream/create-streams.ts';
 
-export type { Caller };
+export type { TokensCaller as Caller };
 
 /** What every part of the server has at hand. */
 export interface ServerDeps {
@@ -32,7 +32,7 @@ export interface ServerDeps {
 export interface AppEnv {
   Bindings: HttpBindings;
   Variables: {
-    readonly caller: Caller;
+    readonly caller: TokensCaller;
     /** What the request turned out to be about, for the audit: `c.set('about', id)`. */
     about?: string;
     /** With an `Idempotency-Key`: when it was first begun, and a digest of it. See `onceId`. */

@@ -15,10 +15,10 @@ export interface Talk {
   /** Calls back once, when the person finishes. The returned function forgets it. */
   onFinish(then: () => void): () => void;
   /** An exchange begins: what stops it stops with the session's own `stop`, too. */
-  beginExchange(stop: Stop): Exchange;
+  beginExchange(stop: Stop): ChatControlExchange;
 }
 
-export interface Exchange {
+export interface ChatControlExchange {
   readonly stop: Stop;
   /** It is over: breaking off concerns the next one. */
   end(): void;
@@ -60,7 +60,7 @@ function onFinish(this: OwnTalk, then: () => void): () => void {
   return () => this.finishing?.delete(then);
 }
 
-function beginExchange(this: OwnTalk, outer: Stop): Exchange {
+function beginExchange(this: OwnTalk, outer: Stop): ChatControlExchange {
   const stop = createStop();
   const forget = outer.onStop(() => outer.reason !== undefined && stop.now(outer.reason));
   this.current = stop;

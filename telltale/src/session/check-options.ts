@@ -15,7 +15,7 @@ const DURABILITIES: readonly unknown[] = [undefined, 'power', 'process'];
 const ON_WAITING: readonly unknown[] = [undefined, 'release', 'hold'];
 
 /** What an option has to be; what is said of it elsewhere is `any`. */
-type Kind = keyof typeof KINDS;
+type OptionsKind = keyof typeof KINDS;
 
 const KINDS = {
   any: { is: () => true, hint: '' },
@@ -37,7 +37,7 @@ const KINDS = {
   },
 } as const;
 
-const RUNTIME: Readonly<Record<keyof RuntimeOptions, Kind>> = {
+const RUNTIME: Readonly<Record<keyof RuntimeOptions, OptionsKind>> = {
   store: 'any',
   durability: 'any',
   onWaiting: 'any',
@@ -56,7 +56,7 @@ const RUNTIME: Readonly<Record<keyof RuntimeOptions, Kind>> = {
   onError: 'function',
   crashPoint: 'function',
 };
-const START: Readonly<Record<keyof StartOptions, Kind>> = {
+const START: Readonly<Record<keyof StartOptions, OptionsKind>> = {
   input: 'any',
   vars: 'any',
   maxTurns: 'any',
@@ -69,7 +69,7 @@ const START: Readonly<Record<keyof StartOptions, Kind>> = {
   chat: 'flag',
   queued: 'flag',
 };
-const RESUME: Readonly<Record<keyof ResumeOptions, Kind>> = {
+const RESUME: Readonly<Record<keyof ResumeOptions, OptionsKind>> = {
   maxTurns: 'any',
   onWaiting: 'any',
   model: 'model',
@@ -119,7 +119,7 @@ export function checkResume(resume: ResumeOptions<unknown>): void {
 }
 
 /** One that is misspelt would be passed over in silence. */
-function checkAll(call: string, known: Readonly<Record<string, Kind>>, options: object): void {
+function checkAll(call: string, known: Readonly<Record<string, OptionsKind>>, options: object): void {
   for (const [option, given] of Object.entries(options)) {
     const kind = Object.hasOwn(known, option) ? known[option] : undefined;
     if (kind === undefined) throw unknownOption(call, option, Object.keys(known));

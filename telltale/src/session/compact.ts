@@ -159,13 +159,13 @@ export async function summarizeText(context: SessionContext, text: string): Prom
 }
 
 /** What a summary used that the session was stopped over: it stands for no turns, but counts. */
-function payFor(context: SessionContext, { usage, cost_usd = 0 }: Written): void {
+function payFor(context: SessionContext, { usage, cost_usd = 0 }: CompactWritten): void {
   if (usage === undefined) return;
   const data = { for: 'summary', ...usage, cost_usd };
   context.log.append({ type: 'custom', name: LLM_USAGE, data }, context.sessionOrigin());
 }
 
-interface Written {
+interface CompactWritten {
   readonly summary: string;
   readonly usage?: Usage;
   readonly cost_usd?: number;
@@ -182,7 +182,7 @@ async function writeSummary(
   context: SessionContext,
   plan: CompactionPlan,
   model: Model | RuntimeError | undefined,
-): Promise<Written> {
+): Promise<CompactWritten> {
   const { plainSummary, isTight } = plan;
   if (isTight) {
     tellTight(context);
@@ -276,13 +276,13 @@ async function summariser({ manifest, model, deps }: SessionContext): Promise<Mo
   return model.id.startsWith('scripted:') ? undefined : model;
 }
 
-interface Asked {
+interface CompactAsked {
   readonly model: Model;
   readonly state: SessionState;
 }
 
 /** Tokens that the session's model can read. */
-export const contextWindowOf = ({ model, state }: Asked): number =>
+export const contextWindowOf = ({ model, state }: CompactAsked): number =>
   Math.min(model.contextWindow ?? DEFAULT_CONTEXT_WINDOW, state.window ?? Number.POSITIVE_INFINITY);
 
 /** A provider that counts less than a part of what is there leaves out what it had in its cache, or counts nothing. */
@@ -316,7 +316,7 @@ function promptTokens(state: Pick<SessionState, 'counted'>, estimated: number): 
  * Whether a refusal cannot be right: however the provider counts, the prompt is far from filling the window that it
  * names, or is known for.
  */
-export const isDoubtful = (asked: Asked, { tokens }: Prompt): boolean =>
+export const isDoubtful = (asked: CompactAsked, { tokens }: Prompt): boolean =>
   tokens * MOST_PER_ESTIMATED <= contextWindowOf(asked);
 
 /** Prompts in a row that a provider may refuse as too long; each is shorter than the one before. */
@@ -330,7 +330,7 @@ const ODD_SHARE = 0.05;
 
 /** What is known of the window, and of the prompt in hand, once the provider has refused that as too long. */
 export function exceededBy(
-  { model, state }: Asked,
+  { model, state }: CompactAsked,
   error: RuntimeError,
 ): { readonly window: number; readonly tokens: number } | undefined {
   if (error.code !== 'model_context_exceeded') return undefined;
@@ -348,7 +348,7 @@ export function exceededBy(
 
 /** Why a prompt cannot be sent, and what can be done about it. `cause` is the provider's own refusal. */
 export function contextTooSmall(
-  { model, state }: Asked,
+  { model, state }: CompactAsked,
   prompt: Prompt,
   systemTokens: number,
   cause?: RuntimeError,

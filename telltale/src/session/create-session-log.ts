@@ -33,12 +33,12 @@ export interface ShownLog extends Pick<SessionLog, 'state' | 'speaking'> {
   readonly lastCommitted: number;
   readonly crashPoint?: ((name: string) => void) | undefined;
   /** In the order in which they came, no two the same. Most logs have one: a Set for it would be 140 bytes more. */
-  listeners: readonly Listener[];
+  listeners: readonly SessionLogListener[];
   /** Live events, and answers that stand among them, each with the durable one that they came behind. */
   held: readonly { readonly behind: number; readonly show: LiveEvent | (() => void) }[];
 }
 
-type Listener = (event: ObservedEvent) => void;
+type SessionLogListener = (event: ObservedEvent) => void;
 
 /** Methods of a log. */
 function show(this: ShownLog, event: LiveEvent): void {
@@ -53,10 +53,10 @@ function speech(this: ShownLog, told: (open: OpenSpeech | undefined, seq: number
   else this.held = added(this.held, { behind: seq, show: () => told(open, seq) });
 }
 
-function subscribe(this: ShownLog, listener: Listener): () => void {
+function subscribe(this: ShownLog, listener: SessionLogListener): () => void {
   let listens = true;
   // One that comes twice is told twice, and each time leaves on its own.
-  const own: Listener = this.listeners.includes(listener) ? (event) => listener(event) : listener;
+  const own: SessionLogListener = this.listeners.includes(listener) ? (event) => listener(event) : listener;
   this.listeners = added(this.listeners, own);
   this.watched = true;
   return () => {
@@ -92,7 +92,7 @@ function tell(log: ShownLog, event: ObservedEvent): void {
   const { length } = listeners;
   // One that has left meanwhile is not told any more, and one that has come is told of what is next.
   for (let at = 0; at < length; at++) {
-    const listener = listeners[at] as Listener;
+    const listener = listeners[at] as SessionLogListener;
     if (log.listeners === listeners || log.listeners.includes(listener)) tellOne(listener, event);
   }
 }

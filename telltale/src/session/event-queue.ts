@@ -8,13 +8,13 @@ const MAX_QUEUED = 4_096;
 /** Events that are read from the log at a time. */
 const PAGE = 1_000;
 
-interface Source {
+interface EventQueueSource {
   subscribe(listener: (event: ObservedEvent) => void): () => void;
 }
 
 export interface EventQueue extends AsyncIterable<ObservedEvent> {
   /** Where events come from, once there is such a place, or another one. Nothing is asked of it before somebody reads. */
-  attach(source: Source): void;
+  attach(source: EventQueueSource): void;
   /** Nothing comes any more: readers end once they have read all up to `lastSeq`, which is committed. */
   end(lastSeq: number): void;
 }
@@ -43,14 +43,14 @@ interface QueueState extends EventQueue {
   readonly session: string;
   readonly ready: Promise<unknown>;
   /** Made for the first. */
-  readers: Set<Reader> | undefined;
+  readers: Set<EventQueueReader> | undefined;
   lastSeq: number | undefined;
-  source: Source | undefined;
+  source: EventQueueSource | undefined;
   /** Undefined while nobody reads: then the session need not show anything. */
   unsubscribe: (() => void) | undefined;
 }
 
-function attach(this: QueueState, source: Source): void {
+function attach(this: QueueState, source: EventQueueSource): void {
   this.unsubscribe?.();
   this.unsubscribe = undefined;
   this.source = source;
@@ -96,7 +96,7 @@ function read(state: QueueState): AsyncIterator<ObservedEvent> & AsyncIterable<O
   };
 }
 
-function leave(state: QueueState, reader: Reader): void {
+function leave(state: QueueState, reader: EventQueueReader): void {
   reader.leave();
   state.readers?.delete(reader);
   if (state.readers !== undefined && state.readers.size > 0) return;
@@ -106,7 +106,7 @@ function leave(state: QueueState, reader: Reader): void {
 
 async function* iterate(
   state: QueueState,
-  reader: Reader,
+  reader: EventQueueReader,
   isLate: boolean,
 ): AsyncGenerator<ObservedEvent, void> {
   let next = 1;
@@ -157,7 +157,7 @@ async function page({ store, session }: QueueState, from: number): Promise<reado
   return lines.map((line) => decodeEvent(line, session));
 }
 
-interface Reader {
+interface EventQueueReader {
   push(event: ObservedEvent): void;
   shift(): ObservedEvent | undefined;
   unshift(event: ObservedEvent): void;
@@ -172,7 +172,7 @@ interface Reader {
   hasDropped: boolean;
 }
 
-function createReader(): Reader {
+function createReader(): EventQueueReader {
   let queue: ObservedEvent[] = [];
   let at = 0;
   let wake: (() => void) | undefined;
@@ -180,7 +180,7 @@ function createReader(): Reader {
     wake?.();
     wake = undefined;
   };
-  const reader: Reader & { hasLeft: boolean } = {
+  const reader: EventQueueReader & { hasLeft: boolean } = {
     hasLeft: false,
     hasDropped: false,
     leave() {

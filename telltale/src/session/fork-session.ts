@@ -123,10 +123,10 @@ function copied(
   return encodeEvent({ seq, at, session: to, turn, cause: moved }, started);
 }
 
-type Message = Extract<SessionEvent, { readonly type: 'session.started' | 'message.received' }>;
+type ForkSessionMessage = Extract<SessionEvent, { readonly type: 'session.started' | 'message.received' }>;
 
 /** What a person said: the input, or a message of theirs. */
-const isMessage = (event: SessionEvent): event is Message =>
+const isMessage = (event: SessionEvent): event is ForkSessionMessage =>
   event.type === 'session.started' ||
   (event.type === 'message.received' && (event.from === 'user' || event.from === 'steer'));
 

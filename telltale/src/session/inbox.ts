@@ -82,7 +82,7 @@ export interface SharedValues {
   readonly metadata: JsonObject;
 }
 
-export interface Told extends SharedValues {
+export interface InboxTold extends SharedValues {
   readonly from: MessageFrom;
   readonly text: string;
   /** Where it stands on the log of the conversation. */
@@ -163,7 +163,7 @@ function receive(this: OwnInbox, message: InboxMessage): void {
 /** What the conversation that this session speaks in tells it, each once: a message of the person, or a handoff. */
 function hearTold(inbox: OwnInbox, { id, body }: InboxMessage): void {
   const { log } = inbox.deps;
-  const { from, text, seq, depth, vars, metadata } = body as unknown as Told;
+  const { from, text, seq, depth, vars, metadata } = body as unknown as InboxTold;
   const { parent, toldSeq = 0 } = log.state;
   const consumed = { consumed: [id] };
   if (parent === undefined || seq <= toldSeq) {

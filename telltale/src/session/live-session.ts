@@ -10,7 +10,7 @@ import type { Begin } from './children/child-session.ts';
 import { createRest } from './children/idle.ts';
 import { hasEnded } from './ending/has-ended.ts';
 import type { LoopOwner } from './loop.ts';
-import type { endSession, takeUp, WorkEnd, workOn } from './run-session.ts';
+import type { endSession, SessionWorkEnd, takeUp, workOn } from './run-session.ts';
 import type { RuntimeDeps, Seat } from './runtime-deps.ts';
 import type { SessionResult } from './runtime-types.ts';
 import type { SessionDeps } from './session-edges.ts';
@@ -86,13 +86,13 @@ function onFirst(log: SessionLog, then: () => void): void {
   });
 }
 
-interface Beginning extends Pick<SessionDeps, 'stop' | 'talk' | 'rest'> {
+interface LiveSessionBeginning extends Pick<SessionDeps, 'stop' | 'talk' | 'rest'> {
   readonly deps: RuntimeDeps;
   readonly begin: Begin;
 }
 
 /** One record of what a session has of its runtime, of its beginning and of itself. */
-function toSessionDeps({ deps, begin, stop, talk, rest }: Beginning, opened: Opened): SessionDeps {
+function toSessionDeps({ deps, begin, stop, talk, rest }: LiveSessionBeginning, opened: Opened): SessionDeps {
   const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
   return {
     // A copy: docs/decisions/copies.md
@@ -127,7 +127,7 @@ export interface LiveParts {
 }
 
 /** What is to be done when a session is over. */
-interface Ending {
+interface LiveSessionEnding {
   readonly live: Live;
   readonly forgetSignal: () => void;
   readonly seats: Set<Seat> | undefined;
@@ -136,8 +136,8 @@ interface Ending {
 }
 
 /** A session at work. A record, as its loop is: a function that awaited its end would be half a kilobyte more. */
-interface Run extends Ending, LoopOwner {
-  ended(end: WorkEnd): void;
+interface LiveSessionRun extends LiveSessionEnding, LoopOwner {
+  ended(end: SessionWorkEnd): void;
   readonly parts: LiveParts;
   readonly wired: WiredSession;
 }
@@ -149,7 +149,7 @@ const runLive = (
   live: Live,
   loading: Promise<LiveParts>,
   ready: Promise<SessionDeps>,
-  seats: Ending['seats'],
+  seats: LiveSessionEnding['seats'],
 ): Promise<SessionResult<unknown>> =>
   new Promise((resolve, reject) => {
     const forgetSignal = cancelOnAbort(live.stop, choiceOf(live.begin).signal);
@@ -157,7 +157,7 @@ const runLive = (
   });
 
 async function beginRun(
-  ending: Ending,
+  ending: LiveSessionEnding,
   loading: Promise<LiveParts>,
   ready: Promise<SessionDeps>,
 ): Promise<void> {
@@ -168,7 +168,7 @@ async function beginRun(
     const parts = await loading;
     if (begin.kind === 'start' && begin.start.queued === true) return over(ending, leaveToOthers(deps.log));
     const wired = await parts.wireSession(deps);
-    const run = withMethods<Run, keyof typeof METHODS>(METHODS, {
+    const run = withMethods<LiveSessionRun, keyof typeof METHODS>(METHODS, {
       // A copy: docs/decisions/copies.md
       live,
       forgetSignal,
@@ -190,15 +190,15 @@ async function beginRun(
   }
 }
 
-function ended(this: Run, end: WorkEnd): void {
+function ended(this: LiveSessionRun, end: SessionWorkEnd): void {
   void over(this, resultOf(this, end));
 }
 
-function failed(this: Run, thrown: unknown): void {
+function failed(this: LiveSessionRun, thrown: unknown): void {
   this.ended({ kind: 'threw', thrown });
 }
 
-async function resultOf({ parts, wired }: Run, end: WorkEnd): Promise<SessionResult> {
+async function resultOf({ parts, wired }: LiveSessionRun, end: SessionWorkEnd): Promise<SessionResult> {
   await undefined; // what came with the end of the work comes first
   const { result } = await parts.endSession(wired, end);
   // In one commit with the last event. Where that fails, so does the result, and it is tried again at the end.
@@ -207,7 +207,7 @@ async function resultOf({ parts, wired }: Run, end: WorkEnd): Promise<SessionRes
 }
 
 /** Lets go of the session, whatever came of it, and says what that is. */
-async function over(ending: Ending, outcome: Promise<SessionResult>): Promise<void> {
+async function over(ending: LiveSessionEnding, outcome: Promise<SessionResult>): Promise<void> {
   const { live, forgetSignal, seats, resolve, reject } = ending;
   let unreleased: RuntimeError | undefined;
   try {

@@ -32,7 +32,7 @@ export type LoopEnd =
   | { readonly kind: 'failed'; readonly error: RuntimeError; readonly cause?: Cause | undefined };
 
 /** A session's turns. A record: an asynchronous function that waits for the model would be 0.45 KB of each session. */
-interface Loop extends Listener {
+interface SessionLoop extends Listener {
   readonly context: SessionContext;
   readonly conversation: Conversation;
   /** Of the turn in hand. */
@@ -59,7 +59,7 @@ export function startLoop(
   left: Left | undefined,
   owner: LoopOwner,
 ): void {
-  const loop = withMethods<Loop, keyof typeof METHODS>(METHODS, {
+  const loop = withMethods<SessionLoop, keyof typeof METHODS>(METHODS, {
     // A copy: docs/decisions/copies.md
     context,
     conversation,
@@ -70,12 +70,12 @@ export function startLoop(
   void goOn(loop, left); // it tells the owner, however it goes
 }
 
-function streamEnded(this: Loop): void {
+function streamEnded(this: SessionLoop): void {
   void goOn(this, undefined);
 }
 
 /** From the end of one stream, or from a restart, to the beginning of the next. */
-async function goOn(loop: Loop, left: Left | undefined): Promise<void> {
+async function goOn(loop: SessionLoop, left: Left | undefined): Promise<void> {
   const { context, conversation, hearing, prompt, owner } = loop;
   const { state, stop, hooks } = context;
   try {
@@ -145,7 +145,7 @@ const limitOf = ({ state, manifest, clock, deps }: SessionContext) =>
   reachedLimit(state, manifest.limits, clock.now()) ?? deps.lineage?.limits.reached();
 
 /** The last request failed before its first character: it is made again as it was. */
-async function askAgain(loop: Loop): Promise<void> {
+async function askAgain(loop: SessionLoop): Promise<void> {
   const { context, conversation, owner } = loop;
   if (context.stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
   if (context.state.failing !== undefined) return owner.ended(await untilStopped(context));
@@ -166,12 +166,16 @@ async function askAgain(loop: Loop): Promise<void> {
 }
 
 /** Of a prompt that the provider refuses as too long, the session says what it holds and what can be done. */
-const explained = (loop: Loop, failed: Failed): Failed =>
+const explained = (loop: SessionLoop, failed: Failed): Failed =>
   failed.error.code === 'model_context_exceeded' && loop.prompt !== undefined
     ? tooLong(loop, loop.prompt, failed.error)
     : failed;
 
-function tooLong({ context, conversation, hearing }: Loop, prompt: Prompt, refused?: RuntimeError): Failed {
+function tooLong(
+  { context, conversation, hearing }: SessionLoop,
+  prompt: Prompt,
+  refused?: RuntimeError,
+): Failed {
   const ended = hearing?.streamed?.ended;
   const words = refused ?? (ended?.ok === false ? ended.error : undefined);
   return { kind: 'failed', error: contextTooSmall(context, prompt, conversation.systemTokens(), words) };
@@ -195,10 +199,10 @@ function charge(context: SessionContext): void {
 type Failed = Extract<LoopEnd, { readonly kind: 'failed' }>;
 
 /** What follows a turn; `again` where it broke off and the model is asked once more. */
-type Followed = Next | Failed | { readonly kind: 'again' };
+type LoopFollowed = Next | Failed | { readonly kind: 'again' };
 
 /** Ends a turn of which all was acted on, and decides what follows. */
-function finish(hearing: Hearing, prompt: Prompt): Promise<Followed> | Followed {
+function finish(hearing: Hearing, prompt: Prompt): Promise<LoopFollowed> | LoopFollowed {
   const { context } = hearing;
   const end = endTurn(hearing, prompt);
   if (end.kind === 'stopped') return end;
@@ -209,7 +213,7 @@ function finish(hearing: Hearing, prompt: Prompt): Promise<Followed> | Followed 
 async function afterBreak(
   context: SessionContext,
   broken: Extract<TurnEnd, { readonly kind: 'broken' }>,
-): Promise<Followed> {
+): Promise<LoopFollowed> {
   const { hooks, stop, clock } = context;
   const { retryInMs, error, heard } = broken;
   if (hooks !== undefined) await hooks.turnFailed(stop);

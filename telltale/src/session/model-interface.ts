@@ -24,14 +24,14 @@ import type { TargetKind } from '../targets/target.ts';
 import type { InternalAction } from './internal/internal-actions.ts';
 
 /** What a session's system prompt has of the session itself. */
-type Beginning = Pick<SessionState, 'seal' | 'environment'>;
+type ModelInterfaceBeginning = Pick<SessionState, 'seal' | 'environment'>;
 
 /** What a session shows its model: its tools, and what stands before all turns. */
 export interface Face {
   readonly internal: readonly InternalAction[];
   /** Where the model calls tools natively: the dialects `tools` and `step`. */
   readonly calls: PreparedCalls | undefined;
-  readonly opening: (session: Beginning) => Opening;
+  readonly opening: (session: ModelInterfaceBeginning) => Opening;
 }
 
 export function makeFace(
@@ -72,7 +72,7 @@ export function makeFace(
     .map((action, index) => ({ ...action, native: nativeOf(targets.length + index) }))
     .filter(({ isTaught }) => isTaught);
   const calls = prepareCalls(manifest, allTargets(taught, taughtInternal), names, led);
-  const make = ({ seal, environment }: Beginning) => {
+  const make = ({ seal, environment }: ModelInterfaceBeginning) => {
     const told = systemParts(manifest, {
       targets: taught,
       internalActions: taughtInternal,
@@ -94,7 +94,7 @@ export function makeFace(
   };
   // Sessions without a seal that begin on the same day share it.
   let shared: { readonly key: string; readonly opening: Opening } | undefined;
-  const opening = (session: Beginning) => {
+  const opening = (session: ModelInterfaceBeginning) => {
     if (session.seal !== undefined) return make(session);
     const key = JSON.stringify(session.environment ?? null);
     if (shared?.key !== key) shared = { key, opening: make(session) };
@@ -109,7 +109,7 @@ function optionsOf(calls: PreparedCalls | undefined): JsonObject {
   return toolChoice === undefined ? {} : { toolChoice };
 }
 
-interface Callable {
+interface ModelInterfaceCallable {
   readonly kind: TargetKind;
 }
 
@@ -117,7 +117,7 @@ interface Callable {
 function contextFeedTarget(
   actions: readonly { readonly name: string }[],
   manifest: AgentManifest,
-  targets: readonly Callable[],
+  targets: readonly ModelInterfaceCallable[],
 ): Omit<DescribedTarget, 'kind'> {
   const described = describedOperations(manifest, targets);
   const operations = Object.fromEntries(
@@ -137,7 +137,7 @@ function contextFeedTarget(
 /** The fields that a model needs. The others can be given, too: what they are, the actions' own schemas say. */
 function describedOperations(
   manifest: AgentManifest,
-  targets: readonly Callable[],
+  targets: readonly ModelInterfaceCallable[],
 ): Readonly<Record<FeedOperation, DescribedOperation>> {
   const id: JsonObject = { type: 'string' };
   const definition: Readonly<Record<string, JsonObject>> = {
@@ -172,7 +172,7 @@ function nativeSchema(operations: Readonly<Record<string, DescribedOperation>>):
 }
 
 /** Only what this agent can use: a feed calls what the agent can call, and reads what it may read. */
-function aboutSources({ permissions }: AgentManifest, targets: readonly Callable[]): string {
+function aboutSources({ permissions }: AgentManifest, targets: readonly ModelInterfaceCallable[]): string {
   const has = (kind: TargetKind) => targets.some((target) => target.kind === kind);
   const types = [
     ...(['tool', 'relic', 'agent'] as const).filter(has),

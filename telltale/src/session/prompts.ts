@@ -324,7 +324,7 @@ export async function previewPrompt(
   }
 }
 
-interface Deps {
+interface PromptsDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
@@ -336,14 +336,14 @@ interface Deps {
 async function requestOptionsOf(
   model: string | Model | undefined,
   { calls }: Face,
-  { env, clock }: Deps,
+  { env, clock }: PromptsDeps,
 ): Promise<JsonObject | undefined> {
   if (model === undefined) return undefined;
   const asked = typeof model === 'string' ? await openUnasked(model, { env, clock }) : model;
   return asked?.requestOptions?.(calls?.request ?? {});
 }
 
-async function openUnasked(ref: string, deps: Deps): Promise<Model | undefined> {
+async function openUnasked(ref: string, deps: PromptsDeps): Promise<Model | undefined> {
   if (ref.startsWith('scripted:')) return undefined;
   try {
     return await openModel(ref, { ...deps, folder: '.', unasked: true });

@@ -30,7 +30,7 @@ interface LetGo {
 }
 
 /** How the work on a session ended. */
-export type WorkEnd = LoopEnd | LetGo | { readonly kind: 'threw'; readonly thrown: unknown };
+export type SessionWorkEnd = LoopEnd | LetGo | { readonly kind: 'threw'; readonly thrown: unknown };
 
 /**
  * One run of an agent, from its first or its last event on, is `takeUp`, `workOn` and `endSession`, in turn.
@@ -66,7 +66,7 @@ export function workOn(
 }
 
 /** The session writes no more when it resolves. */
-export async function endSession(wired: WiredSession, end: WorkEnd): Promise<Concluded> {
+export async function endSession(wired: WiredSession, end: SessionWorkEnd): Promise<Concluded> {
   const { works, context, conversation } = wired;
   try {
     if (end.kind === 'threw') throw end.thrown;

@@ -53,15 +53,15 @@ interface Early {
 /** Not for programs: under a name that they do not know. */
 const LIVE = Symbol('live');
 
-interface Face extends LiveSession {
+interface SessionFace extends LiveSession {
   readonly [LIVE]: Live;
 }
 
-type Promised = Pick<LiveSession, 'ready' | 'result'>;
+type SessionFacePromised = Pick<LiveSession, 'ready' | 'result'>;
 
 /** What programs hold of the session. */
-export const createSessionFace = (live: Live, { ready, result }: Promised): LiveSession =>
-  withMethods<Face, keyof typeof FACE>(FACE, {
+export const createSessionFace = (live: Live, { ready, result }: SessionFacePromised): LiveSession =>
+  withMethods<SessionFace, keyof typeof FACE>(FACE, {
     // A copy: docs/decisions/copies.md
     id: live.begin.id,
     ready,
@@ -88,16 +88,16 @@ const METHODS = {
 };
 
 const FACE = Object.defineProperties(
-  lateMethods<Face, typeof METHODS, Pick<Face, 'events'>>(METHODS, { events }),
+  lateMethods<SessionFace, typeof METHODS, Pick<SessionFace, 'events'>>(METHODS, { events }),
   { toJSON: { value: shown }, [Symbol.for('nodejs.util.inspect.custom')]: { value: shown } },
 );
 
 /** For whoever prints it: behind it stands the whole runtime, keys of providers among it. */
-function shown(this: Face): Pick<Face, 'id'> {
+function shown(this: SessionFace): Pick<SessionFace, 'id'> {
   return { id: this.id };
 }
 
-function events({ [LIVE]: live, ready }: Face): EventQueue {
+function events({ [LIVE]: live, ready }: SessionFace): EventQueue {
   const { deps, begin, log, lastSeq } = live;
   const queue = createEventQueue(deps.store, begin.id, ready);
   live.queue = queue;
@@ -106,7 +106,7 @@ function events({ [LIVE]: live, ready }: Face): EventQueue {
   return queue;
 }
 
-function subscribe(this: Face, listener: Early['listener']): () => void {
+function subscribe(this: SessionFace, listener: Early['listener']): () => void {
   checkListener('session.subscribe', listener);
   const live = this[LIVE];
   if (live.log !== undefined && live.early === undefined) return live.log.subscribe(listener);
@@ -119,21 +119,21 @@ function subscribe(this: Face, listener: Early['listener']): () => void {
   };
 }
 
-function speech(this: Face, told: Parameters<LiveSession['speech']>[0]): void {
+function speech(this: SessionFace, told: Parameters<LiveSession['speech']>[0]): void {
   const { log } = this[LIVE];
   if (log === undefined) told(undefined, 0);
   else log.speech(told);
 }
 
-function steer(this: Face, text: string): Promise<void> {
+function steer(this: SessionFace, text: string): Promise<void> {
   return send(this, 'steer', text);
 }
 
-function say(this: Face, text: string): Promise<void> {
+function say(this: SessionFace, text: string): Promise<void> {
   return send(this, 'message', text);
 }
 
-async function send(face: Face, kind: 'steer' | 'message', body: string): Promise<void> {
+async function send(face: SessionFace, kind: 'steer' | 'message', body: string): Promise<void> {
   const live = face[LIVE];
   const { deps, begin, talk } = live;
   checkText(kind === 'steer' ? 'session.steer' : 'session.say', 'text', body);
@@ -146,43 +146,43 @@ async function send(face: Face, kind: 'steer' | 'message', body: string): Promis
   if (talk.over && talk.heard < sent && kind === 'steer') throw nobodyReads(begin.id);
 }
 
-function breakOff(this: Face): void {
+function breakOff(this: SessionFace): void {
   this[LIVE].talk.breakOff();
 }
 
-function finish(this: Face): void {
+function finish(this: SessionFace): void {
   this[LIVE].talk.finish();
 }
 
-async function prompt(this: Face, turn?: number): Promise<SessionPrompt> {
+async function prompt(this: SessionFace, turn?: number): Promise<SessionPrompt> {
   checkTurn('session.prompt', turn);
   return this.showPrompt({ turn });
 }
 
-async function showPrompt(this: Face, asked: AskedPrompt): Promise<SessionPrompt> {
+async function showPrompt(this: SessionFace, asked: AskedPrompt): Promise<SessionPrompt> {
   const live = this[LIVE];
   await this.ready;
   const { readPrompt } = await import('./prompts.ts');
   return readPrompt(live.deps, live.begin.id, live.begin.agent, asked, live.prepared);
 }
 
-function peek(this: Face): SessionState | undefined {
+function peek(this: SessionFace): SessionState | undefined {
   return this[LIVE].log?.state;
 }
 
-function isOver(this: Face): boolean {
+function isOver(this: SessionFace): boolean {
   return this[LIVE].talk.over;
 }
 
-function hasHeard(this: Face, message: number): boolean {
+function hasHeard(this: SessionFace, message: number): boolean {
   return this[LIVE].talk.heard >= message;
 }
 
-function stop(this: Face, reason: StopReason): void {
+function stop(this: SessionFace, reason: StopReason): void {
   end(this[LIVE], reason);
 }
 
-async function cancel(this: Face, reason = 'asked to'): Promise<void> {
+async function cancel(this: SessionFace, reason = 'asked to'): Promise<void> {
   checkText('session.cancel', 'reason', reason);
   const live = this[LIVE];
   end(live, { kind: 'cancel', reason, by: 'user' });
@@ -200,7 +200,7 @@ function unlessClosed(thrown: unknown): void {
   if (code !== 'store_closed' && code !== 'runtime_closed') throw thrown;
 }
 
-async function interrupt(this: Face): Promise<void> {
+async function interrupt(this: SessionFace): Promise<void> {
   end(this[LIVE], { kind: 'interrupt' });
   await this.result.catch(() => undefined); // somebody else hears of it
 }

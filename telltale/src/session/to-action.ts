@@ -32,9 +32,11 @@ export interface CallableTarget {
   readonly parameters: JsonObject;
 }
 
-type Meaning = Pick<DeclaredAction, 'kind' | 'name' | 'parameters'>;
-type Template = AgentManifest['action_templates'][string];
-type Defaults = Partial<Omit<DeclaredAction, 'id' | 'parameters'>> & { readonly parameters?: JsonObject };
+type ToActionMeaning = Pick<DeclaredAction, 'kind' | 'name' | 'parameters'>;
+type ToActionTemplate = AgentManifest['action_templates'][string];
+type ToActionDefaults = Partial<Omit<DeclaredAction, 'id' | 'parameters'>> & {
+  readonly parameters?: JsonObject;
+};
 
 export function createToAction(
   templates: AgentManifest['action_templates'],
@@ -48,7 +50,7 @@ export function createToAction(
     known.has(keyOf(kind, name)) ||
     (kind === 'internal' && name === CONTEXT_FEED && feedOperations.length > 0);
   /** What a call means: a target, what that is called with, and lists where it wants them. */
-  const meaningOf = (id: string, asked: CallTarget, given: JsonObject): Result<Meaning> => {
+  const meaningOf = (id: string, asked: CallTarget, given: JsonObject): Result<ToActionMeaning> => {
     const target = meantTarget(asked, has);
     if ('kinds' in target) return err(ambiguous(id, target));
     const { kind, name } = target;
@@ -97,7 +99,7 @@ export function createToAction(
       ...(inner === undefined ? {} : { compensate: inner.value }),
     });
   };
-  const defaults = new Map<string, Defaults>();
+  const defaults = new Map<string, ToActionDefaults>();
   const names = Object.keys(templates);
   for (const name of names) defaults.set(name, templateDefaults(templates, name));
   /** What undoes the action, with the defaults of the template that it names in turn. */
@@ -177,23 +179,26 @@ const undoesByLoop = ({ compensate }: DeclaredAction): boolean =>
   (compensate.type === 'internal' || compensate.type === 'context_feed');
 
 /** A template's own fields over those of the template it names; validation has refused cycles. */
-export function templateDefaults(templates: AgentManifest['action_templates'], name: string): Defaults {
-  const chain: Template[] = [];
+export function templateDefaults(
+  templates: AgentManifest['action_templates'],
+  name: string,
+): ToActionDefaults {
+  const chain: ToActionTemplate[] = [];
   for (
     let at: string | undefined = name;
     at !== undefined && chain.length <= Object.keys(templates).length;
   ) {
-    const template: Template | undefined = Object.hasOwn(templates, at) ? templates[at] : undefined;
+    const template: ToActionTemplate | undefined = Object.hasOwn(templates, at) ? templates[at] : undefined;
     if (template === undefined) break;
     chain.unshift(template);
     at = template.template;
   }
-  let fields: Defaults = {};
+  let fields: ToActionDefaults = {};
   for (const template of chain) fields = { ...fields, ...fieldsOf(template, fields) };
   return fields;
 }
 
-function fieldsOf(template: Template, below: Defaults): Defaults {
+function fieldsOf(template: ToActionTemplate, below: ToActionDefaults): ToActionDefaults {
   const { type, timeout, parameters, template: _, compensate, ...rest } = template;
   return {
     ...present(rest),
@@ -205,11 +210,11 @@ function fieldsOf(template: Template, below: Defaults): Defaults {
 }
 
 /** As a model writes it. */
-function envelopeOf({ timeout, ...rest }: NonNullable<Template['compensate']>): JsonObject {
+function envelopeOf({ timeout, ...rest }: NonNullable<ToActionTemplate['compensate']>): JsonObject {
   return { ...present(rest), ...(timeout === undefined ? {} : { timeout: timeout.ms / 1000 }) } as JsonObject;
 }
 
-function undoBy(base: Defaults, undo: JsonObject): JsonObject {
+function undoBy(base: ToActionDefaults, undo: JsonObject): JsonObject {
   const { kind, parameters, mode: _mode, compensate: _compensate, ...fields } = base;
   const { template: _, ...given } = present(undo);
   const own = isJsonObject(given.parameters) ? given.parameters : {};

@@ -11,7 +11,7 @@ import type { Task, TaskReport } from '../workflows/guided/task.ts';
 import { followSaid } from './agent-view.ts';
 import { openFreshParts } from './feeds/open-feeds.ts';
 import { workOf } from './guided/complete-step.ts';
-import type { Guide, Lead, LeadEnd, LedEnd, Standing, Used } from './guided/guidance.ts';
+import type { GuidanceStanding, Guide, Lead, LeadEnd, LedEnd, Used } from './guided/guidance.ts';
 import { ledResult } from './guided/guidance.ts';
 import type { OwnLead } from './guided/own-guidance.ts';
 import type { Thread, Wired } from './handoffs/thread.ts';
@@ -156,7 +156,7 @@ export function createGuide({ lead, log, stop, resumed, resultOf }: GuideDeps): 
   const { state } = log;
   /** A task that the run may have taken back since: nothing is done for it before the run says so. */
   let unsure = resumed ? state.task?.given.task : undefined;
-  const standing = (): Standing | undefined => standingOf(state, lead, unsure);
+  const standing = (): GuidanceStanding | undefined => standingOf(state, lead, unsure);
 
   const settle = async (): Promise<LedEnd | undefined> => {
     for (let at = standing(); at !== undefined; at = standing()) {
@@ -207,7 +207,11 @@ const OTHER_WAY =
   'Do something else: look at what you have, try another way, or complete the step and say in its notes what could not be done. If it goes on like this, a person is asked.';
 
 /** Where the session waits for its run; undefined while it has something to do. */
-function standingOf(state: SessionState, lead: Lead, unsure: string | undefined): Standing | undefined {
+function standingOf(
+  state: SessionState,
+  lead: Lead,
+  unsure: string | undefined,
+): GuidanceStanding | undefined {
   const { task } = state;
   if (task === undefined) return { kind: 'idle' };
   const { task: key, max_turns: most } = task.given;

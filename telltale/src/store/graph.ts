@@ -14,7 +14,7 @@ export interface GraphStore {
   /** All imports, at most `limit` behind the one with the id `after` (0 for the first), by id. */
   imports(graph: string, after: number, limit: number): Promise<readonly KnownImport[]>;
   /** Says where imports lead; without a `target`, nowhere. */
-  resolve(graph: string, resolved: readonly ResolvedImport[]): Promise<void>;
+  resolve(graph: string, resolved: readonly GraphResolvedImport[]): Promise<void>;
 
   /** Symbols, files, facts and headings whose words match, the best first. Any text is a query; none is an error. */
   search(
@@ -146,14 +146,14 @@ export interface GraphChange {
 }
 
 /** Where an import leads. */
-export interface ResolvedImport {
+export interface GraphResolvedImport {
   /** Of this store's own; it lasts until the file is read anew. */
   readonly id: number;
   /** It may be no file of the graph any more. */
   readonly target?: string;
 }
 
-export interface KnownImport extends ResolvedImport {
+export interface KnownImport extends GraphResolvedImport {
   readonly path: string;
   readonly specifier: string;
   readonly names: readonly string[];

@@ -2,7 +2,7 @@ import { tellOne } from '../kernel/errors.ts';
 import { NONE, without } from '../kernel/grow.ts';
 
 /** Who is to be called about a thing. */
-export interface Listeners<Key> {
+export interface StoreListeners<Key> {
   /** The returned function ends it. */
   add(key: Key, call: () => void, owner?: object): () => void;
   /** Ends all that were added for this owner, who so need not keep what would end each. */
@@ -12,10 +12,13 @@ export interface Listeners<Key> {
 }
 
 /** `first` is told of a thing that somebody listens to now, `last` of one that nobody does any more. */
-export function createListeners<Key>(first: (key: Key) => void, last: (key: Key) => void): Listeners<Key> {
+export function createListeners<Key>(
+  first: (key: Key) => void,
+  last: (key: Key) => void,
+): StoreListeners<Key> {
   // Most things have one listener: a list of one is 60 bytes, a Set 160. It is never changed, so that it can be gone through.
-  const all = new Map<Key, readonly Listener[]>();
-  const remove = (key: Key, gone: Listener) => {
+  const all = new Map<Key, readonly ListenersListener[]>();
+  const remove = (key: Key, gone: ListenersListener) => {
     const known = all.get(key) ?? NONE;
     const left = without(known, gone);
     if (left === known) return;
@@ -31,7 +34,7 @@ export function createListeners<Key>(first: (key: Key) => void, last: (key: Key)
   };
   return {
     add(key, call, owner) {
-      const own: Listener = { call, owner };
+      const own: ListenersListener = { call, owner };
       const others = all.get(key);
       all.set(key, others === undefined ? [own] : [...others, own]);
       if (others === undefined) first(key);
@@ -47,7 +50,7 @@ export function createListeners<Key>(first: (key: Key) => void, last: (key: Key)
 }
 
 /** A record of one's own: the same function may be there twice. */
-interface Listener {
+interface ListenersListener {
   call: () => void;
   owner: object | undefined;
 }

@@ -19,9 +19,9 @@ export interface StreamBatches<Owner, Event> extends Commits {
   readonly owner: Owner;
   readonly calls: BatchCalls<Owner, Event>;
   readonly writer: StreamWriter;
-  readonly crashPoint: CrashPoint | undefined;
+  readonly crashPoint: StreamBatchesCrashPoint | undefined;
   /** What was added since the last append; undefined where nothing was. */
-  batch: Batch<Event> | undefined;
+  batch: StreamBatchesBatch<Event> | undefined;
   addedSeq: number;
   writtenStatus: string;
   writtenDue: number | undefined;
@@ -33,7 +33,7 @@ interface Commits {
   lastCommitted: number;
   /** Why nothing is committed any more. */
   lost: RuntimeError | undefined;
-  waiters: readonly Waiter[];
+  waiters: readonly StreamBatchesWaiter[];
 }
 
 /** What the batches of a log ask of it and tell it. */
@@ -60,12 +60,12 @@ export interface StreamBatchesDeps<Owner, Event> {
   /** What the store was told last; unknown if absent. */
   readonly writtenStatus?: string | undefined;
   /** Told `append:TYPE` of each event before the store gets it. */
-  readonly crashPoint?: CrashPoint | undefined;
+  readonly crashPoint?: StreamBatchesCrashPoint | undefined;
 }
 
-type CrashPoint = (name: string) => void;
+type StreamBatchesCrashPoint = (name: string) => void;
 
-interface Waiter {
+interface StreamBatchesWaiter {
   readonly seq: number;
   readonly then: (error?: RuntimeError) => void;
 }
@@ -79,7 +79,7 @@ const MAX_BATCH_CHARS = 32 * 1024 * 1024;
 /** With more than this, a batch is handed over though the store is busy: what waits there is counted over all streams. */
 const MAX_GATHERED_CHARS = 16 * 1024;
 
-interface Batch<Event> {
+interface StreamBatchesBatch<Event> {
   readonly lines: string[];
   chars: number;
   readonly events: Event[];
@@ -146,7 +146,7 @@ export function addToBatch<Owner, Event extends BatchedEvent>(
     }
     return;
   }
-  const fresh: Batch<Event> = {
+  const fresh: StreamBatchesBatch<Event> = {
     lines: [line],
     chars: line.length,
     events: [event],
@@ -171,10 +171,10 @@ export function addToBatch<Owner, Event extends BatchedEvent>(
 }
 
 /** Writes to tables are made in the order of the calls, whichever stream's they are. */
-const isUrgent = ({ chars, writes }: Batch<unknown>): boolean =>
+const isUrgent = ({ chars, writes }: StreamBatchesBatch<unknown>): boolean =>
   chars > MAX_GATHERED_CHARS || writes !== undefined;
 
-function takeBeside(batch: Batch<unknown>, { consumed, writes }: Beside): void {
+function takeBeside(batch: StreamBatchesBatch<unknown>, { consumed, writes }: Beside): void {
   if (consumed !== undefined) batch.consumed = [...(batch.consumed ?? []), ...consumed];
   if (writes !== undefined) batch.writes = [...(batch.writes ?? []), ...writes];
 }

@@ -23,7 +23,7 @@ export function compileCheck(schema: JsonObject, what: string, whose = `The sche
   };
 }
 
-export interface Violation {
+export interface ParametersViolation {
   readonly message: string;
   readonly hint?: string;
 }
@@ -32,7 +32,7 @@ export interface Violation {
 export function compileViolation(
   schema: JsonObject,
   whose: string,
-): (value: unknown) => Violation | RuntimeError | undefined {
+): (value: unknown) => ParametersViolation | RuntimeError | undefined {
   let validate: ReturnType<typeof compile> | RuntimeError | undefined;
   return (value) => {
     validate ??= compiled(schema, whose);
@@ -63,7 +63,7 @@ type SchemaError = SchemaErrors[number];
 
 const depth = ({ instancePath }: SchemaError) => instancePath.split('/').length;
 
-function describe(error: SchemaError, root: unknown, schema: JsonObject): Violation {
+function describe(error: SchemaError, root: unknown, schema: JsonObject): ParametersViolation {
   const steps = pathOf(error.instancePath, root);
   const value = readPath(root, steps);
   const place = error.instancePath === '' ? '' : `"${clip(error.instancePath, 200)}" `;
@@ -97,7 +97,7 @@ function describe(error: SchemaError, root: unknown, schema: JsonObject): Violat
   }
 }
 
-function lacking(place: string, missing: string, value: unknown, schema: JsonObject): Violation {
+function lacking(place: string, missing: string, value: unknown, schema: JsonObject): ParametersViolation {
   const known = isMap(schema.properties) ? Object.keys(schema.properties) : [];
   const given = isMap(value) ? Object.keys(value).filter((key) => !known.includes(key)) : [];
   const slip = nearest(missing, given);

@@ -16,7 +16,7 @@ import { type AskText, createAskText, llmTargets } from './llm/llm-targets.ts';
 import type { McpServers, OpenMcpServer } from './mcp/mcp-server.ts';
 import { closeServers, openServers } from './mcp/open-servers.ts';
 import type { ListedTargets } from './mcp/server-targets.ts';
-import { childEnvironment, type Env } from './process/child-environment.ts';
+import { type ChildEnvironmentEnv, childEnvironment } from './process/child-environment.ts';
 import type { RunCommand } from './process/command-request.ts';
 import { createConfinement } from './process/confinement.ts';
 import { createSandboxFinder, type FindSandbox } from './process/find-sandbox.ts';
@@ -34,7 +34,7 @@ export interface TargetsOptions {
   /** The agent's folder: paths of calls and `permissions.paths` are relative to it. */
   readonly folder: string;
   readonly clock: Clock;
-  readonly env: Env;
+  readonly env: ChildEnvironmentEnv;
   readonly store: RelicStore;
   readonly openModel: (ref: string) => Promise<Model>;
   /** The folder of the process; the current one if absent. */

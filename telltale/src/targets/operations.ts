@@ -10,7 +10,7 @@ export interface Operation extends TargetOperation {
   run(input: JsonObject, call: TargetCall): Promise<Json>;
 }
 
-export interface Operations {
+export interface TargetOperations {
   readonly parameters: JsonObject;
   readonly operations: Readonly<Record<string, Operation>>;
   readonly byDefault: string | undefined;
@@ -30,7 +30,7 @@ export function defineOperations(
   operations: Readonly<Record<string, Operation>>,
   byDefault?: string,
   unnamed?: (input: JsonObject) => JsonObject,
-): Operations {
+): TargetOperations {
   const names = Object.keys(operations);
   const checks = new Map<string, Check>();
   const inFull = (input: JsonObject): JsonObject => {
@@ -81,7 +81,7 @@ export const operationMembers = ({
   byDefault,
   check,
   idempotentFor,
-}: Operations): Pick<Target, 'parameters' | 'operations' | 'byDefault' | 'check' | 'idempotent'> &
+}: TargetOperations): Pick<Target, 'parameters' | 'operations' | 'byDefault' | 'check' | 'idempotent'> &
   Required<Pick<Target, 'idempotentFor'>> => ({
   parameters,
   operations,

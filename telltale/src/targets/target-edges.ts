@@ -6,7 +6,7 @@ import type { OwnAddresses } from './access/addresses.ts';
 import type { Permissions } from './access/permissions.ts';
 import type { Resolver } from './http/checked-lookup.ts';
 import type { McpServers } from './mcp/mcp-server.ts';
-import type { Env } from './process/child-environment.ts';
+import type { ChildEnvironmentEnv } from './process/child-environment.ts';
 import type { Confinement } from './process/confinement.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import type { Target, TargetKind } from './target.ts';
@@ -17,7 +17,7 @@ export interface TargetDeps {
   readonly folder: string;
   readonly agentName: string;
   readonly clock: Clock;
-  readonly env: Env;
+  readonly env: ChildEnvironmentEnv;
   readonly permissions: Permissions;
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;
@@ -35,7 +35,7 @@ export interface TargetDeps {
 
 const MAX_LISTED = 20;
 
-type Known = readonly Pick<Target, 'kind' | 'name'>[];
+type TargetEdgesKnown = readonly Pick<Target, 'kind' | 'name'>[];
 
 /**
  * What is wrong with the name of an action's target: of another kind, misspelt, or simply not there. `listed` are the
@@ -44,7 +44,7 @@ type Known = readonly Pick<Target, 'kind' | 'name'>[];
 export function unknownTarget(
   kind: TargetKind,
   name: string,
-  { all, listed }: { readonly all: Known; readonly listed?: readonly string[] },
+  { all, listed }: { readonly all: TargetEdgesKnown; readonly listed?: readonly string[] },
 ): RuntimeError {
   const elsewhere = all.find((target) => target.name === name && target.kind !== kind);
   const known = all.flatMap((target) => (target.kind === kind ? [target.name] : []));
@@ -56,7 +56,7 @@ export function unknownTarget(
   });
 }
 
-function hintFor(name: string, known: readonly string[], all: Known, listed = known): string {
+function hintFor(name: string, known: readonly string[], all: TargetEdgesKnown, listed = known): string {
   const near = nearest(name, known);
   if (near !== undefined) return `Did you mean "${near}"?`;
   const other = nearest(

@@ -22,7 +22,7 @@ import {
 } from './metrics/session-meter.ts';
 import { createOpenStreams } from './open-streams.ts';
 import { createOutbox } from './outbox.ts';
-import { type Env, foldBroken, readSettings } from './read-settings.ts';
+import { foldBroken, readSettings, type SettingsEnv } from './read-settings.ts';
 import type { SpanFoldDeps, SpanFoldOptions, TracedStream } from './traces/open-span.ts';
 import { rootIn } from './traces/open-span.ts';
 import { createRunSpans } from './traces/run-spans.ts';
@@ -30,7 +30,7 @@ import { createSessionSpans } from './traces/session-spans.ts';
 
 export interface TelemetryOptions {
   /** Where the OTEL_ variables are. */
-  readonly env: Env;
+  readonly env: SettingsEnv;
   /** Telltale's own. */
   readonly version: string;
   readonly clock: Clock;

@@ -17,7 +17,7 @@ export interface OutboxOptions {
 }
 
 /** What goes to a collector, if anything does. */
-export interface Outbox {
+export interface TelemetryOutbox {
   span(span: SpanRecord): void;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ const CLOSE_MS = 2_000;
 /** A collector that is away is told of once in this time. */
 const QUIET_MS = 600_000;
 
-export function createOutbox(options: OutboxOptions): Outbox {
+export function createOutbox(options: OutboxOptions): TelemetryOutbox {
   const { settings, clock, onError } = options;
   const isOn = settings.traces !== undefined || settings.metrics !== undefined;
   const startedAt = clock.now();

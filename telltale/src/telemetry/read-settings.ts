@@ -1,6 +1,6 @@
 import { RuntimeError } from '../kernel/errors.ts';
 
-export type Env = Readonly<Record<string, string | undefined>>;
+export type SettingsEnv = Readonly<Record<string, string | undefined>>;
 
 /** How one signal is sent. */
 export interface SignalSettings {
@@ -32,7 +32,7 @@ const SERVICE = 'telltale';
 const MAX_MS = 3_600_000;
 
 /** The usual OTEL_ variables. A signal is on where an endpoint for it is set, or where its exporter is said to be `otlp`. */
-export function readSettings(env: Env): TelemetrySettings {
+export function readSettings(env: SettingsEnv): TelemetrySettings {
   const problems: RuntimeError[] = [];
   const contents = isTrue(textOf(env, 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'));
   const resource = resourceOf(env);
@@ -70,7 +70,7 @@ export function readSettings(env: Env): TelemetrySettings {
 }
 
 function signalOf(
-  env: Env,
+  env: SettingsEnv,
   signal: 'TRACES' | 'METRICS',
   path: string,
   problems: RuntimeError[],
@@ -121,7 +121,7 @@ function signalOf(
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'];
 
 /** Nothing above a session or run decides for it, so that the `parentbased_` ones are what they are based on. */
-function ratioOf(env: Env, problems: RuntimeError[]): number {
+function ratioOf(env: SettingsEnv, problems: RuntimeError[]): number {
   const asked = textOf(env, 'OTEL_TRACES_SAMPLER') ?? 'always_on';
   const sampler = asked.replace(/^parentbased_/, '');
   if (sampler === 'always_off') return 0;
@@ -133,7 +133,7 @@ function ratioOf(env: Env, problems: RuntimeError[]): number {
   return 1;
 }
 
-function temporalityOf(env: Env, problems: RuntimeError[]): 'cumulative' | 'delta' {
+function temporalityOf(env: SettingsEnv, problems: RuntimeError[]): 'cumulative' | 'delta' {
   const name = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE';
   const asked = textOf(env, name)?.toLowerCase() ?? 'cumulative';
   if (asked === 'delta' || asked === 'lowmemory') return 'delta';
@@ -142,7 +142,7 @@ function temporalityOf(env: Env, problems: RuntimeError[]): 'cumulative' | 'delt
   return 'cumulative';
 }
 
-function resourceOf(env: Env): Readonly<Record<string, string>> {
+function resourceOf(env: SettingsEnv): Readonly<Record<string, string>> {
   const given = pairsIn(textOf(env, 'OTEL_RESOURCE_ATTRIBUTES'));
   return { ...given, 'service.name': textOf(env, 'OTEL_SERVICE_NAME') ?? given['service.name'] ?? SERVICE };
 }
@@ -170,12 +170,12 @@ function isHttp(url: string): boolean {
 }
 
 /** An empty variable counts as one that is not set. */
-const textOf = (env: Env, name: string): string | undefined => env[name]?.trim() || undefined;
+const textOf = (env: SettingsEnv, name: string): string | undefined => env[name]?.trim() || undefined;
 
 const isTrue = (text: string | undefined): boolean => text?.toLowerCase() === 'true';
 
 /** What is no number above zero counts as not set, as the specification wants it. */
-function numberOf(env: Env, name: string, otherwise: number): number {
+function numberOf(env: SettingsEnv, name: string, otherwise: number): number {
   const number = Number(textOf(env, name) ?? otherwise);
   return number > 0 ? Math.min(Math.ceil(number), MAX_MS) : otherwise;
 }

@@ -3,7 +3,7 @@ import type { RunEvent } from '../events/run-event.ts';
 import { RuntimeError } from '../kernel/errors.ts';
 
 /** Claims about events; each throws `events_differ`, with the events in its message, unless it holds. */
-export interface EventExpectations<Event extends AnyEvent = ObservedEvent> {
+export interface EventExpectations<Event extends ExpectEventsAnyEvent = ObservedEvent> {
   /** Each pattern fits an event, and each of these comes behind the one before. Others may stand between. */
   inOrder(...patterns: readonly EventPattern<Event>[]): EventExpectations<Event>;
   /** Each event fits its pattern, and there is no other. */
@@ -25,7 +25,7 @@ export function expectEvents(
   return claimsAbout([...(events as Iterable<ObservedEvent>)]);
 }
 
-function claimsAbout<Event extends AnyEvent>(all: readonly Event[]): EventExpectations<Event> {
+function claimsAbout<Event extends ExpectEventsAnyEvent>(all: readonly Event[]): EventExpectations<Event> {
   const claims: EventExpectations<Event> = {
     inOrder(...patterns) {
       let from = 0;
@@ -71,7 +71,7 @@ function claimsAbout<Event extends AnyEvent>(all: readonly Event[]): EventExpect
   return claims;
 }
 
-function notInOrder<Event extends AnyEvent>(
+function notInOrder<Event extends ExpectEventsAnyEvent>(
   all: readonly Event[],
   patterns: readonly EventPattern<Event>[],
   found: readonly number[],
@@ -85,7 +85,7 @@ function notInOrder<Event extends AnyEvent>(
   return differ(`There is no ${showPattern(wanted)}${where}.${elsewhere}`, all, new Set(found));
 }
 
-function notExactly<Event extends AnyEvent>(
+function notExactly<Event extends ExpectEventsAnyEvent>(
   all: readonly Event[],
   patterns: readonly EventPattern<Event>[],
   at: number,
@@ -107,7 +107,7 @@ const MAX_LINES = 40;
 /** What fits has a `✓`, where the claim ends a `✗`. */
 function differ(
   message: string,
-  all: readonly AnyEvent[],
+  all: readonly ExpectEventsAnyEvent[],
   fitting: ReadonlySet<number>,
   wrong = -1,
 ): RuntimeError {
@@ -124,24 +124,24 @@ function differ(
 }
 
 /** What happens in sessions, and in runs of workflows. */
-export type AnyEvent = ObservedEvent | RunEvent;
+export type ExpectEventsAnyEvent = ObservedEvent | RunEvent;
 
 /** What must be there; what is not named may be anything. Lists count as a whole. */
-type Part<T> = T extends readonly unknown[]
+type ExpectEventsPart<T> = T extends readonly unknown[]
   ? T
   : T extends object
-    ? { readonly [Key in keyof T]?: Part<T[Key]> }
+    ? { readonly [Key in keyof T]?: ExpectEventsPart<T[Key]> }
     : T;
 
 /** A type of event, some of its members, or a test of one's own. */
-export type EventPattern<Event extends AnyEvent = ObservedEvent> =
+export type EventPattern<Event extends ExpectEventsAnyEvent = ObservedEvent> =
   | Event['type']
   | {
-      [Type in Event['type']]: { readonly type: Type } & Part<Extract<Event, { type: Type }>>;
+      [Type in Event['type']]: { readonly type: Type } & ExpectEventsPart<Extract<Event, { type: Type }>>;
     }[Event['type']]
   | ((event: Event) => boolean);
 
-function matches<Event extends AnyEvent>(event: Event, pattern: EventPattern<Event>): boolean {
+function matches<Event extends ExpectEventsAnyEvent>(event: Event, pattern: EventPattern<Event>): boolean {
   if (typeof pattern === 'string') return event.type === pattern;
   return typeof pattern === 'function' ? pattern(event) : holds(event, pattern);
 }
@@ -163,7 +163,7 @@ function holds(value: unknown, part: unknown): boolean {
 const MAX_SHOWN = 160;
 const clip = (text: string) => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 
-function showPattern<Event extends AnyEvent>(pattern: EventPattern<Event>): string {
+function showPattern<Event extends ExpectEventsAnyEvent>(pattern: EventPattern<Event>): string {
   if (typeof pattern === 'string') return pattern;
   if (typeof pattern === 'function') return clip(pattern.name || String(pattern).replaceAll(/\s+/g, ' '));
   const { type, ...rest } = pattern;
@@ -171,7 +171,7 @@ function showPattern<Event extends AnyEvent>(pattern: EventPattern<Event>): stri
 }
 
 /** Without what every event has. */
-function showEvent(event: AnyEvent): string {
+function showEvent(event: ExpectEventsAnyEvent): string {
   const { type, ...all } = event;
   const rest: Record<string, unknown> = { ...all };
   for (const key of ['seq', 'at', 'session', 'run', 'turn', 'cause']) delete rest[key];

@@ -125,7 +125,7 @@ export interface SkippingClock extends Clock {
   skipTo(time: number): void;
 }
 
-interface Timer {
+interface AgentTimer {
   readonly due: number;
   readonly fire: () => void;
   cancel: () => void;
@@ -133,10 +133,10 @@ interface Timer {
 
 function createSkippingClock(real: Clock = createSystemClock()): SkippingClock {
   let skipped = 0;
-  const timers = new Set<Timer>();
+  const timers = new Set<AgentTimer>();
   const now = () => real.now() + skipped;
   const monotonic = () => real.monotonic() + skipped;
-  const arm = (timer: Timer) => {
+  const arm = (timer: AgentTimer) => {
     timer.cancel = real.after(timer.due - monotonic(), () => {
       timers.delete(timer);
       timer.fire();
@@ -146,7 +146,7 @@ function createSkippingClock(real: Clock = createSystemClock()): SkippingClock {
     now,
     monotonic,
     after(delayMs, fire) {
-      const timer: Timer = { due: monotonic() + Math.max(0, delayMs), fire, cancel: () => undefined };
+      const timer: AgentTimer = { due: monotonic() + Math.max(0, delayMs), fire, cancel: () => undefined };
       timers.add(timer);
       arm(timer);
       return () => {

@@ -261,7 +261,7 @@ function loosenTest(test: FieldTest, wants: boolean): FieldTest {
 /** What a test's updates are of; the other of the two is what they hold `beyond`. */
 export type TestSide = 'metadata' | 'vars';
 
-type Values = Readonly<Record<string, unknown>>;
+type CompileTriggersValues = Readonly<Record<string, unknown>>;
 
 /** Reads a CEL test that the manifest's check has passed. */
 export function readTest(source: string): Expression {
@@ -289,8 +289,11 @@ export function compileTest(source: string, side: TestSide, trigger: string): Op
 /** The names that `expression` uses, and no others: a bare one is a variable. */
 export function contextOf(
   { names }: Expression,
-  values: { readonly metadata: Values; readonly vars: Values } & Values,
-): Values {
+  values: {
+    readonly metadata: CompileTriggersValues;
+    readonly vars: CompileTriggersValues;
+  } & CompileTriggersValues,
+): CompileTriggersValues {
   const context: Record<string, unknown> = {};
   for (const { root } of names) {
     if (Object.hasOwn(values, root)) context[root] = values[root];

@@ -1,4 +1,4 @@
-import type { Comparison } from '../conditions/maps/conditions.ts';
+import type { ConditionsComparison } from '../conditions/maps/conditions.ts';
 import { ownProperty, readPath } from '../conditions/values.ts';
 import type { FieldUpdate, Firing } from './state-trigger.ts';
 import {
@@ -11,14 +11,18 @@ import {
 } from './trigger-index.ts';
 
 /** What conditions look at while nothing changes. */
-export type Values = Pick<FieldUpdate, 'current' | 'beyond' | 'onProblem'>;
+export type MatchTriggersValues = Pick<FieldUpdate, 'current' | 'beyond' | 'onProblem'>;
 
-export interface StandValues extends Values {
+export interface StandValues extends MatchTriggersValues {
   /** Whether there was an update. */
   readonly begun: boolean;
 }
 
-const unchanged = (values: Values): FieldUpdate => ({ ...values, previous: values.current, changed: [] });
+const unchanged = (values: MatchTriggersValues): FieldUpdate => ({
+  ...values,
+  previous: values.current,
+  changed: [],
+});
 
 /** The stand of a session that was let go of, from the values it has: as if it had lived through its updates. */
 export function restoreTriggerStand(index: TriggerIndex, { begun, ...values }: StandValues): TriggerStand {
@@ -50,7 +54,7 @@ export function matchTriggers(stand: TriggerStand, update: FieldUpdate): readonl
 }
 
 /** Something beside the fields has changed: tells which triggers that reads became true or false. No update. */
-export function lookAgain(stand: TriggerStand, values: Values): readonly Firing[] {
+export function lookAgain(stand: TriggerStand, values: MatchTriggersValues): readonly Firing[] {
   const { index } = stand;
   if (!stand.begun || index.beyond.length === 0) return [];
   const update = unchanged(values);
@@ -189,7 +193,7 @@ function compare(stand: TriggerStand, ranges: Ranges, now: unknown, was: unknown
     setAtom(
       stand,
       atoms[at] as number,
-      typeof now === 'number' && holds(by[at] as Comparison, now, bounds[at] as number),
+      typeof now === 'number' && holds(by[at] as ConditionsComparison, now, bounds[at] as number),
     );
 }
 
@@ -206,7 +210,7 @@ function firstFrom(bounds: Float64Array, value: number, above = false): number {
   return low;
 }
 
-function holds(by: Comparison, value: number, bound: number): boolean {
+function holds(by: ConditionsComparison, value: number, bound: number): boolean {
   switch (by) {
     case 'gt':
       return value > bound;

@@ -29,7 +29,7 @@ export interface PacedTrigger {
 }
 
 /** A firing on its way. */
-export interface Attempt {
+export interface PacingAttempt {
   /** How far it has come. */
   readonly stage: 'begun' | Stage;
   /** The workflows that led here, this one last. */
@@ -50,7 +50,7 @@ export interface PaceView {
 }
 
 /** What a firing leads to. */
-export type Pace =
+export type PacingPace =
   | { readonly kind: 'fire' }
   | { readonly kind: 'drop' }
   | { readonly kind: 'wait'; readonly stage: Stage; readonly id: string; readonly due: number }
@@ -63,7 +63,7 @@ export type Pace =
   | { readonly kind: 'replace'; readonly run: string | undefined; readonly id: string };
 
 /** Debounce, then cooldown, then delay, then room among the runs; it goes on where `attempt.stage` left it. */
-export function pace(trigger: PacedTrigger, attempt: Attempt, view: PaceView): Pace {
+export function pace(trigger: PacedTrigger, attempt: PacingAttempt, view: PaceView): PacingPace {
   switch (attempt.stage) {
     case 'begun':
       return begin(trigger, attempt, view);
@@ -87,7 +87,7 @@ export const hasRoom = (trigger: PacedTrigger, state: Pick<SessionState, 'runs'>
   return concurrency === undefined || runsOf(state, trigger.workflow).length < concurrency.max;
 };
 
-function begin(trigger: PacedTrigger, attempt: Attempt, view: PaceView): Pace {
+function begin(trigger: PacedTrigger, attempt: PacingAttempt, view: PaceView): PacingPace {
   const { isOnce, debounceMs } = trigger.pacing;
   if (isOnce && isSpent(trigger, view)) return { kind: 'drop' };
   if (attempt.chain.length > MAX_CHAIN)
@@ -105,7 +105,7 @@ function isSpent(trigger: PacedTrigger, { state }: PaceView): boolean {
   return (fired?.times ?? 0) > 0 || waitsOf(state.timers, trigger.id).some(({ stage }) => stage !== 'quiet');
 }
 
-function cool(trigger: PacedTrigger, attempt: Attempt, view: PaceView): Pace {
+function cool(trigger: PacedTrigger, attempt: PacingAttempt, view: PaceView): PacingPace {
   const { cooldownMs, delayMs } = trigger.pacing;
   const waitMs = view.isEnding ? 0 : delayMs;
   if (cooldownMs > 0) {
@@ -154,7 +154,7 @@ function describeLast({ at, isQueued }: LastFiring, now: number): string {
     : `fired ${describeWait(now - at)} ago`;
 }
 
-function room(trigger: PacedTrigger, attempt: Attempt, view: PaceView): Pace {
+function room(trigger: PacedTrigger, attempt: PacingAttempt, view: PaceView): PacingPace {
   const { concurrency } = trigger.pacing;
   if (concurrency === undefined || hasRoom(trigger, view.state)) return { kind: 'fire' };
   const runs = runsOf(view.state, trigger.workflow);
@@ -186,13 +186,13 @@ export function toReplace(
   return left.length < (pacing.concurrency?.max ?? Number.POSITIVE_INFINITY) ? undefined : left[0]?.run;
 }
 
-const over = ({ id }: PacedTrigger): Pace =>
+const over = ({ id }: PacedTrigger): PacingPace =>
   suppress('over', `When the time of "${id}" had come, what it fires for was over.`);
 
-const full = ({ id }: PacedTrigger): Pace =>
+const full = ({ id }: PacedTrigger): PacingPace =>
   suppress('busy', `${MAX_WAITING} firings of "${id}" wait already.`);
 
-const suppress = (reason: EventOf<'trigger.suppressed'>['reason'], message: string): Pace => ({
+const suppress = (reason: EventOf<'trigger.suppressed'>['reason'], message: string): PacingPace => ({
   kind: 'suppress',
   reason,
   message,
@@ -211,7 +211,7 @@ export const timerId = (trigger: string, which?: string): string =>
   which === undefined ? `${PREFIX}${trigger}` : `${PREFIX}${trigger}/${which}`;
 
 /** A firing that waits, as its timer's data has it. */
-export interface Waiting {
+export interface PacingWaiting {
   readonly timer: Timer;
   readonly trigger: string;
   readonly stage: Stage;
@@ -222,7 +222,7 @@ export interface Waiting {
   readonly since?: number;
 }
 
-export type WaitingData = Omit<Waiting, 'timer'>;
+export type WaitingData = Omit<PacingWaiting, 'timer'>;
 
 export const waitingData = ({ trigger, stage, as, seen, chain, since }: WaitingData): Json => ({
   trigger,
@@ -234,13 +234,13 @@ export const waitingData = ({ trigger, stage, as, seen, chain, since }: WaitingD
 });
 
 /** Undefined for a timer that is no trigger's. */
-export function readWaiting(timer: Timer): Waiting | undefined {
+export function readWaiting(timer: Timer): PacingWaiting | undefined {
   if (!timer.id.startsWith(PREFIX) || typeof timer.data !== 'object' || timer.data === null) return undefined;
   return { timer, ...(timer.data as unknown as WaitingData) };
 }
 
 /** The firings of a trigger that wait, in the order in which they began to. */
-export function waitsOf(timers: readonly Timer[], trigger: string): readonly Waiting[] {
+export function waitsOf(timers: readonly Timer[], trigger: string): readonly PacingWaiting[] {
   const id = timerId(trigger);
   return timers.flatMap((timer) => {
     if (timer.id !== id && !timer.id.startsWith(`${id}/`)) return [];

@@ -1,7 +1,7 @@
 import type { PathSegment } from '../conditions/issue.ts';
 import {
-  type Comparison,
   type Condition,
+  type ConditionsComparison,
   type FieldTest,
   fieldsOf,
   matches,
@@ -188,7 +188,7 @@ export const keyOf = (value: unknown): Key =>
 export interface Ranges {
   readonly bounds: Float64Array;
   readonly atoms: Int32Array;
-  readonly by: readonly Comparison[];
+  readonly by: readonly ConditionsComparison[];
 }
 
 /** One field, with the atoms that are found by its value. */
@@ -214,7 +214,7 @@ function createPathBuilder(path: readonly PathSegment[]): PathBuilder {
   const butKey = new Map<Key, number[]>();
   const others: number[] = [];
   const missing: number[] = [];
-  const ranges: { bound: number; by: Comparison; number: number }[] = [];
+  const ranges: { bound: number; by: ConditionsComparison; number: number }[] = [];
   const put = (map: Map<Key, number[]>, keys: Iterable<Key>, number: number) => {
     for (const key of keys) {
       const list = map.get(key);
@@ -264,7 +264,7 @@ function createPathBuilder(path: readonly PathSegment[]): PathBuilder {
 /** A scalar as JSON has them. A Map tells them apart as conditions do: `1` from `"1"`, and -0 is 0. */
 export type Scalar = string | number | boolean | null;
 
-type Path = readonly PathSegment[];
+type TriggerIndexPath = readonly PathSegment[];
 
 /**
  * The least that is looked at on its own: a condition is the conjunction of its atoms. Two triggers that ask the same
@@ -272,12 +272,17 @@ type Path = readonly PathSegment[];
  */
 export type Atom =
   /** The field is one of these. */
-  | { readonly kind: 'value'; readonly path: Path; readonly keys: ReadonlySet<Scalar> }
+  | { readonly kind: 'value'; readonly path: TriggerIndexPath; readonly keys: ReadonlySet<Scalar> }
   /** The field is there, and none of these. */
-  | { readonly kind: 'other'; readonly path: Path; readonly keys: ReadonlySet<Scalar> }
-  | { readonly kind: 'missing'; readonly path: Path }
+  | { readonly kind: 'other'; readonly path: TriggerIndexPath; readonly keys: ReadonlySet<Scalar> }
+  | { readonly kind: 'missing'; readonly path: TriggerIndexPath }
   /** The field is a number that compares so. */
-  | { readonly kind: 'range'; readonly path: Path; readonly by: Comparison; readonly with: number }
+  | {
+      readonly kind: 'range';
+      readonly path: TriggerIndexPath;
+      readonly by: ConditionsComparison;
+      readonly with: number;
+    }
   /** Anything else: looked at when one of its fields changes. */
   | {
       readonly kind: 'test';
@@ -325,7 +330,7 @@ function conjuncts(condition: Condition): readonly Condition[] {
 }
 
 /** Whether the field has to be there, and with it the map that it stands in. */
-function demandsPresence(path: Path, test: FieldTest): boolean {
+function demandsPresence(path: TriggerIndexPath, test: FieldTest): boolean {
   const kind = byValue(path, test)?.kind;
   return kind !== undefined && kind !== 'missing';
 }
@@ -348,7 +353,7 @@ function atomOf(condition: Condition): Atom {
 }
 
 /** The test as an atom that is found by value, if it is one. */
-function byValue(path: Path, test: FieldTest): Exclude<Atom, { kind: 'test' }> | undefined {
+function byValue(path: TriggerIndexPath, test: FieldTest): Exclude<Atom, { kind: 'test' }> | undefined {
   const keys = keysOf(test);
   if (keys !== undefined) return { kind: 'value', path, keys };
   if (test.kind === 'exists')

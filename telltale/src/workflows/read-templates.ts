@@ -34,7 +34,7 @@ export function createTemplateReader(): ReadTemplates {
 /** A value from a manifest whose texts were read for `${…}`. */
 export interface Templates {
   /** What it refers to, alternatives included. */
-  readonly references: readonly Reference[];
+  readonly references: readonly TemplatesReference[];
   /** For each root the members that are asked for. */
   readonly roots: ReturnType<typeof membersByRoot>;
   /** The value with its references resolved; `what` is for messages: `step "build"`. Throws `bad_reference`. */
@@ -53,7 +53,7 @@ type Fill = (context: JsonObject, what: string) => Json;
 export type ReadTemplates = (value: Json, names: readonly string[], what: string) => Templates;
 
 export function readTemplates(value: Json, names: readonly string[], what: string): Templates {
-  const references: Reference[] = [];
+  const references: TemplatesReference[] = [];
   const readText = (text: string): Fill | undefined => {
     if (!text.includes('${')) return undefined;
     const parsed = parseTemplate(text, { names });
@@ -101,7 +101,7 @@ export function readTemplates(value: Json, names: readonly string[], what: strin
   };
 }
 
-function collect({ pieces }: Template, into: Reference[]): void {
+function collect({ pieces }: Template, into: TemplatesReference[]): void {
   for (const piece of pieces) {
     if (piece.kind !== 'reference') continue;
     into.push({ root: piece.root, path: piece.path });
@@ -125,13 +125,13 @@ const tooDeep = (what: string) =>
     },
   );
 
-export interface Reference {
+export interface TemplatesReference {
   readonly root: string;
   readonly path: readonly PathSegment[];
 }
 
 /** The members of a root that are asked for; undefined where it is asked for as a whole. */
-export type MemberNames = readonly Reference['path'][number][] | undefined;
+export type MemberNames = readonly TemplatesReference['path'][number][] | undefined;
 
 /** The names, where all of them are there; undefined where the whole is wanted, also so that an error can list it. */
 export function allThere(
@@ -145,7 +145,7 @@ export function allThere(
 
 /** For each root the members that are asked for. */
 function membersByRoot(
-  references: readonly Reference[],
+  references: readonly TemplatesReference[],
 ): readonly (readonly [root: string, names: MemberNames])[] {
   const roots = new Map<string, MemberNames>();
   for (const { root, path } of references) {

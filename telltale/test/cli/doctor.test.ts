@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sessionRuntimes } from '../../src/cli/command.ts';
-import type { CheckContext, Finding, Machine } from '../../src/cli/doctor/examine.ts';
+import type { CheckContext, ExamineFinding, ExamineMachine } from '../../src/cli/doctor/examine.ts';
 import { checkStore, examine, processMachine } from '../../src/cli/doctor/examine.ts';
 import { main } from '../../src/cli/main.ts';
 import { createSystemClock } from '../../src/kernel/time.ts';
@@ -13,7 +13,7 @@ import { recordedIo } from './recorded-io.ts';
 
 const KEY = 'sk-never-to-be-seen';
 
-const machine = (changes: Partial<Machine> = {}): Machine => ({
+const machine = (changes: Partial<ExamineMachine> = {}): ExamineMachine => ({
   platform: 'linux',
   node: { version: '24.1.0', path: '/usr/bin/node' },
   temporaryFolder: tmpdir(),
@@ -25,9 +25,9 @@ const machine = (changes: Partial<Machine> = {}): Machine => ({
 });
 
 async function examined(
-  changes: Partial<Machine> = {},
+  changes: Partial<ExamineMachine> = {},
   { env = {}, online = false, cwd = tmpdir(), terminal = false, columns = 100 } = {},
-): Promise<ReadonlyMap<string, Finding>> {
+): Promise<ReadonlyMap<string, ExamineFinding>> {
   const io = { ...recordedIo({ env, cwd, terminal, columns }), clock: createSystemClock() };
   const context: CheckContext = { io, runtimes: fakeRuntime(), machine: machine(changes), online };
   return new Map((await examine(context)).map((finding) => [finding.name, finding]));
@@ -66,7 +66,7 @@ describe('telltale doctor', () => {
 
   it('names keys, never shows them, and asks only providers that are set up', async () => {
     const asked: string[] = [];
-    const reach: Machine['reach'] = async (url) => {
+    const reach: ExamineMachine['reach'] = async (url) => {
       asked.push(url);
       return 404;
     };
@@ -120,7 +120,8 @@ describe('telltale doctor', () => {
   });
 
   it('finds that a sandbox cannot be made although the program is there', async () => {
-    const ask: Machine['ask'] = async (_, args) => (args.includes('true') ? undefined : 'bubblewrap 0.8');
+    const ask: ExamineMachine['ask'] = async (_, args) =>
+      args.includes('true') ? undefined : 'bubblewrap 0.8';
     expect((await examined({ ask })).get('bubblewrap')).toMatchObject({
       status: 'warn',
       detail: 'bubblewrap 0.8, but it cannot create a sandbox here',

@@ -2,9 +2,9 @@ import type {
   FileRecord,
   GraphChange,
   GraphFile,
+  GraphResolvedImport,
   GraphStore,
   KnownImport,
-  ResolvedImport,
 } from '../../src/store/graph.ts';
 
 /** The tables of graphs as far as indexing needs them, and what was written to them. */
@@ -48,7 +48,7 @@ export function keptGraph(): KeptGraph {
         }
       },
       imports: async (_graph, after, limit) => all().slice(after, after + limit),
-      async resolve(_graph, resolved: readonly ResolvedImport[]) {
+      async resolve(_graph, resolved: readonly GraphResolvedImport[]) {
         const targets = new Map(resolved.map(({ id, target }) => [id, target]));
         const known = all();
         for (const record of records.values()) {

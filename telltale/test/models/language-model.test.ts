@@ -10,9 +10,9 @@ import {
   toPrompt,
 } from '../../src/models/providers/from-language-model.ts';
 import type {
-  CallOptions,
   FunctionTool,
   LanguageModel,
+  LanguageModelCallOptions,
   ToolCallPart,
   ToolResultPart,
 } from '../../src/models/providers/language-model.ts';
@@ -22,14 +22,14 @@ type Parts = (controller: ReadableStreamDefaultController<unknown>) => void;
 
 /** A provider in memory that streams what it is told to. */
 function fake(version: 'v2' | 'v3' | 'v4', parts: Parts, cancelled: () => void = () => {}) {
-  const calls: CallOptions[] = [];
+  const calls: LanguageModelCallOptions[] = [];
   const model = {
     specificationVersion: version,
     provider: 'fake',
     modelId: 'm',
     supportedUrls: {},
     doGenerate: () => Promise.reject(new Error('Only streams are asked for.')),
-    doStream: async (options: CallOptions) => {
+    doStream: async (options: LanguageModelCallOptions) => {
       calls.push(options);
       return { stream: new ReadableStream({ start: parts, cancel: cancelled }) };
     },

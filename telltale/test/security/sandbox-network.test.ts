@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { createSystemClock } from '../../src/kernel/time.ts';
-import type { McpServer } from '../../src/mcp/server/create-mcp-server.ts';
+import type { McpServerMcpServer } from '../../src/mcp/server/create-mcp-server.ts';
 import { serveHttp } from '../../src/mcp/server/serve-http.ts';
 import { findSandbox } from '../../src/targets/process/find-sandbox.ts';
 import type { TargetCall } from '../../src/targets/target.ts';
@@ -253,7 +253,7 @@ test('a daemon that was started without this environment is known, too', async (
 test('a server of this very process is refused without any file: the daemon, and MCP over HTTP', async () => {
   const daemon = await openStage();
   const mcp = await serveHttp(
-    { connect: () => Promise.reject(new Error('nobody comes')) } as unknown as McpServer,
+    { connect: () => Promise.reject(new Error('nobody comes')) } as unknown as McpServerMcpServer,
     {
       port: 0,
       host: '127.0.0.1',

@@ -4,8 +4,8 @@ import { RuntimeError } from '../../src/kernel/errors.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { sleep } from '../../src/kernel/time.ts';
-import { createGate, type Gate, type GateLimit, readGate } from '../../src/session/outside/gate.ts';
-import { createTurnstile, type Turnstile } from '../../src/session/outside/listen.ts';
+import { createGate, type GateLimit, type OutsideGate, readGate } from '../../src/session/outside/gate.ts';
+import { createTurnstile, type ListenTurnstile } from '../../src/session/outside/listen.ts';
 import type { OutsideOutcome, RunResult, WorkflowRun } from '../../src/session/runs/run-types.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { StreamInfo, Tables } from '../../src/store/store.ts';
@@ -102,7 +102,11 @@ function createWorld(runMs: (run: string) => number, latency: () => number = () 
       },
     };
   };
-  const enter = (gate: Gate | Turnstile, run: string, overs: unknown[] = []): Promise<OutsideOutcome> =>
+  const enter = (
+    gate: OutsideGate | ListenTurnstile,
+    run: string,
+    overs: unknown[] = [],
+  ): Promise<OutsideOutcome> =>
     gate.enter({ run, seen: { of: run }, over: (thrown) => overs.push(thrown ?? 'over') });
   return { clock, tables, runs, order, errors, open, enter, most: () => most, under };
 }
@@ -115,8 +119,8 @@ describe('the gate of a trigger', () => {
   it('lets in as many as it may, over two processes, and leaves the others out', async () => {
     const world = createWorld(FOREVER);
     const limit = { max: 2, when_busy: 'skip' } as const;
-    const gates = [gateOf(world.open(), limit), gateOf(world.open(), limit)] as [Gate, Gate];
-    const entering = [0, 1, 2, 3].map((n) => world.enter(gates[n % 2] as Gate, `run_${n}`));
+    const gates = [gateOf(world.open(), limit), gateOf(world.open(), limit)] as [OutsideGate, OutsideGate];
+    const entering = [0, 1, 2, 3].map((n) => world.enter(gates[n % 2] as OutsideGate, `run_${n}`));
     await world.clock.advance(200);
     const kinds = (await Promise.all(entering)).map(({ kind }) => kind).sort();
     expect(kinds).toEqual(['started', 'started', 'suppressed', 'suppressed']);
@@ -167,7 +171,10 @@ describe('the gate of a trigger', () => {
   it('goes on at once where the run before was of this process, and after a moment where it was of another', async () => {
     const world = createWorld(FOREVER);
     const limit = { max: 1, when_busy: 'queue' } as const;
-    const [here, there] = [gateOf(world.open(), limit), gateOf(world.open(), limit)] as [Gate, Gate];
+    const [here, there] = [gateOf(world.open(), limit), gateOf(world.open(), limit)] as [
+      OutsideGate,
+      OutsideGate,
+    ];
     void world.enter(here, 'run_1');
     await world.clock.advance(50);
     void world.enter(here, 'run_2');
@@ -214,7 +221,10 @@ describe('the gate of a trigger', () => {
   it('replaces the oldest by the newest: the others that waited are dropped', async () => {
     const world = createWorld(FOREVER);
     const limit = { max: 1, when_busy: 'replace' } as const;
-    const [here, there] = [gateOf(world.open(), limit), gateOf(world.open(), limit)] as [Gate, Gate];
+    const [here, there] = [gateOf(world.open(), limit), gateOf(world.open(), limit)] as [
+      OutsideGate,
+      OutsideGate,
+    ];
     void world.enter(here, 'run_1');
     await world.clock.advance(50);
     void world.enter(there, 'run_2');
@@ -287,7 +297,7 @@ describe('the gate of a trigger', () => {
         for (const [n, { at, process }] of comes.entries())
           world.clock.after(at, () => {
             const run = `run_${n}`;
-            void world.enter(gates[process] as Gate, run).then(({ kind }) => told.set(run, kind));
+            void world.enter(gates[process] as OutsideGate, run).then(({ kind }) => told.set(run, kind));
           });
         // The first of them dies; whoever it had let in or kept is the others' to start.
         if (dies !== undefined)
@@ -319,9 +329,9 @@ describe('the cooldown of a trigger', () => {
   it('counts over all processes, and one that comes again after a crash is let through', async () => {
     const world = createWorld(() => 1);
     const stiles = [world.open(), world.open()].map(({ deps }) => createTurnstile(deps, 'agent:w#0', PACING));
-    const [here, there] = stiles as [Turnstile, Turnstile];
+    const [here, there] = stiles as [ListenTurnstile, ListenTurnstile];
     const kinds: string[] = [];
-    const enter = async (stile: Turnstile, run: string) => {
+    const enter = async (stile: ListenTurnstile, run: string) => {
       const entered = world.enter(stile, run);
       await world.clock.advance(100);
       const outcome = await entered;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Pace } from '../../src/store/grouped/commit-queue.ts';
+import type { CommitQueuePace } from '../../src/store/grouped/commit-queue.ts';
 import { type CommitQueue, createCommitQueue } from '../../src/store/grouped/commit-queue.ts';
 import { createGroupedWriter } from '../../src/store/grouped/grouped-writer.ts';
 import type { ToBackend } from '../../src/store/grouped/messages.ts';
@@ -12,7 +12,7 @@ import { addToBatch, createStreamBatches } from '../../src/store/stream-batches.
 const WRITERS = 32;
 const LAST_SEQ = 3;
 
-const paceThat = (pays: boolean): Pace => ({
+const paceThat = (pays: boolean): CommitQueuePace => ({
   sent: () => undefined,
   landed: () => undefined,
   telling: () => undefined,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Outcome, RunRequest } from '../../src/targets/sandbox/sandbox.ts';
+import type { RunRequest, SandboxOutcome } from '../../src/targets/sandbox/sandbox.ts';
 import type { EngineModule } from '../../src/targets/sandbox/thread/machine.ts';
 import { loadEngine, type Machine, openMachine } from '../../src/targets/sandbox/thread/machine.ts';
 import {
@@ -38,9 +38,10 @@ const request = (module: string | undefined, source: string, more: Partial<RunRe
   outputBytes: 64 * 1024,
   ...more,
 });
-const run = (cache: ScriptCache, asked: RunRequest, on = machine): Outcome =>
+const run = (cache: ScriptCache, asked: RunRequest, on = machine): SandboxOutcome =>
   runScript(on, asked, cache, () => isOver);
-const value = (outcome: Outcome): unknown => (outcome.kind === 'value' ? JSON.parse(outcome.json) : outcome);
+const value = (outcome: SandboxOutcome): unknown =>
+  outcome.kind === 'value' ? JSON.parse(outcome.json) : outcome;
 
 const COUNTS = `let n = 0;
 const seen = [];

@@ -14,7 +14,7 @@ import { createMetricReadings } from '../../src/telemetry/export/open-exporters.
 import { createInstruments, createRegistry } from '../../src/telemetry/metrics/instruments.ts';
 import { createSessionMeter } from '../../src/telemetry/metrics/session-meter.ts';
 import { createOpenStreams } from '../../src/telemetry/open-streams.ts';
-import { type Env, readSettings } from '../../src/telemetry/read-settings.ts';
+import { readSettings, type SettingsEnv } from '../../src/telemetry/read-settings.ts';
 import type { SpanRecord } from '../../src/telemetry/traces/open-span.ts';
 import { callerIn, rootIn } from '../../src/telemetry/traces/open-span.ts';
 import { recordedIo } from '../cli/recorded-io.ts';
@@ -54,7 +54,7 @@ describe('names', () => {
 });
 
 describe('the settings', () => {
-  const read = (env: Env) => readSettings(env);
+  const read = (env: SettingsEnv) => readSettings(env);
 
   it('are off where nothing is set, disabled or said to be none', () => {
     for (const env of [
@@ -108,7 +108,7 @@ describe('the settings', () => {
   });
 
   it('are compressed, and sent as what came since the last time, where that is asked for', () => {
-    const asked = (env: Env) => read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', ...env });
+    const asked = (env: SettingsEnv) => read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', ...env });
     expect(asked({})).toMatchObject({
       traces: { gzip: false },
       metrics: { gzip: false, temporality: 'cumulative' },

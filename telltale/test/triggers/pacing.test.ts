@@ -8,10 +8,10 @@ import { workflow } from '../../src/manifest/schema/workflow.ts';
 import { compileTriggers, withoutChange } from '../../src/triggers/compile-triggers.ts';
 import { outsideTriggers } from '../../src/triggers/outside-triggers.ts';
 import {
-  type Attempt,
   MAX_CHAIN,
   MAX_WAITING,
   type Pacing,
+  type PacingAttempt,
   pace,
   type Stage,
   timerId,
@@ -44,7 +44,7 @@ const paceOf = (
     cancelled = [],
     state = {},
     ...attempt
-  }: Partial<Attempt> & {
+  }: Partial<PacingAttempt> & {
     readonly holds?: boolean;
     readonly isEnding?: boolean;
     readonly cancelled?: readonly string[];

@@ -65,7 +65,7 @@ export async function cancelStream(
 ): Promise<ExitCode> {
   const reason = options.reason ?? DEFAULT_REASON;
   const ends = { reason, by: signer(), clock: context.io.clock, force: options.force === true };
-  const found = await withStoredSessions(context, options, async ({ store }): Promise<Outcome> => {
+  const found = await withStoredSessions(context, options, async ({ store }): Promise<CancelOutcome> => {
     const info = await ledBy(store, await find(store));
     const told = { kind: info.kind, stream: info.stream };
     const ended = await (info.kind === 'session' ? endSession(store, info, ends) : endRun(store, info, ends));
@@ -83,9 +83,9 @@ export async function cancelStream(
 }
 
 type Ends = CancelSession & { readonly force: boolean };
-type Ended = Omit<Outcome, 'kind' | 'stream'> | 'kept';
+type CancelEnded = Omit<CancelOutcome, 'kind' | 'stream'> | 'kept';
 
-async function endSession(store: Store, { stream }: StreamInfo, ends: Ends): Promise<Ended> {
+async function endSession(store: Store, { stream }: StreamInfo, ends: Ends): Promise<CancelEnded> {
   const toUndo: string[] = [];
   const tellRun = async (run: StreamInfo, why: string) => {
     await store.send(run.stream, { kind: RUN_CANCEL, from: 'session', body: why });
@@ -106,7 +106,7 @@ async function endSession(store: Store, { stream }: StreamInfo, ends: Ends): Pro
   }
 }
 
-async function endRun(store: Store, info: StreamInfo, ends: Ends): Promise<Ended> {
+async function endRun(store: Store, info: StreamInfo, ends: Ends): Promise<CancelEnded> {
   const { stream, status, owner } = info;
   if (hasEnded(status) && owner === undefined) return endedBefore(stream, status);
   if (owner === undefined) {
@@ -120,7 +120,7 @@ async function endRun(store: Store, info: StreamInfo, ends: Ends): Promise<Ended
   return pid === undefined ? 'kept' : deliveredTo(pid, stream);
 }
 
-interface Outcome {
+interface CancelOutcome {
   readonly kind: StreamInfo['kind'];
   readonly stream: string;
   readonly outcome: 'ended_before' | 'cancelled' | 'delivered' | 'kept';
@@ -152,7 +152,10 @@ async function keptFor(store: Store, info: StreamInfo, options: CancelOptions, i
   return { outcome: 'kept', text } as const;
 }
 
-const deliveredTo = (pid: number | undefined, stream: string): Pick<Outcome, 'outcome' | 'text' | 'pid'> => ({
+const deliveredTo = (
+  pid: number | undefined,
+  stream: string,
+): Pick<CancelOutcome, 'outcome' | 'text' | 'pid'> => ({
   outcome: 'delivered',
   text: `Delivered to ${pid === undefined ? 'the process that' : `process ${pid}, which`} works on ${stream}. It stops all running actions, then ends.`,
   ...(pid === undefined ? {} : { pid }),
@@ -164,11 +167,11 @@ const deliveredTo = (pid: number | undefined, stream: string): Pick<Outcome, 'ou
  * `reason` has been told already.
  */
 async function endByWorking(
-  { stream: run, kind }: Pick<Outcome, 'stream' | 'kind'>,
+  { stream: run, kind }: Pick<CancelOutcome, 'stream' | 'kind'>,
   reason: string | undefined,
   { store }: CancelOptions,
   context: CommandContext,
-): Promise<Partial<Outcome>> {
+): Promise<Partial<CancelOutcome>> {
   const { io } = context;
   return withRuntime(context, store === undefined ? {} : { store }, async (runtime) => {
     if (reason !== undefined)

@@ -1,6 +1,6 @@
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
-import type { Finding } from '../doctor/examine.ts';
+import type { ExamineFinding } from '../doctor/examine.ts';
 import type { Io } from '../io.ts';
 import { paletteFor } from '../io.ts';
 import { packageVersion } from '../program.ts';
@@ -8,7 +8,7 @@ import { startProgress } from '../progress.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { jsonText } from '../view/json-text.ts';
 
-interface Options {
+interface DoctorOptions {
   readonly online?: true;
   readonly json?: true;
 }
@@ -31,13 +31,13 @@ export const registerDoctor: RegisterCommand = (program, context) => {
     .option('--online', 'contact all providers, also those without a key')
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
-    .action(context.run((options: Options) => doctor(options, context)));
+    .action(context.run((options: DoctorOptions) => doctor(options, context)));
 };
 
-async function doctor(options: Options, context: CommandContext): Promise<ExitCode> {
+async function doctor(options: DoctorOptions, context: CommandContext): Promise<ExitCode> {
   const { io, runtimes } = context;
   const stopProgress = startProgress(io, () => 'Checking your setup…');
-  let findings: readonly Finding[];
+  let findings: readonly ExamineFinding[];
   try {
     const [{ examine }, { processMachine }] = await Promise.all([
       import('../doctor/examine.ts'),
@@ -57,7 +57,7 @@ async function doctor(options: Options, context: CommandContext): Promise<ExitCo
 
 const SIGNS = { ok: ['✓', 'green'], warn: ['!', 'yellow'], fail: ['✗', 'red'] } as const;
 
-async function print(findings: readonly Finding[], version: string, { stdout }: Io): Promise<void> {
+async function print(findings: readonly ExamineFinding[], version: string, { stdout }: Io): Promise<void> {
   const paint = paletteFor(stdout);
   const width = Math.max(...findings.map(({ name }) => name.length));
   const lines = findings.flatMap(({ name, status, detail, fix }) => {
@@ -67,7 +67,8 @@ async function print(findings: readonly Finding[], version: string, { stdout }: 
       ? [line]
       : [line, `  ${' '.repeat(width)}  ${paint.cyan('→')} ${harmlessLine(fix)}`];
   });
-  const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
+  const count = (status: ExamineFinding['status']) =>
+    findings.filter((finding) => finding.status === status).length;
   const last = `telltale ${version}: ${count('ok')} ok, ${count('warn')} to check, ${count('fail')} broken`;
   await stdout.write(`${[...lines, '', last].join('\n')}\n`);
 }

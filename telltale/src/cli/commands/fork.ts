@@ -9,7 +9,7 @@ import { addStoreOption, storeFlag } from '../session/store-options.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-text.ts';
 
-interface Options {
+interface CommandForkOptions {
   readonly store?: string;
   readonly json?: true;
   readonly message?: string;
@@ -47,14 +47,16 @@ export const registerFork: RegisterCommand = (program, context) => {
     .option('--json', 'print {"session", "from", "seq"}')
     .addHelpText('after', EXAMPLES)
     .action(
-      context.run((session: string, seq: string, options: Options) => fork(session, seq, options, context)),
+      context.run((session: string, seq: string, options: CommandForkOptions) =>
+        fork(session, seq, options, context),
+      ),
     );
 };
 
 async function fork(
   asked: string,
   text: string,
-  options: Options,
+  options: CommandForkOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { stdout, program } = context.io;

@@ -9,10 +9,10 @@ import type { Io } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { jsonText } from '../view/json-text.ts';
 
-type Format = 'mermaid' | 'svg';
+type GraphFormat = 'mermaid' | 'svg';
 
-interface Options {
-  readonly format?: Format;
+interface GraphOptions {
+  readonly format?: GraphFormat;
   readonly out?: string;
   readonly json?: true;
 }
@@ -46,13 +46,18 @@ export const registerGraph: RegisterCommand = (program, { io, run }) => {
     .option('--json', 'print the graph as JSON: nodes, groups, edges')
     .addHelpText('after', EXAMPLES)
     .action(
-      run((manifest: string, workflow: string | undefined, options: Options) =>
+      run((manifest: string, workflow: string | undefined, options: GraphOptions) =>
         graph(manifest, workflow, options, io),
       ),
     );
 };
 
-async function graph(path: string, name: string | undefined, options: Options, io: Io): Promise<ExitCode> {
+async function graph(
+  path: string,
+  name: string | undefined,
+  options: GraphOptions,
+  io: Io,
+): Promise<ExitCode> {
   const stopProgress = startProgress(io, () => 'Reading manifests…');
   let drawn: WorkflowGraph | undefined;
   let text = '';
@@ -82,7 +87,7 @@ async function graph(path: string, name: string | undefined, options: Options, i
   return EXIT.ok;
 }
 
-async function formatted(drawn: WorkflowGraph, format: Format): Promise<string> {
+async function formatted(drawn: WorkflowGraph, format: GraphFormat): Promise<string> {
   switch (format) {
     case 'mermaid':
       return (await import('../../workflows/graph/mermaid-of.ts')).mermaidOf(drawn);

@@ -11,7 +11,7 @@ import { startProgress } from '../progress.ts';
 import { countText } from '../view/figures.ts';
 import { jsonText } from '../view/json-text.ts';
 
-interface Options {
+interface CommandImportOptions {
   readonly out: string;
   readonly force?: true;
   readonly agent?: true;
@@ -56,7 +56,7 @@ export const registerImport: RegisterCommand = (program, { io, run }) => {
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
     .action(
-      run((format: string, paths: readonly string[], options: Options) =>
+      run((format: string, paths: readonly string[], options: CommandImportOptions) =>
         importPaths(format, paths, options, io),
       ),
     );
@@ -65,7 +65,7 @@ export const registerImport: RegisterCommand = (program, { io, run }) => {
 async function importPaths(
   name: string,
   paths: readonly string[],
-  options: Options,
+  options: CommandImportOptions,
   io: Io,
 ): Promise<ExitCode> {
   // The parser of the command line has checked the name.
@@ -109,7 +109,11 @@ async function importPaths(
   return imported.every((each) => each.made !== undefined) ? EXIT.ok : EXIT.usage;
 }
 
-async function printJson(imported: readonly ImportedFile[], options: Options, io: Io): Promise<void> {
+async function printJson(
+  imported: readonly ImportedFile[],
+  options: CommandImportOptions,
+  io: Io,
+): Promise<void> {
   const { countsOf } = await import('../../importers/report.ts');
   const files = imported.map(({ file, diagnostics, made }) => ({
     file,
@@ -132,7 +136,7 @@ async function printText(
   imported: readonly ImportedFile[],
   made: readonly MadeFile[],
   { noun }: Format,
-  options: Options,
+  options: CommandImportOptions,
   io: Io,
 ): Promise<void> {
   const { importText } = await import('../import/print-import.ts');
@@ -146,5 +150,5 @@ async function printText(
   if (made.length > 0) await output.write(`${closing}\n`);
 }
 
-const shownPath = (path: string, { out }: Options, { cwd }: Io): string =>
+const shownPath = (path: string, { out }: CommandImportOptions, { cwd }: Io): string =>
   relative(cwd, resolve(cwd, out, path)) || path;

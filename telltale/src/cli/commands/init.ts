@@ -7,7 +7,7 @@ import { shellWord, usage } from '../options.ts';
 import { packageFolder, packageVersion } from '../program.ts';
 import { jsonText } from '../view/json-text.ts';
 
-interface Options {
+interface InitOptions {
   readonly name?: string;
   readonly provider?: string;
   readonly model?: string;
@@ -45,10 +45,10 @@ export const registerInit: RegisterCommand = (program, context) => {
     .option('-y, --yes', 'ask nothing')
     .option('--json', 'print what was created as JSON')
     .addHelpText('after', EXAMPLES)
-    .action(context.run((dir: string, options: Options) => init(dir, options, context)));
+    .action(context.run((dir: string, options: InitOptions) => init(dir, options, context)));
 };
 
-async function init(dir: string, options: Options, { io }: CommandContext): Promise<ExitCode> {
+async function init(dir: string, options: InitOptions, { io }: CommandContext): Promise<ExitCode> {
   const { askModel, foundModel, givenModel } = await import('../init/choose-model.ts');
   const { ownDependency } = await import('../init/write-project.ts');
   const { PROJECT_KINDS, projectFiles } = await import('../init/project-files.ts');

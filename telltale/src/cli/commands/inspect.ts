@@ -14,7 +14,7 @@ import { harmlessLine } from '../view/harmless.ts';
 import { jsonText } from '../view/json-text.ts';
 import { type Column, tableLines } from '../view/text-width.ts';
 
-interface Options {
+interface InspectOptions {
   readonly in: string;
   readonly json?: true;
 }
@@ -53,7 +53,7 @@ export const registerInspect: RegisterCommand = (program, context) => {
     .option('--json', 'print it as a JSON list')
     .addHelpText('after', EXAMPLES)
     .action(
-      context.run((kind: string | undefined, names: readonly string[], options: Options) =>
+      context.run((kind: string | undefined, names: readonly string[], options: InspectOptions) =>
         inspect([...(kind === undefined ? [] : [kind]), ...names], options, context),
       ),
     );
@@ -61,7 +61,7 @@ export const registerInspect: RegisterCommand = (program, context) => {
 
 async function inspect(
   words: readonly string[],
-  options: Options,
+  options: InspectOptions,
   { io }: CommandContext,
 ): Promise<ExitCode> {
   if (!existsSync(resolve(io.cwd, options.in)))

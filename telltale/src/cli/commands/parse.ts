@@ -7,7 +7,7 @@ import { readParserOptions } from '../parse/parser-options.ts';
 import { cutText, readText } from '../parse/read-text.ts';
 import { jsonText } from '../view/json-text.ts';
 
-interface Options {
+interface ParseOptions {
   readonly chunk?: string;
   readonly options?: string;
   readonly json?: true;
@@ -35,10 +35,10 @@ export const registerParse: RegisterCommand = (program, { io, run }) => {
     .option('--options <json>', "the parser's options: max_body, actions_in, key, ids")
     .option('--json', 'accepted for symmetry: events are JSON anyway')
     .addHelpText('after', EXAMPLES)
-    .action(run((file: string, options: Options) => parse(file, options, io)));
+    .action(run((file: string, options: ParseOptions) => parse(file, options, io)));
 };
 
-async function parse(file: string, options: Options, io: Io): Promise<ExitCode> {
+async function parse(file: string, options: ParseOptions, io: Io): Promise<ExitCode> {
   const { createTagParser } = await import('../../protocol/index.ts');
   const size = options.chunk === undefined ? undefined : chunkSize(options.chunk);
   const parser = createTagParser(readParserOptions(options.options));

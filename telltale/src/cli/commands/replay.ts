@@ -9,7 +9,7 @@ import { addStoreOption } from '../session/store-options.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { eventJson } from '../view/json-text.ts';
 
-interface Options {
+interface ReplayOptions {
   readonly store?: string;
   readonly to?: string;
   readonly step?: true;
@@ -40,10 +40,10 @@ export const registerReplay: RegisterCommand = (program, context) => {
     .option('--instant', 'show everything at once')
     .option('--json', 'print the events as JSON, one per line')
     .addHelpText('after', EXAMPLES)
-    .action(context.run((session: string, options: Options) => replay(session, options, context)));
+    .action(context.run((session: string, options: ReplayOptions) => replay(session, options, context)));
 };
 
-async function replay(asked: string, options: Options, context: CommandContext): Promise<ExitCode> {
+async function replay(asked: string, options: ReplayOptions, context: CommandContext): Promise<ExitCode> {
   const { io } = context;
   const last = options.to === undefined ? undefined : wholeNumber('--to', options.to);
   const pace = readPace(options, io);
@@ -62,7 +62,7 @@ async function replay(asked: string, options: Options, context: CommandContext):
   });
 }
 
-function readPace(options: Options, { stdout, stdin }: Io): Pace {
+function readPace(options: ReplayOptions, { stdout, stdin }: Io): Pace {
   const asked = (['step', 'speed', 'instant'] as const).filter((name) => options[name] !== undefined);
   if (asked.length > 1)
     throw usage(`'--${asked[0]}' and '--${asked[1]}' cannot be used together.`, 'Use only one of them.');

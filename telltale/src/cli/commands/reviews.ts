@@ -3,7 +3,7 @@ import { REVIEW_KINDS } from '../../events/reviews.ts';
 import type { CommandContext, ExitCode, RegisterCommand } from '../command.ts';
 import { noSubcommand, type WithOptions } from '../options.ts';
 import type { AnswerOptions, Word } from '../review/answer-review.ts';
-import type { ListOptions, ShowOptions } from '../review/list-reviews.ts';
+import type { ListOptions, ShowReviewsOptions } from '../review/list-reviews.ts';
 import { addStoreOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
@@ -52,7 +52,7 @@ export const registerReviews: RegisterCommand = (program, context) => {
     .argument('<review>', 'which one')
     .option('--json', 'print it as JSON')
     .action(
-      context.run(async (review: string, _own: ShowOptions, command: WithOptions) =>
+      context.run(async (review: string, _own: ShowReviewsOptions, command: WithOptions) =>
         (await import('../review/list-reviews.ts')).showReview(
           review,
           command.optsWithGlobals<AnswerOptions>(),

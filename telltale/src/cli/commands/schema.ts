@@ -9,7 +9,7 @@ import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../options.ts';
 
-interface Options {
+interface SchemaOptions {
   readonly json?: true;
   readonly out?: string;
 }
@@ -36,10 +36,10 @@ export const registerSchema: RegisterCommand = (program, { io, run }) => {
     .option('--out <dir>', 'write KIND.json into this folder; all kinds if none is named')
     .option('--json', 'list the kinds as JSON (a schema is JSON anyway)')
     .addHelpText('after', EXAMPLES)
-    .action(run((kind: string | undefined, options: Options) => schema(kind, options, io)));
+    .action(run((kind: string | undefined, options: SchemaOptions) => schema(kind, options, io)));
 };
 
-async function schema(asked: string | undefined, options: Options, io: Io): Promise<ExitCode> {
+async function schema(asked: string | undefined, options: SchemaOptions, io: Io): Promise<ExitCode> {
   const { MANIFEST_KINDS, manifestJsonSchema } = await import('../../manifest/check-manifest.ts');
   const kind = MANIFEST_KINDS.find((known) => known.toLowerCase() === asked?.toLowerCase());
   if (asked !== undefined && kind === undefined) throw kindUnknown(asked, MANIFEST_KINDS);

@@ -22,7 +22,7 @@ import { withSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-text.ts';
 import { STATUSES, shownStatus } from '../view/status.ts';
 
-interface Options {
+interface SessionsOptions {
   readonly store?: string;
   readonly status?: string;
   readonly limit?: string;
@@ -54,10 +54,10 @@ export const registerSessions: RegisterCommand = (program, context) => {
     .option('--runs', 'also list the workflow runs that each session triggered or called')
     .option('--json', 'print them as JSON')
     .addHelpText('after', EXAMPLES)
-    .action(context.run((options: Options) => sessions(options, context)));
+    .action(context.run((options: SessionsOptions) => sessions(options, context)));
 };
 
-async function sessions(options: Options, context: CommandContext): Promise<ExitCode> {
+async function sessions(options: SessionsOptions, context: CommandContext): Promise<ExitCode> {
   const { io } = context;
   const limit = options.limit === undefined ? DEFAULT_LIMIT : wholeNumber('--limit', options.limit);
   const statuses = options.status === undefined ? undefined : readStatuses(options.status, STATUSES);
@@ -114,7 +114,7 @@ async function listEnough(store: Store, limit: number): Promise<readonly StreamI
 async function print(
   found: readonly ListedSession[],
   areMore: boolean,
-  { store }: Options,
+  { store }: SessionsOptions,
   io: Io,
 ): Promise<void> {
   if (found.length === 0)

@@ -22,7 +22,7 @@ import { jsonText } from '../view/json-text.ts';
 import { resultText } from '../view/note-line.ts';
 import { stateJson, stateLines, statesText } from '../view/state-lines.ts';
 
-interface Options {
+interface CommandShowOptions {
   readonly store?: string;
   readonly seq?: string;
   readonly json?: true;
@@ -67,10 +67,10 @@ export const registerShow: RegisterCommand = (program, context) => {
     )
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
-    .action(context.run((session: string, options: Options) => show(session, options, context)));
+    .action(context.run((session: string, options: CommandShowOptions) => show(session, options, context)));
 };
 
-async function show(asked: string, options: Options, context: CommandContext): Promise<ExitCode> {
+async function show(asked: string, options: CommandShowOptions, context: CommandContext): Promise<ExitCode> {
   const { stdout } = context.io;
   const seq = options.seq === undefined ? undefined : wholeNumber('--seq', options.seq);
   return withStoredSessions(context, options, async (runtime) => {
@@ -108,7 +108,10 @@ async function show(asked: string, options: Options, context: CommandContext): P
 }
 
 /** The value that an option names, and its text as people read it. */
-function wantedOf(state: SessionState, { action: asked }: Options): { value: Json; text?: string } {
+function wantedOf(
+  state: SessionState,
+  { action: asked }: CommandShowOptions,
+): { value: Json; text?: string } {
   if (asked === undefined) {
     const value = state.result ?? state.response?.text;
     if (value === undefined) throw noResult(`${state.id} has no result yet.`);
@@ -125,14 +128,14 @@ function wantedOf(state: SessionState, { action: asked }: Options): { value: Jso
 
 function wholeText(
   { value, text }: { readonly value: Json; readonly text?: string },
-  { json }: Options,
+  { json }: CommandShowOptions,
   stdout: Io['stdout'],
 ): string {
   return json === true ? jsonText(value, 2) : resultText(text ?? value, stdout);
 }
 
 /** The same of a workflow run, where a step stands for an action. */
-function wantedOfRun(state: RunState, { action: asked }: Options): { value: Json; text?: string } {
+function wantedOfRun(state: RunState, { action: asked }: CommandShowOptions): { value: Json; text?: string } {
   if (asked === undefined) {
     if (state.output === undefined) throw noResult(`${state.id} has no output yet.`);
     return { value: state.output };

@@ -8,7 +8,7 @@ import { addStoreOption, storeFlag } from '../session/store-options.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-text.ts';
 
-interface Options {
+interface SteerOptions {
   readonly store?: string;
   readonly json?: true;
 }
@@ -33,7 +33,7 @@ export const registerSteer: RegisterCommand = (program, context) => {
     .option('--json', 'print {"session", "delivered", "pid"}')
     .addHelpText('after', EXAMPLES)
     .action(
-      context.run((session: string, text: string, options: Options) =>
+      context.run((session: string, text: string, options: SteerOptions) =>
         steer(session, text, options, context),
       ),
     );
@@ -42,7 +42,7 @@ export const registerSteer: RegisterCommand = (program, context) => {
 async function steer(
   asked: string,
   argument: string,
-  options: Options,
+  options: SteerOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { io } = context;

@@ -12,7 +12,7 @@ import { startProgress } from '../progress.ts';
 import { printJson, printText } from '../validate/print-result.ts';
 import { countText } from '../view/figures.ts';
 
-interface Options {
+interface ValidateOptions {
   readonly json?: true;
   readonly root?: string;
   readonly modules: boolean;
@@ -41,10 +41,10 @@ export const registerValidate: RegisterCommand = (program, { io, run }) => {
       'the project folder, which imports may not leave (default: the nearest one with package.json, .git or telltale.yml)',
     )
     .addHelpText('after', EXAMPLES)
-    .action(run((paths: readonly string[], options: Options) => validate(paths, options, io)));
+    .action(run((paths: readonly string[], options: ValidateOptions) => validate(paths, options, io)));
 };
 
-async function validate(paths: readonly string[], options: Options, io: Io): Promise<ExitCode> {
+async function validate(paths: readonly string[], options: ValidateOptions, io: Io): Promise<ExitCode> {
   const { validateManifests } = await import('../../manifest/validate-manifests.ts');
   const { loadingModules } = await import('../validate/load-modules.ts');
   if (options.root !== undefined) await checkRoot(options.root, io);

@@ -9,7 +9,7 @@ import { withStoredSessions } from '../session/with-runtime.ts';
 import { causeLines } from '../view/closing-lines.ts';
 import { eventJson, jsonText } from '../view/json-text.ts';
 
-interface Options {
+interface WhyOptions {
   readonly store?: string;
   readonly json?: true;
 }
@@ -35,14 +35,14 @@ export const registerWhy: RegisterCommand = (program, context) => {
     .option('--json', 'print the events as a JSON list, the one you asked about first')
     .addHelpText('after', EXAMPLES)
     .action(
-      context.run((session: string, seq: string, options: Options) => why(session, seq, options, context)),
+      context.run((session: string, seq: string, options: WhyOptions) => why(session, seq, options, context)),
     );
 };
 
 async function why(
   asked: string,
   text: string,
-  options: Options,
+  options: WhyOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { stdout } = context.io;

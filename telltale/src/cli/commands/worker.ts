@@ -1,5 +1,5 @@
 import type { RegisterCommand } from '../command.ts';
-import type { WorkOptions } from '../serve/work.ts';
+import type { ServeWorkOptions } from '../serve/work.ts';
 import { addStoreOption, durabilityOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
@@ -24,7 +24,7 @@ export const registerWorker: RegisterCommand = (program, context) => {
     .addOption(durabilityOption())
     .addHelpText('after', EXAMPLES)
     .action(
-      context.run(async (manifests: readonly string[], options: WorkOptions) =>
+      context.run(async (manifests: readonly string[], options: ServeWorkOptions) =>
         (await import('../serve/work.ts')).work(manifests, options, context),
       ),
     );

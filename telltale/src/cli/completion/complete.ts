@@ -215,7 +215,7 @@ export interface KnownOption {
 }
 
 /** What stands at the place where Tab was pressed. */
-export type Place =
+export type CompletePlace =
   | { readonly kind: 'command' }
   | { readonly kind: 'subcommand'; readonly command: KnownCommand }
   | { readonly kind: 'option'; readonly command: KnownCommand }
@@ -228,7 +228,7 @@ export function placeOf(
   before: readonly string[],
   current: string,
   commands: readonly KnownCommand[],
-): Place {
+): CompletePlace {
   const [name, ...words] = before;
   if (name === undefined || (name === 'help' && words.length === 0)) return { kind: 'command' };
   const command = commands.find((each) => each.name === name);

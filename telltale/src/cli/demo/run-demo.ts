@@ -23,7 +23,7 @@ import { usage } from '../options.ts';
 import { awaitRuns, watchTriggered } from '../run/await-runs.ts';
 import { conclude, isLost, outputLost, type Unshown } from '../run/conclude.ts';
 import { createRunView } from '../run/create-run-view.ts';
-import { type Followed, followSession } from '../run/follow-session.ts';
+import { type FollowSessionFollowed, followSession } from '../run/follow-session.ts';
 import { loadForRun } from '../run/resume-session.ts';
 import type { RunMode } from '../run/run-mode.ts';
 import type { RunView } from '../run/run-view.ts';
@@ -85,7 +85,7 @@ async function workAndShow(
   const model = isPaced && rate === undefined ? undefined : await pacedModel(agent, rate, clock);
   const view = await demoView(mode, io);
   const flag = storeFlag(workspace.store);
-  let followed: Followed | undefined;
+  let followed: FollowSessionFollowed | undefined;
   let byWorkflow: ReadonlyMap<string, string> = new Map();
   try {
     await withRuntime(context, { store: workspace.store }, async (runtime) => {
@@ -130,10 +130,10 @@ async function demoView(mode: RunMode, io: Io): Promise<RunView> {
   return mode === 'plain' ? { ...view, end: async () => {} } : view;
 }
 
-type Env = Readonly<Record<string, string | undefined>>;
+type DemoEnv = Readonly<Record<string, string | undefined>>;
 
 /** The environment with this very Node before all others: commands of the demo say `node`. */
-export function nodeOnPath(env: Env, execPath: string): Env {
+export function nodeOnPath(env: DemoEnv, execPath: string): DemoEnv {
   // Windows does not tell names apart by case.
   const name = Object.keys(env).find((each) => each.toUpperCase() === 'PATH') ?? 'PATH';
   return { ...env, [name]: [dirname(execPath), env[name]].filter((part) => part).join(delimiter) };
@@ -207,7 +207,7 @@ export interface DemoLines {
   readonly paint: Palette;
 }
 
-function openingLines({ folder }: Workspace, input: string, { columns, paint }: DemoLines) {
+function openingLines({ folder }: DemoWorkspace, input: string, { columns, paint }: DemoLines) {
   return [
     paint.bold(`An agent at work: "${input}"`),
     ...wrap(
@@ -221,7 +221,7 @@ function openingLines({ folder }: Workspace, input: string, { columns, paint }: 
 
 /** How it ended, what that took, and the time saved. */
 function closingLines(
-  { result, times }: Pick<Followed, 'result' | 'times'>,
+  { result, times }: Pick<FollowSessionFollowed, 'result' | 'times'>,
   changed: readonly ChangedFile[],
   /** Which workflow changed a file, by its path. */
   byWorkflow: ReadonlyMap<string, string>,
@@ -253,7 +253,10 @@ function closingLines(
 }
 
 /** What to type next. */
-export function nextLines({ folder, store }: Workspace, { program }: Pick<Io, 'program'>): readonly string[] {
+export function nextLines(
+  { folder, store }: DemoWorkspace,
+  { program }: Pick<Io, 'program'>,
+): readonly string[] {
   const again = shellWord(join(dirname(folder), 'again'));
   return [
     '',
@@ -274,7 +277,10 @@ export function nextLines({ folder, store }: Workspace, { program }: Pick<Io, 'p
 }
 
 /** How to go on with a demo that was stopped. */
-export const resumeLines = ({ store }: Workspace, { program }: Pick<Io, 'program'>): readonly string[] => [
+export const resumeLines = (
+  { store }: DemoWorkspace,
+  { program }: Pick<Io, 'program'>,
+): readonly string[] => [
   'Stopped. Everything up to here is on the log. To continue:',
   `  ${program} resume last --store ${shellWord(store)}`,
 ];
@@ -315,7 +321,7 @@ export function countLines(before: string, after: string): Pick<ChangedFile, 'ad
 
 const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
 
-export interface Workspace {
+export interface DemoWorkspace {
   readonly folder: string;
   readonly manifest: string;
   /** The file of its log. */
@@ -330,7 +336,7 @@ export async function makeWorkspace(
   files: readonly TemplateFile[],
   dir: string | undefined,
   { cwd }: Pick<Io, 'cwd'>,
-): Promise<Workspace> {
+): Promise<DemoWorkspace> {
   const asked = dir === undefined ? join(tmpdir(), 'telltale-demo-') : resolve(cwd, dir);
   try {
     const folder = await realpath(dir === undefined ? await mkdtemp(asked) : await emptyFolder(asked, dir));

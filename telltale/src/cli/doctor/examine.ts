@@ -6,15 +6,18 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import process from 'node:process';
 import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
 import type { KnownProvider } from '../../models/providers/known-providers.ts';
-import { findSandbox, type Sandbox } from '../../targets/process/find-sandbox.ts';
+import { findSandbox, type ProcesFindSandbox } from '../../targets/process/find-sandbox.ts';
 import type { CommandContext } from '../command.ts';
 import type { Io } from '../io.ts';
 import { isDatabase, shownLocation, storeLocation } from '../session/store-options.ts';
 
 /** Writes to a store of its own, at the level that runs use; then looks whether the one in reach could be written. */
-export const checkStore: Check = async (context) => [await tryStore(context), await storeInReach(context)];
+export const checkStore: ExamineCheck = async (context) => [
+  await tryStore(context),
+  await storeInReach(context),
+];
 
-async function tryStore({ io, runtimes, machine }: CheckContext): Promise<Finding> {
+async function tryStore({ io, runtimes, machine }: CheckContext): Promise<ExamineFinding> {
   const name = 'Store';
   const { cwd, clock } = io;
   let folder: string | undefined;
@@ -46,7 +49,7 @@ async function tryStore({ io, runtimes, machine }: CheckContext): Promise<Findin
   }
 }
 
-async function storeInReach(context: CheckContext): Promise<Finding> {
+async function storeInReach(context: CheckContext): Promise<ExamineFinding> {
   const { io } = context;
   const name = 'Sessions';
   const location = storeLocation(undefined, io);
@@ -65,7 +68,7 @@ async function storeInReach(context: CheckContext): Promise<Finding> {
 }
 
 /** Opens it as a worker would, but for a new one: its tables are made by what is run on it, not by a look. */
-async function databaseInReach({ io, runtimes }: CheckContext, location: string): Promise<Finding> {
+async function databaseInReach({ io, runtimes }: CheckContext, location: string): Promise<ExamineFinding> {
   const name = 'Sessions';
   const { cwd, clock } = io;
   try {
@@ -102,7 +105,7 @@ function mayWrite(path: string): boolean {
   }
 }
 
-interface Wanted {
+interface ExamineWanted {
   readonly name: string;
   /** What cannot be used without it. */
   readonly for: string;
@@ -116,7 +119,7 @@ interface Wanted {
   readonly trial?: readonly string[];
 }
 
-const PROGRAMS: readonly Wanted[] = [
+const PROGRAMS: readonly ExamineWanted[] = [
   {
     name: 'git',
     for: 'the tool git',
@@ -171,14 +174,14 @@ const PROGRAMS: readonly Wanted[] = [
   },
 ];
 
-const checkPrograms: Check = ({ machine }: CheckContext) =>
+const checkPrograms: ExamineCheck = ({ machine }: CheckContext) =>
   Promise.all(
     PROGRAMS.filter(({ notOn = [] }) => !notOn.includes(machine.platform)).map((wanted) =>
       checkProgram(wanted, machine),
     ),
   );
 
-async function checkProgram(wanted: Wanted, machine: Machine): Promise<Finding> {
+async function checkProgram(wanted: ExamineWanted, machine: ExamineMachine): Promise<ExamineFinding> {
   const { name } = wanted;
   const path = machine.findProgram(wanted.programs);
   const install = installation(wanted, machine);
@@ -200,7 +203,7 @@ async function checkProgram(wanted: Wanted, machine: Machine): Promise<Finding> 
 }
 
 /** What a sandbox here holds commands to, beyond files and network. */
-function inForce(name: string, program: string, sandbox: Sandbox): Finding {
+function inForce(name: string, program: string, sandbox: ProcesFindSandbox): ExamineFinding {
   if (!sandbox.found) return { name, status: 'warn', detail: `${program}: ${sandbox.reason}` };
   const { processes, memory } = sandbox.limiter.inForce;
   const detail = [
@@ -221,8 +224,8 @@ function inForce(name: string, program: string, sandbox: Sandbox): Finding {
 const HELD = { cgroup: 'by cgroup', rlimit: 'by rlimit', none: 'by nothing' } as const;
 
 function installation(
-  { debian, homebrew }: Wanted,
-  { platform, findProgram }: Machine,
+  { debian, homebrew }: ExamineWanted,
+  { platform, findProgram }: ExamineMachine,
 ): { readonly fix?: string } {
   if (platform === 'darwin') return homebrew === undefined ? {} : { fix: `brew install ${homebrew}` };
   if (findProgram(['apt-get']) === undefined) return {};
@@ -232,7 +235,7 @@ function installation(
 const REACH_MS = 3_000;
 
 /** Keys by their names only, the packages that speak to providers, and whether those answer. */
-const checkProviders: Check = async (context) => {
+const checkProviders: ExamineCheck = async (context) => {
   const { KNOWN_PROVIDERS } = await import('../../models/providers/known-providers.ts');
   const findings = await Promise.all(
     Object.entries(KNOWN_PROVIDERS).map(([name, provider]) => checkProvider(name, provider, context)),
@@ -257,7 +260,7 @@ async function checkProvider(
   name: string,
   provider: KnownProvider,
   { io, machine, online }: CheckContext,
-): Promise<Finding | undefined> {
+): Promise<ExamineFinding | undefined> {
   const { keyVariable, baseVariable } = provider;
   const isSet = [keyVariable, baseVariable].filter((each) => each !== undefined && Boolean(io.env[each]));
   const address = io.env[baseVariable] || provider.baseURL;
@@ -297,9 +300,9 @@ function hostOf(address: string): string {
 const NARROW = 60;
 
 /** The terminal and the folder that commands are typed in. */
-const checkSurroundings: Check = async ({ io }) => {
+const checkSurroundings: ExamineCheck = async ({ io }) => {
   const { stdout, stdin, cwd, env } = io;
-  const findings: Finding[] = [];
+  const findings: ExamineFinding[] = [];
   if (!stdout.isTerminal)
     findings.push({ name: 'Terminal', status: 'ok', detail: 'none: plain lines, no colors, no questions' });
   else {
@@ -337,7 +340,7 @@ const isUtf8 = (env: Readonly<Record<string, string | undefined>>): boolean =>
 const WANTED = [22, 13] as const;
 
 /** The bin has refused a Node that is too old, so this mostly says which one it is and where it comes from. */
-const checkNode: Check = async ({ machine: { node } }) => {
+const checkNode: ExamineCheck = async ({ machine: { node } }) => {
   const [major = 0, minor = 0] = node.version.split('.').map(Number);
   const isNew = major > WANTED[0] || (major === WANTED[0] && minor >= WANTED[1]);
   const detail = `${node.version}, ${originOf(node.path)} (${node.path})`;
@@ -352,15 +355,21 @@ function originOf(path: string): string {
   return manager === undefined ? "the system's" : `of ${manager.toLowerCase()}`;
 }
 
-const CHECKS: readonly Check[] = [checkNode, checkStore, checkProviders, checkSurroundings, checkPrograms];
+const CHECKS: readonly ExamineCheck[] = [
+  checkNode,
+  checkStore,
+  checkProviders,
+  checkSurroundings,
+  checkPrograms,
+];
 
 /** All findings, in a fixed order; the checks themselves run side by side. */
-export async function examine(context: CheckContext): Promise<readonly Finding[]> {
+export async function examine(context: CheckContext): Promise<readonly ExamineFinding[]> {
   return (await Promise.all(CHECKS.map((check) => check(context)))).flat();
 }
 
 /** What a check found. `warn`: something cannot be used that need not be there. */
-export interface Finding {
+export interface ExamineFinding {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';
   readonly detail: string;
@@ -369,7 +378,7 @@ export interface Finding {
 }
 
 /** What checks may ask of the machine. Tests pass one of their own. */
-export interface Machine {
+export interface ExamineMachine {
   readonly platform: string;
   readonly node: { readonly version: string; readonly path: string };
   readonly temporaryFolder: string;
@@ -378,7 +387,7 @@ export interface Machine {
   /** The first line that a program prints; undefined if it fails or takes longer than a few seconds. */
   ask(program: string, args: readonly string[]): Promise<string | undefined>;
   /** The sandbox that commands get, as a runtime finds it; absent where there can be none. */
-  readonly sandbox?: () => Promise<Sandbox>;
+  readonly sandbox?: () => Promise<ProcesFindSandbox>;
   /** Whether a package can be imported by the runtime. */
   hasPackage(name: string): boolean;
   /** The status of an answer from there; undefined if there is none in time. */
@@ -386,18 +395,18 @@ export interface Machine {
 }
 
 export interface CheckContext extends Pick<CommandContext, 'io' | 'runtimes'> {
-  readonly machine: Machine;
+  readonly machine: ExamineMachine;
   /** Asks providers also where no key is set. */
   readonly online: boolean;
 }
 
-export type Check = (context: CheckContext) => Promise<readonly Finding[]>;
+export type ExamineCheck = (context: CheckContext) => Promise<readonly ExamineFinding[]>;
 
 const ASK_MS = 5_000;
 const WINDOWS_ENDINGS = ['.exe', '.cmd', ''];
 
 /** The machine that this process runs on. */
-export function processMachine({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Machine {
+export function processMachine({ env, cwd }: Pick<Io, 'env' | 'cwd'>): ExamineMachine {
   const folders = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '');
   const endings = process.platform === 'win32' ? WINDOWS_ENDINGS : [''];
   const requires = [createRequire(import.meta.url), createRequire(join(cwd, 'package.json'))];

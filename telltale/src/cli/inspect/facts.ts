@@ -9,14 +9,14 @@ import type { Target } from '../../targets/target.ts';
 import type { Io } from '../io.ts';
 import { countText, spanText } from '../view/figures.ts';
 
-type Beside = NonNullable<Thing['beside']>;
+type FactsBeside = NonNullable<Thing['beside']>;
 
 /** A label and what there is to say under it, a line each. */
-export type Fact = readonly [label: string, lines: readonly string[]];
+export type FactsFact = readonly [label: string, lines: readonly string[]];
 
 /** What is known of a thing, for people. Empty facts are left out. */
-export function factsOf(thing: Thing, cwd: string): readonly Fact[] {
-  const facts: Fact[] = [
+export function factsOf(thing: Thing, cwd: string): readonly FactsFact[] {
+  const facts: FactsFact[] = [
     ['', thing.description === undefined ? [] : thing.description.trim().split('\n')],
     ['file', thing.file === undefined ? ['built in'] : [`${near(thing.file, cwd)}:${thing.line ?? 1}`]],
     ...(thing.manifest === undefined ? [] : ownFacts(thing.manifest, thing.beside ?? [])),
@@ -33,7 +33,7 @@ export const near = (file: string, cwd: string): string => {
   return path === '' || path.startsWith('..') ? file : path;
 };
 
-function parameterFacts({ parameters, operations, kind }: Thing): readonly Fact[] {
+function parameterFacts({ parameters, operations, kind }: Thing): readonly FactsFact[] {
   if (parameters === undefined) return [];
   if (operations === undefined) {
     const lines = parametersIn(parameters).map(parameterLine);
@@ -49,7 +49,7 @@ function parameterFacts({ parameters, operations, kind }: Thing): readonly Fact[
 const parameterLine = ({ name, type, required, description }: ShownParameter): string =>
   `${name}${required ? '' : '?'}: ${type}${description === '' ? '' : ` – ${description}`}`;
 
-function ownFacts(manifest: Manifest, beside: Beside): readonly Fact[] {
+function ownFacts(manifest: Manifest, beside: FactsBeside): readonly FactsFact[] {
   switch (manifest.kind) {
     case 'Agent':
       return agentFacts(manifest, beside);
@@ -86,7 +86,7 @@ function ownFacts(manifest: Manifest, beside: Beside): readonly Fact[] {
   }
 }
 
-function agentFacts(agent: AgentManifest, beside: Beside): readonly Fact[] {
+function agentFacts(agent: AgentManifest, beside: FactsBeside): readonly FactsFact[] {
   const { limits, metadata, permissions } = agent;
   const { import: imports } = agent;
   const fields = Object.entries(metadata.fields).map(([name, field]) => {
@@ -95,7 +95,7 @@ function agentFacts(agent: AgentManifest, beside: Beside): readonly Fact[] {
     return `${name}: ${field.type}${values}${start}${field.description === undefined ? '' : ` – ${field.description}`}`;
   });
   const imported = (['tools', 'relics', 'agents', 'workflows', 'artifacts'] as const).map(
-    (list): Fact => [
+    (list): FactsFact => [
       list,
       [
         ...imports[list].map((entry) => (typeof entry === 'string' ? entry : JSON.stringify(entry))),
@@ -173,7 +173,7 @@ function limitText(limits: AgentManifest['limits']): string {
   return parts.join(', ');
 }
 
-function workflowFacts(workflow: Extract<Manifest, { kind: 'Workflow' }>): readonly Fact[] {
+function workflowFacts(workflow: Extract<Manifest, { kind: 'Workflow' }>): readonly FactsFact[] {
   const { states, steps, triggers } = workflow as {
     readonly states?: Readonly<Record<string, unknown>> | readonly { readonly name?: string }[];
     readonly steps?: readonly { readonly name: string; readonly type: string }[];
@@ -190,9 +190,9 @@ function workflowFacts(workflow: Extract<Manifest, { kind: 'Workflow' }>): reado
   ];
 }
 
-type Implementation = Extract<Manifest, { kind: 'Tool' }>['implementation'];
+type FactsImplementation = Extract<Manifest, { kind: 'Tool' }>['implementation'];
 
-function implementationText(implementation: Implementation): string {
+function implementationText(implementation: FactsImplementation): string {
   if ('module' in implementation) return `${implementation.export} of the module ${implementation.module}`;
   if ('command' in implementation) return `the command ${implementation.command.join(' ')}`;
   if ('http' in implementation) return `${implementation.http.method} ${implementation.http.url}`;
@@ -201,7 +201,7 @@ function implementationText(implementation: Implementation): string {
   return `a script of ${countText(implementation.script.split('\n').length, 'line')}`;
 }
 
-function needsOf(implementation: Implementation): readonly string[] {
+function needsOf(implementation: FactsImplementation): readonly string[] {
   if ('command' in implementation)
     return ['permissions: { shell: allow }, or a person’s word where it says ask'];
   if ('http' in implementation) return [`permissions: { network: [${hostOf(implementation.http.url)}] }`];

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isLoopback } from '../../kernel/host-name.ts';
 import { parseDuration } from '../../kernel/quantity.ts';
-import type { McpServer } from '../../mcp/server/create-mcp-server.ts';
+import type { McpServerMcpServer } from '../../mcp/server/create-mcp-server.ts';
 import type { HttpOptions } from '../../mcp/server/serve-http.ts';
 import type { Tokens } from '../../server/auth/tokens.ts';
 import { createTokens, newToken } from '../../server/auth/tokens.ts';
@@ -89,14 +89,18 @@ export async function serveMcp(
   return EXIT.ok;
 }
 
-async function overStdio(server: McpServer, io: Io, onError: (thrown: unknown) => void): Promise<void> {
+async function overStdio(
+  server: McpServerMcpServer,
+  io: Io,
+  onError: (thrown: unknown) => void,
+): Promise<void> {
   const { serveStdio } = await import('../../mcp/server/serve-stdio.ts');
   const { stdin: input, stdout: output, clock, signal } = io;
   await serveStdio(server, { input, output, clock, signal, identity: signer(), onError });
 }
 
 async function overHttp(
-  server: McpServer,
+  server: McpServerMcpServer,
   { port, host, token: given, tokens, store }: HttpPlace,
   io: Io,
   onError: (thrown: unknown) => void,

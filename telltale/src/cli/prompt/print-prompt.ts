@@ -21,7 +21,7 @@ import { harmlessLine, harmlessLines } from '../view/harmless.ts';
 import { jsonText } from '../view/json-text.ts';
 import { type Column, tableLines } from '../view/text-width.ts';
 
-export interface PromptOptions {
+export interface PrintPromptOptions {
   readonly store?: string;
   readonly json?: true;
   readonly manifest?: string;
@@ -36,7 +36,7 @@ export const isManifest = (asked: string): boolean => MANIFEST.test(asked);
 export async function printPreview(
   manifest: string,
   turn: string | undefined,
-  options: PromptOptions,
+  options: PrintPromptOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { stdout, env, cwd, clock } = context.io;
@@ -70,7 +70,7 @@ export async function printPrompt(
   store: Store,
   asked: string,
   text: string | undefined,
-  options: PromptOptions,
+  options: PrintPromptOptions,
   context: CommandContext,
 ): Promise<void> {
   const { stdout, env, cwd, clock } = context.io;
@@ -119,7 +119,7 @@ const COLUMNS: readonly Column[] = [
   { title: '' },
 ];
 
-type Row = readonly [part: string, name: string, tokens: number, mark?: string];
+type PrintPromptRow = readonly [part: string, name: string, tokens: number, mark?: string];
 
 /** What `telltale prompt SESSION` prints. */
 function promptLines(prompt: SessionPrompt, paint: Palette): readonly string[] {
@@ -190,13 +190,16 @@ function cacheText({ usage }: SessionPrompt): string {
   return `${figure(cached)} of ${figure(input)} input tokens came from the provider's cache (${part} %)`;
 }
 
-const frameRows = (system: readonly CountedPart[], tools: readonly CountedPart[]): readonly Row[] => [
-  ...system.map(({ name, tokens }): Row => ['system', name, tokens]),
-  ...tools.map(({ name, tokens }): Row => ['tools', name, tokens]),
+const frameRows = (
+  system: readonly CountedPart[],
+  tools: readonly CountedPart[],
+): readonly PrintPromptRow[] => [
+  ...system.map(({ name, tokens }): PrintPromptRow => ['system', name, tokens]),
+  ...tools.map(({ name, tokens }): PrintPromptRow => ['tools', name, tokens]),
 ];
 
 /** One row for what each turn added. */
-function messageRows(messages: readonly CountedMessage[]): readonly Row[] {
+function messageRows(messages: readonly CountedMessage[]): readonly PrintPromptRow[] {
   const turns = [...new Set(messages.map((message) => message.turn))];
   return turns.map((each) => {
     const own = messages.filter((message) => message.turn === each);
@@ -205,7 +208,7 @@ function messageRows(messages: readonly CountedMessage[]): readonly Row[] {
   });
 }
 
-function partsTable(rows: readonly Row[], total: number, paint: Palette): readonly string[] {
+function partsTable(rows: readonly PrintPromptRow[], total: number, paint: Palette): readonly string[] {
   const cells = rows.map(([part, name, tokens, mark = ''], at) => [
     rows[at - 1]?.[0] === part ? '' : part,
     harmlessLine(name),

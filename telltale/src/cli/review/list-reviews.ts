@@ -90,14 +90,14 @@ async function print(
   await stdout.write(`${[...lines, how].join('\n')}\n`);
 }
 
-export interface ShowOptions extends StoreOption {
+export interface ShowReviewsOptions extends StoreOption {
   readonly json?: true;
 }
 
 /** `telltale reviews show`: everything that would be done, or was decided, spelt out. */
 export async function showReview(
   asked: string,
-  options: ShowOptions,
+  options: ShowReviewsOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { stdout, clock, program } = context.io;

@@ -9,7 +9,7 @@ import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { failureLines, toFixLines } from '../view/root-cause.ts';
 import { askedLines, waitingLines } from '../workflow/waiting-lines.ts';
-import type { Followed } from './follow-session.ts';
+import type { FollowSessionFollowed } from './follow-session.ts';
 import type { RunMode } from './run-mode.ts';
 
 const EXITS: Readonly<Record<SessionResult['status'], ExitCode>> = {
@@ -35,7 +35,7 @@ export interface ConcludeOptions {
 
 /** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
 export async function conclude(
-  { result, turn, cutOff, unread, idle, cancelled, rootCause }: Followed,
+  { result, turn, cutOff, unread, idle, cancelled, rootCause }: FollowSessionFollowed,
   io: Io,
   { mode, storeFlag, isShared = false, lead, resumeWith = 'resume' }: ConcludeOptions,
 ): Promise<ExitCode> {

@@ -15,7 +15,7 @@ export interface SetOff {
   readonly workflow: string;
 }
 
-export interface Followed {
+export interface FollowSessionFollowed {
   readonly result: SessionResult;
   /** The turn in which its log ends; 0 before the first. Those of `result` are only those that ended well. */
   readonly turn: number;
@@ -34,7 +34,7 @@ export interface Followed {
   readonly rootCause?: RootCause;
 }
 
-export interface FollowOptions {
+export interface FollowSessionFollowOptions {
   readonly view: RunView;
   /** Events up to this one have been seen before. */
   readonly seen: number;
@@ -48,8 +48,8 @@ export interface FollowOptions {
 export async function followSession(
   session: Session,
   { stdout, signal, clock }: Pick<Io, 'stdout' | 'signal' | 'clock'>,
-  { view, seen, chat, steering }: FollowOptions,
-): Promise<Followed> {
+  { view, seen, chat, steering }: FollowSessionFollowOptions,
+): Promise<FollowSessionFollowed> {
   const actions = createActionLog();
   const worked = createWorkedTime();
   const saved = createTimeSaved();

@@ -18,7 +18,7 @@ import { askPerson, askRuns, oneAtATime } from './ask-person.ts';
 import { awaitRuns, watchTriggered } from './await-runs.ts';
 import { conclude, isLost, outputLost, type Unshown } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
-import { type Followed, followSession, type Steering, steerByTyping } from './follow-session.ts';
+import { type FollowSessionFollowed, followSession, type Steering, steerByTyping } from './follow-session.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
 import { tellSlowStop } from './tell-slow-stop.ts';
@@ -37,7 +37,7 @@ export interface WorkOptions extends ModeOptions {
 }
 
 /** A session that was begun, and how much of its log had been seen before. */
-export interface Begun {
+export interface WorkSessionBegun {
   readonly session: Session;
   readonly seen: number;
   /** For a conversation: what the person says, and the command that goes on with it, up to the session's id. */
@@ -51,7 +51,7 @@ export interface Begun {
 export async function workSession(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkOptions,
-  begin: Begin,
+  begin: WorkSessionBegin,
 ): Promise<ExitCode> {
   let unshown: Unshown | undefined;
   try {
@@ -65,9 +65,12 @@ export async function workSession(
   }
 }
 
-type Begin = (runtime: Runtime, view: RunView) => Promise<Begun | 'nothing said' | undefined>;
+type WorkSessionBegin = (
+  runtime: Runtime,
+  view: RunView,
+) => Promise<WorkSessionBegun | 'nothing said' | undefined>;
 
-function unshownOf({ session, chat }: Begun, { store }: WorkOptions, io: Io): Unshown {
+function unshownOf({ session, chat }: WorkSessionBegun, { store }: WorkOptions, io: Io): Unshown {
   const { id, result } = session;
   const about = (command: string) => `${io.program} ${command} ${id}${storeFlag(store)}`;
   const commands = { show: about('show'), resume: about(chat?.resumeWith ?? 'resume') };
@@ -77,7 +80,7 @@ function unshownOf({ session, chat }: Begun, { store }: WorkOptions, io: Io): Un
 async function workAndShow(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkOptions,
-  begin: Begin,
+  begin: WorkSessionBegin,
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);
@@ -112,8 +115,8 @@ async function workAndShow(
     ...(options.early === undefined ? {} : { early: options.early }),
   };
   const outcome: {
-    followed?: Followed;
-    begun?: Begun | 'nothing said' | undefined;
+    followed?: FollowSessionFollowed;
+    begun?: WorkSessionBegun | 'nothing said' | undefined;
     lead?: RunState | undefined;
     isLeft?: boolean;
   } = {};

@@ -206,7 +206,7 @@ export interface Look {
   readonly cwd: string;
 }
 
-export interface Opened {
+export interface KeepGoingOpened {
   /** The address of the console, with a token. */
   readonly link: string;
   readonly version: string;
@@ -217,7 +217,7 @@ export interface Opened {
 }
 
 /** What is said once the server listens. */
-export function openingText(opened: Opened, agents: readonly CatalogEntry[], look: Look): string {
+export function openingText(opened: KeepGoingOpened, agents: readonly CatalogEntry[], look: Look): string {
   const { paint } = look;
   const { link, version, isDev, isTour, store } = opened;
   const names = agents.filter(({ agent }) => agent !== undefined).map(({ name }) => name);

@@ -7,7 +7,7 @@ import { jsonText } from '../view/json-text.ts';
 import { servedAgents } from './agent-source.ts';
 import { type Going, observe, say, stopped, withAgents, workingText } from './keep-going.ts';
 
-export interface WorkOptions {
+export interface ServeWorkOptions {
   readonly store?: string;
   readonly durability?: 'power' | 'process';
   readonly capacity?: string;
@@ -17,7 +17,7 @@ export interface WorkOptions {
 /** `telltale worker`. */
 export async function work(
   manifests: readonly string[],
-  options: WorkOptions,
+  options: ServeWorkOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { io } = context;
@@ -54,7 +54,7 @@ async function announce(
   store: string,
   version: string,
   { catalog, io }: Going,
-  options: WorkOptions,
+  options: ServeWorkOptions,
 ): Promise<void> {
   if (options.json === true) return io.stdout.write(jsonText({ fleet, store }));
   const look = { paint: paletteFor(io.stderr), cwd: io.cwd };

@@ -9,11 +9,11 @@ import { packageVersion } from '../program.ts';
 import { startProgress } from '../progress.ts';
 import { isInMemory, type StoreOption, shownLocation, storeExists, storeLocation } from './store-options.ts';
 
-type Context = Pick<CommandContext, 'io' | 'runtimes'>;
+type WithRuntimeContext = Pick<CommandContext, 'io' | 'runtimes'>;
 
 /** Opens the store, works with it, closes it in any case. */
 export function withRuntime<T>(
-  { io, runtimes }: Context,
+  { io, runtimes }: WithRuntimeContext,
   options: StoreOption &
     Pick<RuntimeOptions, 'durability' | 'approve' | 'ask' | 'onError' | 'member' | 'served'> & {
       readonly early?: EarlyStore;
@@ -41,7 +41,7 @@ export function withRuntime<T>(
 
 /** The same for commands that run nothing. */
 export function withSessions<T>(
-  { io, runtimes }: Context,
+  { io, runtimes }: WithRuntimeContext,
   { store, mustExist = false }: StoreOption & { readonly mustExist?: boolean },
   work: (sessions: Sessions) => Promise<T>,
 ): Promise<T> {
@@ -55,7 +55,7 @@ export function withSessions<T>(
 
 /** And for those that look at what there is: a store that is not there is not made. */
 export async function withStoredSessions<T>(
-  context: Context,
+  context: WithRuntimeContext,
   options: StoreOption,
   work: (sessions: Sessions) => Promise<T>,
 ): Promise<T> {

@@ -1,6 +1,6 @@
 import type { WorkerRow } from '../../store/shared-store.ts';
 import { type CheckProgress, type CheckReport, checkStore } from '../../store/upkeep/check-store.ts';
-import type { DescribedOwner, Fault, StoreDescription } from '../../store/upkeep/upkeep.ts';
+import type { DescribedOwner, StoreDescription, UpkeepFault } from '../../store/upkeep/upkeep.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { type Io, paletteFor } from '../io.ts';
 import { asTyped, storeFlag } from '../session/store-options.ts';
@@ -46,7 +46,7 @@ function reportText(
 ): string {
   const { green, red, yellow, cyan, bold } = paletteFor(stdout);
   const { streams, events, snapshots, messages, rows, entries, uncovered = 0, faults, more } = report;
-  const shown = ({ grade, stream, seq, found, hint }: Fault): readonly string[] => {
+  const shown = ({ grade, stream, seq, found, hint }: UpkeepFault): readonly string[] => {
     const place = [stream, seq === undefined ? undefined : `event ${seq}`].filter(
       (part) => part !== undefined,
     );

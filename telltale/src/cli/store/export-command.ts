@@ -213,13 +213,13 @@ function reportText(
 }
 
 /** A file that can be read from its beginning more than once. */
-interface Source {
+interface ExportCommandSource {
   read(): AsyncGenerator<Uint8Array>;
   close(): Promise<void>;
 }
 
 /** The file itself; of standard input or a pipe, a temporary copy that only its owner can read. */
-async function openSource(file: string, io: Io): Promise<Source> {
+async function openSource(file: string, io: Io): Promise<ExportCommandSource> {
   const fail = (thrown: unknown): unknown =>
     io.signal.aborted ? thrown : cannotRead(file, 'file that was exported', thrown as NodeJS.ErrnoException);
   if (file !== '-') {

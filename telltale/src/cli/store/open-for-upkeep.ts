@@ -13,12 +13,12 @@ export interface UpkeepOptions extends StoreOption {
   readonly json?: true;
 }
 
-type Context = Pick<CommandContext, 'io' | 'runtimes'>;
+type ForUpkeepContext = Pick<CommandContext, 'io' | 'runtimes'>;
 
 /** Opens a store that is there, works with it, closes it in any case. */
 export async function withStore<T>(
   { store }: StoreOption,
-  context: Context,
+  context: ForUpkeepContext,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   requireStore(store === undefined ? {} : { store }, context.io);
@@ -28,7 +28,7 @@ export async function withStore<T>(
 /** The same with one that is made where there is none. */
 export async function withStoreAt<T>(
   location: string,
-  { io, runtimes }: Context,
+  { io, runtimes }: ForUpkeepContext,
   work: (store: Store) => Promise<T>,
   mustExist = false,
 ): Promise<T> {
@@ -50,7 +50,7 @@ export async function withStoreAt<T>(
 
 /** Says what is going on while it is, on stderr; nothing where JSON is asked for. */
 export async function showing<T>(
-  { io }: Context,
+  { io }: ForUpkeepContext,
   { json }: UpkeepOptions,
   text: () => string,
   work: () => Promise<T>,

@@ -211,14 +211,14 @@ export function progressLine(
   return line;
 }
 
-export interface Timed {
+export interface ActionLineTimed {
   readonly attempt: number;
   readonly ms?: number;
   readonly startedAt?: number;
 }
 
 /** Which try it is, and how long it took, or has taken so far. */
-export function timeText({ attempt, ms, startedAt }: Timed, isOver: boolean, now: number): string {
+export function timeText({ attempt, ms, startedAt }: ActionLineTimed, isOver: boolean, now: number): string {
   const span = ms ?? (isOver || startedAt === undefined ? undefined : now - startedAt);
   const tries = attempt > 1 ? `try ${attempt}` : '';
   return [tries, span === undefined ? '' : spanText(span)].filter((part) => part !== '').join(', ');

@@ -93,13 +93,13 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
       : [isWaited ? 'a question waits: send or clear your line first' : 'type to steer'];
 
   const width = () => Math.max(MIN_COLUMNS, size().columns - 1);
-  const rowLine = ({ voice, depth, text }: Row): string => {
+  const rowLine = ({ voice, depth, text }: LiveScreenRow): string => {
     if (text === '') return '';
     const indent = MARGIN.repeat(1 + Math.min(depth, MAX_INDENT));
     return indent + (voice === 'thought' ? paint.dim(text) : text);
   };
   const lines = createChangingLines<ActionView>(isOver, (action, now) => actionText(action, now));
-  const push = (rows: readonly Row[]) => {
+  const push = (rows: readonly LiveScreenRow[]) => {
     for (const row of rows) lines.line(rowLine(row));
   };
   const say = (voice: Voice, depth: number, text: string) => {
@@ -290,7 +290,7 @@ function createLeadLines(paint: Palette): LeadLines {
 /** Who speaks: each is painted in its own way. */
 export type Voice = 'thought' | 'response' | 'text';
 
-export interface Row {
+export interface LiveScreenRow {
   readonly voice: Voice;
   readonly depth: number;
   readonly text: string;
@@ -299,11 +299,11 @@ export interface Row {
 /** Cuts text that comes in pieces into rows of a terminal. Thoughts and answers are Markdown; an answer may be JSON. */
 export interface Speech {
   /** Rows that will not change any more, of all that came so far. */
-  add(voice: Voice, depth: number, text: string, columns: number): readonly Row[];
+  add(voice: Voice, depth: number, text: string, columns: number): readonly LiveScreenRow[];
   /** The rows that still change. */
-  open(): readonly Row[];
+  open(): readonly LiveScreenRow[];
   /** Ends those. */
-  close(): readonly Row[];
+  close(): readonly LiveScreenRow[];
 }
 
 /** Rows of one line that still change, at the most: beyond them those that are full are done. */
@@ -323,7 +323,7 @@ function createSpeech(options: MarkdownOptions): Speech {
   /** Whether what is open may be JSON: it is shown when it is whole. */
   let isJson = false;
 
-  const rowsOf = (texts: readonly string[]): readonly Row[] => {
+  const rowsOf = (texts: readonly string[]): readonly LiveScreenRow[] => {
     const { voice = 'text', depth = 0 } = open ?? {};
     return texts.map((text) => ({ voice, depth, text }));
   };
@@ -346,7 +346,7 @@ function createSpeech(options: MarkdownOptions): Speech {
     return text.split(/(?<=[ \n])/).flatMap(take);
   };
 
-  const close = (): readonly Row[] => {
+  const close = (): readonly LiveScreenRow[] => {
     if (open === undefined) {
       isFresh = true;
       return [];
@@ -373,7 +373,7 @@ function createSpeech(options: MarkdownOptions): Speech {
 
   return {
     add(voice, depth, text, columns) {
-      const rows: Row[] =
+      const rows: LiveScreenRow[] =
         open !== undefined && (open.voice !== voice || open.depth !== depth) ? [...close()] : [];
       const fresh = isFresh ? text.trimStart() : text;
       if (fresh === '' && open === undefined) return rows;

@@ -6,7 +6,7 @@ import { wrap } from './text-width.ts';
  * Markdown on a terminal, line by line: a line that is over never changes, so that text can be shown while it streams.
  * Where there are no colors, the marks of bold, code and headings stay as they are written: they say what colors cannot.
  */
-export interface Markdown {
+export interface ViewMarkdown {
   /** The rows of a whole line; none where it waits for the next one, as those of a table do. */
   line(text: string, columns: number): readonly string[];
   /** The rows of the line in hand, which is not over yet. */
@@ -37,7 +37,7 @@ const MAX_RULE = 40;
 /** Rows of a table that are held back until its columns are known: a longer one is shown as it is written. */
 const MAX_TABLE = 200;
 
-export function createMarkdown({ paint, colour }: MarkdownOptions): Markdown {
+export function createMarkdown({ paint, colour }: MarkdownOptions): ViewMarkdown {
   let fence: string | undefined;
   let table: string[] = [];
   /** Where the rows before of the line in hand were cut off: what stands in front of its next row. */
@@ -169,7 +169,7 @@ function hangingIndent(text: string): string {
 const MAX_OPEN = 5;
 
 type Style = 'bold' | 'code' | 'plain';
-interface Span {
+interface MarkdownSpan {
   readonly text: string;
   readonly style: Style;
 }
@@ -178,8 +178,8 @@ interface Span {
 const INLINE =
   /(`+)(?!`)(.+?)(?<!`)\1(?!`)|\*\*(?=\S)(.+?)(?<=\S)\*\*|__(?=\S)(.+?)(?<=\S)__(?!\w)|(?<![\w*])\*(?=[^\s*])([^*]+?)(?<=[^\s*])\*(?![\w*])|(?<![\w_])_(?=[^\s_])([^_]+?)(?<=[^\s_])_(?![\w_])|\[([^\]]+)\]\(([^()\s]+)\)/g;
 
-function spansOf(text: string): readonly Span[] {
-  const spans: Span[] = [];
+function spansOf(text: string): readonly MarkdownSpan[] {
+  const spans: MarkdownSpan[] = [];
   let from = 0;
   for (const found of text.matchAll(INLINE)) {
     const [all, ticks, code, strong, strong2, soft, soft2, label, address] = found;
@@ -214,7 +214,7 @@ function styledRows(text: string, columns: number, { paint, colour }: MarkdownOp
 }
 
 /** The part of some spans from one place in their text to another. */
-function paintedPart(spans: readonly Span[], from: number, to: number, paint: Palette): string {
+function paintedPart(spans: readonly MarkdownSpan[], from: number, to: number, paint: Palette): string {
   let line = '';
   let start = 0;
   for (const { text, style } of spans) {

@@ -8,7 +8,7 @@ import { errorText, remedy } from './describe-event.ts';
 import { harmlessLine } from './harmless.ts';
 import { wrap } from './text-width.ts';
 
-interface Look {
+interface RootCauseLook {
   readonly paint: Palette;
   readonly io: Pick<Io, 'program'>;
   readonly storeFlag: string | undefined;
@@ -27,7 +27,7 @@ export interface Failure {
 /** The last lines of what failed. The root cause comes first, and what to do about it last. */
 export function failureLines(
   { status, error, rootCause, about, see }: Failure,
-  { paint, io, storeFlag }: Look,
+  { paint, io, storeFlag }: RootCauseLook,
 ): readonly string[] {
   const { bold, cyan, dim, red } = paint;
   const label = red(bold(status));
@@ -46,7 +46,7 @@ export function failureLines(
 }
 
 /** The last lines of what came to its end although something failed. */
-export function toFixLines(cause: RootCause, { paint, io, storeFlag }: Look): readonly string[] {
+export function toFixLines(cause: RootCause, { paint, io, storeFlag }: RootCauseLook): readonly string[] {
   const { where, hint } = cause;
   return [
     errorLine(paint.yellow(paint.bold('to fix')), cause, paint),
@@ -105,7 +105,7 @@ const SCRIPT_ENDED = 'script_ended';
 /** Slips of the one who calls: a model is told of them, a script has to be fixed. So are all faults. */
 const SLIPS: ReadonlySet<string> = new Set(['target_unknown', 'bad_parameters']);
 
-interface Ended {
+interface RootCauseEnded {
   readonly status: string;
   readonly error?: ErrorJson;
 }
@@ -113,7 +113,7 @@ interface Ended {
 /** Looks for the failure that explains the others. What worked later needs no fixing any more. */
 export interface RootCauseFold {
   take(event: ObservedEvent | RunEvent): void;
-  of(ended: Ended): RootCause | undefined;
+  of(ended: RootCauseEnded): RootCause | undefined;
 }
 
 export function createRootCauseFold(): RootCauseFold {

@@ -16,12 +16,12 @@ import { jsonText } from '../view/json-text.ts';
 import { padded } from '../view/text-width.ts';
 import { type WorkRunOptions, workRun } from './work-run.ts';
 
-export interface ResumeOptions extends WorkRunOptions, ChangeOptions {}
+export interface ResumeRunResumeOptions extends WorkRunOptions, ChangeOptions {}
 
 /** `telltale workflow resume`: goes on where the log ends, and shows what is new. */
 export async function resumeRun(
   asked: string,
-  options: ResumeOptions,
+  options: ResumeRunResumeOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { io } = context;
@@ -49,7 +49,11 @@ export async function resumeRun(
 }
 
 /** `--dry-run`: what the workflow as it is now means for the run. Nothing is written. */
-function previewChanges(asked: string, options: ResumeOptions, context: CommandContext): Promise<ExitCode> {
+function previewChanges(
+  asked: string,
+  options: ResumeRunResumeOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
   const { stdout } = context.io;
   const store = options.store === undefined ? {} : { store: options.store };
   return withRuntime(context, store, async (runtime) => {

@@ -20,7 +20,7 @@ import { checkedManifests } from '../validate/checked-manifests.ts';
 import { jsonText } from '../view/json-text.ts';
 import { type WorkRunOptions, workRun } from './work-run.ts';
 
-export interface RunWorkflowOptions extends WorkRunOptions {
+export interface WorkflowRunWorkflowOptions extends WorkRunOptions {
   readonly input?: string;
   readonly var: readonly string[];
   readonly agent?: string;
@@ -31,7 +31,7 @@ export interface RunWorkflowOptions extends WorkRunOptions {
 export async function runWorkflow(
   manifest: string,
   name: string | undefined,
-  options: RunWorkflowOptions,
+  options: WorkflowRunWorkflowOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { io } = context;
@@ -63,7 +63,7 @@ export async function runWorkflow(
 async function loadForWorkflow(
   path: string,
   workflow: string | undefined,
-  options: Pick<RunWorkflowOptions, 'json' | 'agent'>,
+  options: Pick<WorkflowRunWorkflowOptions, 'json' | 'agent'>,
   { io, runtimes }: CommandContext,
 ): Promise<LoadedWorkflow | undefined> {
   const { env, cwd, signal } = io;

@@ -24,7 +24,7 @@ export function waitingLines(
   return [...asked, ...signals];
 }
 
-interface Asked {
+interface WaitingLinesAsked {
   readonly review: string;
   readonly who: string;
   readonly what: string;
@@ -34,7 +34,7 @@ interface Asked {
 
 /** A question that waits for a person, and the command that answers it. */
 export function askedLines(
-  { review, who, what, options }: Asked,
+  { review, who, what, options }: WaitingLinesAsked,
   storeFlag: string | undefined,
   { cyan, yellow }: Pick<Palette, 'cyan' | 'yellow'>,
   { program }: Pick<Io, 'program'>,

@@ -45,7 +45,7 @@ export interface WorkRunOptions extends ModeOptions {
 }
 
 /** A run that was begun or taken up, and how much of its log had been seen before. */
-export interface BegunRun {
+export interface WorkRunBegunRun {
   readonly run: WorkflowRun;
   readonly seen: number;
 }
@@ -54,7 +54,7 @@ export interface BegunRun {
 export async function workRun(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkRunOptions,
-  begin: (runtime: Runtime) => Promise<BegunRun>,
+  begin: (runtime: Runtime) => Promise<WorkRunBegunRun>,
 ): Promise<ExitCode> {
   let unshown: Unshown | undefined;
   try {
@@ -68,7 +68,7 @@ export async function workRun(
   }
 }
 
-function unshownOf({ run }: BegunRun, { store }: WorkRunOptions, io: Io): Unshown {
+function unshownOf({ run }: WorkRunBegunRun, { store }: WorkRunOptions, io: Io): Unshown {
   const about = (command: string) => `${io.program} workflow ${command} ${run.id}${storeFlag(store)}`;
   const commands = { show: about('show'), resume: about('resume') };
   const isGone = isInMemory(storeLocation(store, io));
@@ -78,7 +78,7 @@ function unshownOf({ run }: BegunRun, { store }: WorkRunOptions, io: Io): Unshow
 async function workAndShow(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkRunOptions,
-  begin: (runtime: Runtime) => Promise<BegunRun>,
+  begin: (runtime: Runtime) => Promise<WorkRunBegunRun>,
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);

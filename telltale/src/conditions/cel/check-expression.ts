@@ -1,7 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import type { Json } from '../../kernel/json.ts';
 import { nearest, suggest } from '../../kernel/nearest.ts';
-import { type Issue, positionOf } from '../issue.ts';
+import { type ConditionConditionIssue, positionOf } from '../issue.ts';
 import type { ExpressionCode } from './limits.ts';
 import { childrenOf, type NameUse, nameHint, readChain } from './names.ts';
 import { type Expression, readTree } from './parse-expression.ts';
@@ -15,9 +15,12 @@ export interface KnownNames {
 }
 
 /** The names in `expression` that its context will not have, each with the nearest one that it will. */
-export function checkExpression(expression: Expression, known: KnownNames): readonly Issue<ExpressionCode>[] {
+export function checkExpression(
+  expression: Expression,
+  known: KnownNames,
+): readonly ConditionConditionIssue<ExpressionCode>[] {
   const roots = new Set(known.roots);
-  const issues: Issue<ExpressionCode>[] = [];
+  const issues: ConditionConditionIssue<ExpressionCode>[] = [];
   for (const { root, path, offset } of expression.names) {
     const position = positionOf(expression.source, offset);
     const members = known.members?.get(root);

@@ -3,10 +3,10 @@ import { nearest } from '../../kernel/nearest.ts';
 import { quote } from '../issue.ts';
 import { compilePattern, type Pattern } from '../linear-regex.ts';
 import { isPlainObject, ownProperty } from '../values.ts';
-import type { Scope } from './frame.ts';
-import { begin, type Run } from './frame.ts';
+import type { FrameScope } from './frame.ts';
+import { begin, type FrameRun } from './frame.ts';
 import type { Budget } from './limits.ts';
-import { Refusal, Stop } from './limits.ts';
+import { LimitsStop, Refusal } from './limits.ts';
 import { isCel, MACRO_NAMES, macroUse } from './names.ts';
 import { checkedInt, checkedText } from './operators.ts';
 import { durationText, TIME_FUNCTIONS, timestampText, toDuration, toTimestamp } from './time.ts';
@@ -71,7 +71,7 @@ const substring: TextFunction = ([of = null, from = 0n, to], budget) => {
   const characters = SURROGATE.test(text) ? charactersOf(text, budget) : text;
   const end = to === undefined ? BigInt(characters.length) : to;
   if (typeof from !== 'bigint' || typeof end !== 'bigint')
-    throw new Stop('wrong_type', 'substring() takes ints.', 'Write text.substring(0, 3).');
+    throw new LimitsStop('wrong_type', 'substring() takes ints.', 'Write text.substring(0, 3).');
   if (from < 0n || end < from || end > BigInt(characters.length)) throw outside(from, end, characters.length);
   const part = characters.slice(Number(from), Number(end));
   return typeof part === 'string' ? part : part.join('');
@@ -107,7 +107,7 @@ const split: TextFunction = ([of = null, by = null], budget) => {
 const join: TextFunction = ([of = null, by = ''], budget) => {
   const items = itemsOf(of);
   if (items === undefined)
-    throw new Stop('wrong_type', `join() was asked of ${label(of)}.`, 'It takes a list of strings.');
+    throw new LimitsStop('wrong_type', `join() was asked of ${label(of)}.`, 'It takes a list of strings.');
   const separator = asText(by);
   budget.spend(items.length);
   const parts = items.map((_, i) => asText(itemAt(of, items, i)));
@@ -125,7 +125,7 @@ const regex: TextFunction = ([of = null, source = null], budget) => {
   budget.spend(COMPILE_COST);
   const pattern = compilePattern(wanted);
   if (pattern.ok) return searchWith(pattern.value, text, budget);
-  throw new Stop('bad_pattern', pattern.error.message, pattern.error.hint);
+  throw new LimitsStop('bad_pattern', pattern.error.message, pattern.error.hint);
 };
 
 /** `text.regex("…")`, whose pattern was compiled with the expression. */
@@ -141,18 +141,18 @@ const STEPS_PER_UNIT = 16;
 
 function asText(value: Value): string {
   if (typeof value === 'string') return value;
-  throw new Stop('wrong_type', `A string was needed and ${label(value)} found.`, 'Use string(x).');
+  throw new LimitsStop('wrong_type', `A string was needed and ${label(value)} found.`, 'Use string(x).');
 }
 
 const outside = (from: bigint, to: bigint, length: number) =>
-  new Stop(
+  new LimitsStop(
     'out_of_range',
     `substring(${from}, ${to}) is outside a text of ${length} characters.`,
     'Test size() first.',
   );
 
 const tooLong = (length: number, most: number) =>
-  new Stop(
+  new LimitsStop(
     'too_costly',
     `regex() was asked to search ${length} characters; with this pattern ${most} are allowed.`,
     'Search a part: text.substring(0, 1000).regex("…").',
@@ -160,7 +160,7 @@ const tooLong = (length: number, most: number) =>
 
 type CallNode = Extract<ASTNode, { op: 'call' | 'rcall' }>;
 
-export function compileCall(node: CallNode, scope: Scope): Run {
+export function compileCall(node: CallNode, scope: FrameScope): FrameRun {
   const { name, at, args, operands } = readCall(node);
   if (name === 'matches') throw refusedMatches(at);
   if (node.op === 'call' && name === 'has') return compileHas(node, scope);
@@ -199,7 +199,7 @@ function readCall(node: CallNode): Call {
   return { name, at: node.input.indexOf(name, receiver.end), args, operands: [receiver, ...args] };
 }
 
-function compileRegex(subject: ASTNode, source: string, at: number, scope: Scope): Run {
+function compileRegex(subject: ASTNode, source: string, at: number, scope: FrameScope): FrameRun {
   const pattern = compilePattern(source);
   if (!pattern.ok) throw new Refusal('bad_pattern', pattern.error.message, at, pattern.error.hint);
   const run = scope.compile(subject, scope);
@@ -214,10 +214,10 @@ function compileRegex(subject: ASTNode, source: string, at: number, scope: Scope
  * `has(a.b[0].c)`: whether every step of the path is there. Kinder than CEL, where a missing `b` is an error: a
  * test for what may be missing should not fail because even more is missing. A key that holds null is there.
  */
-function compileHas(node: CallNode, scope: Scope): Run {
+function compileHas(node: CallNode, scope: FrameScope): FrameRun {
   const [of, ...more] = node.op === 'call' ? node.args[1] : [];
   if (of === undefined || more.length > 0) throw hasArgument(node);
-  const steps: Run[] = [];
+  const steps: FrameRun[] = [];
   let root = of;
   while (root.op === '.' || root.op === '[]') {
     const key = root.args[1];
@@ -325,9 +325,9 @@ function toBool(of: Value): boolean {
   throw cannotConvert('bool', of);
 }
 
-function cannotConvert(to: string, of: Value): Stop {
+function cannotConvert(to: string, of: Value): LimitsStop {
   const what = typeof of === 'string' ? `the string ${quote(of)}` : label(of);
-  return new Stop('bad_value', `${to}() cannot convert ${what}.`);
+  return new LimitsStop('bad_value', `${to}() cannot convert ${what}.`);
 }
 
 /** A function of the language. A method gets what stands before its dot as the first argument. */
@@ -358,7 +358,11 @@ function size(of: Value, budget: Budget): bigint {
   if (items !== undefined) return BigInt(items.length);
   const keys = keysOf(of);
   if (keys === undefined)
-    throw new Stop('wrong_type', `size() was asked of ${label(of)}.`, 'It takes a string, list or map.');
+    throw new LimitsStop(
+      'wrong_type',
+      `size() was asked of ${label(of)}.`,
+      'It takes a string, list or map.',
+    );
   budget.spend(keys.length / COUNTED_PER_UNIT);
   return BigInt(keys.length);
 }

@@ -1,9 +1,9 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { ownProperty } from '../values.ts';
 import { compileCall } from './compile-call.ts';
-import type { Scope } from './frame.ts';
-import { asBool, attempt, begin, type Frame, type Run } from './frame.ts';
-import { MAX_MACRO_NESTING, Refusal, Stop } from './limits.ts';
+import type { FrameScope } from './frame.ts';
+import { asBool, attempt, begin, type CelFrame, type FrameRun } from './frame.ts';
+import { LimitsStop, MAX_MACRO_NESTING, Refusal } from './limits.ts';
 import { type Macro, nameHint, readMacro } from './names.ts';
 import { checkedInt, negate, not, OPERATORS } from './operators.ts';
 import {
@@ -26,7 +26,7 @@ import {
  * Turns the syntax tree into closures, once for each expression. Depth is bounded by the parser's limits. The library's
  * own evaluator is not used: its work and memory cannot be bounded (docs/decisions/cel.md).
  */
-export function compile(node: ASTNode, scope: Scope): Run {
+export function compile(node: ASTNode, scope: FrameScope): FrameRun {
   const macro = readMacro(node);
   if (macro !== undefined) return compileMacro(macro, node, scope);
   const at = node.pos;
@@ -80,7 +80,7 @@ export function compile(node: ASTNode, scope: Scope): Run {
 const OPTIONAL_HINT = 'Write has(a.b) ? a.b : other.';
 
 const constant =
-  (value: Value): Run =>
+  (value: Value): FrameRun =>
   () =>
     value;
 
@@ -116,7 +116,7 @@ function literal(value: unknown, node: ASTNode): Value {
 
 const isTypeName = (name: string): name is TypeName => TYPE_NAMES.some((known) => known === name);
 
-function compileName(name: string, at: number, scope: Scope): Run {
+function compileName(name: string, at: number, scope: FrameScope): FrameRun {
   const slot = scope.slots.get(name);
   if (slot !== undefined) {
     return (frame) => {
@@ -136,12 +136,12 @@ function compileName(name: string, at: number, scope: Scope): Run {
 
 const MAX_NAMES_SHOWN = 50;
 
-const noSuchName = (name: string, { context }: Frame) =>
-  new Stop('no_such_name', `Unknown name "${name}".`, () =>
+const noSuchName = (name: string, { context }: CelFrame) =>
+  new LimitsStop('no_such_name', `Unknown name "${name}".`, () =>
     nameHint(name, Object.keys(context).slice(0, MAX_NAMES_SHOWN)),
   );
 
-function compileUnary(of: ASTNode, at: number, scope: Scope, apply: (value: Value) => Value): Run {
+function compileUnary(of: ASTNode, at: number, scope: FrameScope, apply: (value: Value) => Value): FrameRun {
   const run = compile(of, scope);
   return (frame) => {
     const value = run(frame);
@@ -153,9 +153,9 @@ function compileUnary(of: ASTNode, at: number, scope: Scope, apply: (value: Valu
 function compileBinary(
   [left, right]: readonly [ASTNode, ASTNode],
   at: number,
-  scope: Scope,
-  apply: (a: Value, b: Value, frame: Frame) => Value,
-): Run {
+  scope: FrameScope,
+  apply: (a: Value, b: Value, frame: CelFrame) => Value,
+): FrameRun {
   const runLeft = compile(left, scope);
   const runRight = compile(right, scope);
   return (frame) => {
@@ -166,7 +166,7 @@ function compileBinary(
   };
 }
 
-function compileList(elements: readonly ASTNode[], scope: Scope): Run {
+function compileList(elements: readonly ASTNode[], scope: FrameScope): FrameRun {
   const runs = elements.map((element) => compile(element, scope));
   return (frame) => {
     frame.budget.spend(1 + runs.length);
@@ -174,7 +174,7 @@ function compileList(elements: readonly ASTNode[], scope: Scope): Run {
   };
 }
 
-function compileMap(entries: readonly (readonly [ASTNode, ASTNode])[], scope: Scope): Run {
+function compileMap(entries: readonly (readonly [ASTNode, ASTNode])[], scope: FrameScope): FrameRun {
   const runs = entries.map(([key, value]) => ({
     at: key.start,
     key: compile(key, scope),
@@ -186,7 +186,7 @@ function compileMap(entries: readonly (readonly [ASTNode, ASTNode])[], scope: Sc
       const name = key(frame);
       begin(frame, at);
       if (typeof name !== 'string')
-        throw new Stop(
+        throw new LimitsStop(
           'wrong_type',
           `A map has ${label(name)} as a key.`,
           'Keys are strings; write {"name": value}.',
@@ -197,7 +197,7 @@ function compileMap(entries: readonly (readonly [ASTNode, ASTNode])[], scope: Sc
   };
 }
 
-function compileTernary([test, yes, no]: readonly [ASTNode, ASTNode, ASTNode], scope: Scope): Run {
+function compileTernary([test, yes, no]: readonly [ASTNode, ASTNode, ASTNode], scope: FrameScope): FrameRun {
   const runTest = compile(test, scope);
   const runYes = compile(yes, scope);
   const runNo = compile(no, scope);
@@ -205,7 +205,11 @@ function compileTernary([test, yes, no]: readonly [ASTNode, ASTNode, ASTNode], s
 }
 
 /** `||` and `&&`: one side that decides is enough, even where the other fails. */
-function compileLogic([left, right]: readonly [ASTNode, ASTNode], decisive: boolean, scope: Scope): Run {
+function compileLogic(
+  [left, right]: readonly [ASTNode, ASTNode],
+  decisive: boolean,
+  scope: FrameScope,
+): FrameRun {
   const runLeft = compile(left, scope);
   const runRight = compile(right, scope);
   const sign = decisive ? '"||"' : '"&&"';
@@ -213,26 +217,26 @@ function compileLogic([left, right]: readonly [ASTNode, ASTNode], decisive: bool
     const first = attempt(() => asBool(runLeft(frame), frame, left.start, sign), frame);
     if (first === decisive) return decisive;
     const second = asBool(runRight(frame), frame, right.start, sign);
-    if (second === decisive || !(first instanceof Stop)) return second;
+    if (second === decisive || !(first instanceof LimitsStop)) return second;
     throw first;
   };
 }
 
-function compileMacro(macro: Macro, node: ASTNode, scope: Scope): Run {
+function compileMacro(macro: Macro, node: ASTNode, scope: FrameScope): FrameRun {
   const over = scope.compile(macro.over, scope);
   const iterates = macro.name !== 'bind';
   if (iterates && scope.nesting === MAX_MACRO_NESTING) throw tooNested(node);
   const slot = scope.taken;
-  const inside: Scope = {
+  const inside: FrameScope = {
     ...scope,
     slots: new Map(scope.slots).set(macro.variable, slot),
     taken: slot + 1,
     nesting: scope.nesting + (iterates ? 1 : 0),
   };
   const bodies = macro.bodies.map((body) => scope.compile(body, inside));
-  const [first, second] = bodies as [Run, Run | undefined];
+  const [first, second] = bodies as [FrameRun, FrameRun | undefined];
   const bodyAt = macro.bodies[0]?.start ?? node.start;
-  const holds = (frame: Frame) => asBool(first(frame), frame, bodyAt, `${macro.name}()`);
+  const holds = (frame: CelFrame) => asBool(first(frame), frame, bodyAt, `${macro.name}()`);
   switch (macro.name) {
     case 'bind':
       return (frame) => {
@@ -272,26 +276,31 @@ function compileMacro(macro: Macro, node: ASTNode, scope: Scope): Run {
 }
 
 /** What a macro runs over: the elements of a list, the keys of a map. */
-interface Elements {
+interface CompileElements {
   readonly of: Value;
   readonly items: readonly unknown[];
 }
 
-function elements(over: Run, node: ASTNode, frame: Frame): Elements {
+function elements(over: FrameRun, node: ASTNode, frame: CelFrame): CompileElements {
   const of = over(frame);
   const items = itemsOf(of);
   if (items !== undefined) return { of, items };
   const keys = keysOf(of);
   if (keys !== undefined) return { of: new MadeList(keys), items: keys };
   frame.at = node.start;
-  throw new Stop(
+  throw new LimitsStop(
     'wrong_type',
     `A macro was asked to run over ${label(of)}.`,
     'It takes a list, or a map for its keys.',
   );
 }
 
-function each(frame: Frame, { of, items }: Elements, slot: number, visit: (item: Value) => void): void {
+function each(
+  frame: CelFrame,
+  { of, items }: CompileElements,
+  slot: number,
+  visit: (item: Value) => void,
+): void {
   for (let i = 0; i < items.length; i++) {
     frame.budget.spend(1);
     const item = itemAt(of, items, i);
@@ -302,19 +311,19 @@ function each(frame: Frame, { of, items }: Elements, slot: number, visit: (item:
 
 /** `exists` (decisive: true) and `all` (decisive: false): one element that decides is enough, even where others fail. */
 function decide(
-  frame: Frame,
-  { of, items }: Elements,
+  frame: CelFrame,
+  { of, items }: CompileElements,
   slot: number,
   decisive: boolean,
-  holds: (frame: Frame) => boolean,
+  holds: (frame: CelFrame) => boolean,
 ): boolean {
-  let failed: Stop | undefined;
+  let failed: LimitsStop | undefined;
   for (let i = 0; i < items.length; i++) {
     frame.budget.spend(1);
     frame.locals[slot] = itemAt(of, items, i);
     const outcome = attempt(() => holds(frame), frame);
     if (outcome === decisive) return decisive;
-    if (outcome instanceof Stop) failed ??= outcome;
+    if (outcome instanceof LimitsStop) failed ??= outcome;
   }
   if (failed !== undefined) throw failed;
   return !decisive;

@@ -1,23 +1,26 @@
 import { err, ok, type Result } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import { type Issue, positionOf } from '../issue.ts';
+import { type ConditionConditionIssue, positionOf } from '../issue.ts';
 import { isPlainObject } from '../values.ts';
-import type { Frame } from './frame.ts';
-import { type Budget, createBudget, type EvaluationCode, MAX_VALUE_DEPTH, Stop } from './limits.ts';
+import type { CelFrame } from './frame.ts';
+import { type Budget, createBudget, type EvaluationCode, LimitsStop, MAX_VALUE_DEPTH } from './limits.ts';
 import { tooDeep } from './operators.ts';
 import { type Expression, parseExpression } from './parse-expression.ts';
 import { durationText, timestampText } from './time.ts';
 import { Duration, label, MadeList, MadeMap, Timestamp, TypeValue, type Value } from './value.ts';
 
 /** What a test came to. One with a problem did not hold, and nobody knows whether its opposite does. */
-export interface Decision {
+export interface EvaluateDecision {
   readonly held: boolean;
   /** Why it could not be read or evaluated, and what to write instead. */
   readonly problem?: string;
 }
 
 /** Reads and evaluates a test that a model wrote. `context` is asked only where it can be read. */
-export function decideTest(source: string, context: (test: Expression) => ExpressionContext): Decision {
+export function decideTest(
+  source: string,
+  context: (test: Expression) => ExpressionContext,
+): EvaluateDecision {
   const parsed = parseExpression(source);
   const held = parsed.ok ? evaluateTest(parsed.value, context(parsed.value)) : parsed;
   if (held.ok) return { held: held.value };
@@ -32,7 +35,7 @@ export type ExpressionContext = Readonly<Record<string, unknown>>;
 export function evaluate(
   expression: Expression,
   context: ExpressionContext,
-): Result<Json, Issue<EvaluationCode>> {
+): Result<Json, ConditionConditionIssue<EvaluationCode>> {
   return run(expression, context, toResult);
 }
 
@@ -40,15 +43,15 @@ export function evaluate(
 export function evaluateTest(
   expression: Expression,
   context: ExpressionContext,
-): Result<boolean, Issue<EvaluationCode>> {
+): Result<boolean, ConditionConditionIssue<EvaluationCode>> {
   return run(expression, context, toTest);
 }
 
-const toResult = (value: Value, frame: Frame): Json => toJson(value, frame.budget);
+const toResult = (value: Value, frame: CelFrame): Json => toJson(value, frame.budget);
 
 function toTest(value: Value): boolean {
   if (typeof value === 'boolean') return value;
-  throw new Stop(
+  throw new LimitsStop(
     'not_a_test',
     `The expression gave ${label(value)}, not true or false.`,
     'Compare it: x == "…", x > 0, has(x.y).',
@@ -58,21 +61,21 @@ function toTest(value: Value): boolean {
 function run<T>(
   expression: Expression,
   context: ExpressionContext,
-  finish: (value: Value, frame: Frame) => T,
-): Result<T, Issue<EvaluationCode>> {
-  const frame: Frame = { context, locals: [], budget: createBudget(), at: 0 };
+  finish: (value: Value, frame: CelFrame) => T,
+): Result<T, ConditionConditionIssue<EvaluationCode>> {
+  const frame: CelFrame = { context, locals: [], budget: createBudget(), at: 0 };
   try {
     return ok(finish(expression.run(frame), frame));
   } catch (thrown) {
-    const stop = thrown instanceof Stop ? thrown : foreign(thrown);
+    const stop = thrown instanceof LimitsStop ? thrown : foreign(thrown);
     stop.offset ??= frame.at;
     return err(stop.toIssue((offset) => positionOf(expression.source, offset)));
   }
 }
 
 /** A getter of the context that throws is the context's fault, but still no reason to end a session. */
-const foreign = (thrown: unknown): Stop =>
-  new Stop(
+const foreign = (thrown: unknown): LimitsStop =>
+  new LimitsStop(
     'evaluation_failed',
     `Reading the context failed: ${thrown instanceof Error ? thrown.message : String(thrown)}.`,
   );
@@ -87,7 +90,11 @@ function toJson(value: Value, budget: Budget, depth = 0): Json {
       return safeNumber(value);
     case 'number':
       if (Number.isFinite(value)) return value;
-      throw new Stop('bad_value', `The result holds ${value}, which JSON cannot.`, 'Test the divisor first.');
+      throw new LimitsStop(
+        'bad_value',
+        `The result holds ${value}, which JSON cannot.`,
+        'Test the divisor first.',
+      );
     case 'string':
       if (depth > 0) budget.spendText(value.length);
       return value;
@@ -113,7 +120,7 @@ function containerJson(value: Exclude<Value & object, null>, budget: Budget, dep
   if (value instanceof Timestamp) return timestampText(value);
   if (value instanceof Duration) return durationText(value);
   if (value instanceof TypeValue) {
-    throw new Stop(
+    throw new LimitsStop(
       'not_data',
       `The result holds ${label(value)}, which JSON cannot.`,
       'Compare it: type(x) == string.',
@@ -135,7 +142,7 @@ function payFor(value: unknown, budget: Budget, depth: number): void {
 function safeNumber(value: bigint): number {
   const number = Number(value);
   if (Number.isSafeInteger(number)) return number;
-  throw new Stop(
+  throw new LimitsStop(
     'out_of_range',
     `The result holds the int ${value}, which a JSON number cannot hold exactly.`,
     'Use string(x) or double(x).',

@@ -1,9 +1,9 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { type Budget, Stop } from './limits.ts';
+import { type Budget, LimitsStop } from './limits.ts';
 import { label, type Value } from './value.ts';
 
 /** Where a node stands while it is compiled. */
-export interface Scope {
+export interface FrameScope {
   /** The variables that macros around it bind, and the slots of `Frame.locals` they live in. */
   readonly slots: ReadonlyMap<string, number>;
   /** How many slots are taken: more than there are names where one shadows another. */
@@ -11,11 +11,11 @@ export interface Scope {
   /** Macros that iterate around it. */
   readonly nesting: number;
   /** Compiles a node below this one. */
-  readonly compile: (node: ASTNode, scope: Scope) => Run;
+  readonly compile: (node: ASTNode, scope: FrameScope) => FrameRun;
 }
 
 /** What one evaluation carries. */
-export interface Frame {
+export interface CelFrame {
   readonly context: Readonly<Record<string, unknown>>;
   /** Values of the variables that macros bind, by slot. */
   readonly locals: Value[];
@@ -25,10 +25,10 @@ export interface Frame {
 }
 
 /** A node made ready to run. */
-export type Run = (frame: Frame) => Value;
+export type FrameRun = (frame: CelFrame) => Value;
 
 /** Pays for one node and says where it stands. */
-export function begin(frame: Frame, at: number): void {
+export function begin(frame: CelFrame, at: number): void {
   frame.at = at;
   frame.budget.spend(1);
 }
@@ -37,22 +37,22 @@ export function begin(frame: Frame, at: number): void {
 const FAILURE_COST = 10;
 
 /** What `run` gives, or the Stop it ended with; a spent budget ends everything. */
-export function attempt<T>(run: () => T, frame: Frame): T | Stop {
+export function attempt<T>(run: () => T, frame: CelFrame): T | LimitsStop {
   try {
     return run();
   } catch (thrown) {
-    if (!(thrown instanceof Stop) || thrown.fatal) throw thrown;
+    if (!(thrown instanceof LimitsStop) || thrown.fatal) throw thrown;
     thrown.offset ??= frame.at;
     frame.budget.spend(FAILURE_COST);
     return thrown;
   }
 }
 
-export function asBool(value: Value, frame: Frame, at: number, by: string): boolean {
+export function asBool(value: Value, frame: CelFrame, at: number, by: string): boolean {
   frame.budget.spend(1);
   if (typeof value === 'boolean') return value;
   frame.at = at;
-  throw new Stop(
+  throw new LimitsStop(
     'wrong_type',
     `${by} needs true or false and found ${label(value)}.`,
     'Compare it: x == "…", x > 0.',

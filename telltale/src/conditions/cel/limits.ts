@@ -1,4 +1,4 @@
-import type { Issue } from '../issue.ts';
+import type { ConditionConditionIssue } from '../issue.ts';
 
 const CHARS_PER_UNIT = 64;
 /** Searching is text × needle in the worst case; a unit buys this many comparisons of characters. */
@@ -27,7 +27,7 @@ export function createBudget(limit = MAX_COST): Budget {
 }
 
 const tooCostly = (limit: number) =>
-  new Stop(
+  new LimitsStop(
     'too_costly',
     `The expression does more than ${limit} units of work.`,
     'Test fewer or smaller lists and texts, or nest fewer macros.',
@@ -72,7 +72,7 @@ export type EvaluationCode =
  * Ends an evaluation from inside; caught by `||`, `&&`, `all` and `exists` as CEL says, and else by `evaluate`. Not an
  * Error: an expression over a list may make one for each item, and a stack trace costs microseconds.
  */
-export class Stop {
+export class LimitsStop {
   readonly code: EvaluationCode;
   readonly message: string;
   /** A function where finding the nearest right name costs more than the failure itself. */
@@ -90,7 +90,9 @@ export class Stop {
     return this.code === 'too_costly';
   }
 
-  toIssue(position: (offset: number) => Pick<Issue, 'offset' | 'line' | 'column'>): Issue<EvaluationCode> {
+  toIssue(
+    position: (offset: number) => Pick<ConditionConditionIssue, 'offset' | 'line' | 'column'>,
+  ): ConditionConditionIssue<EvaluationCode> {
     const hint = typeof this.hint === 'function' ? this.hint() : this.hint;
     return {
       code: this.code,
@@ -102,7 +104,11 @@ export class Stop {
 }
 
 export const notData = (what: string) =>
-  new Stop('not_data', `The context holds ${what}, which is no JSON value.`, 'Pass plain JSON values only.');
+  new LimitsStop(
+    'not_data',
+    `The context holds ${what}, which is no JSON value.`,
+    'Pass plain JSON values only.',
+  );
 
 export type ExpressionCode =
   | 'syntax'
@@ -117,7 +123,7 @@ export type ExpressionCode =
 
 /** Ends the reading of an expression from inside; caught by `parseExpression`. */
 export class Refusal {
-  readonly issue: Issue<ExpressionCode>;
+  readonly issue: ConditionConditionIssue<ExpressionCode>;
   constructor(code: ExpressionCode, message: string, offset: number, hint?: string) {
     this.issue = { code, message, offset, ...(hint === undefined ? {} : { hint }) };
   }

@@ -1,5 +1,5 @@
 import { isPlainObject } from '../values.ts';
-import { type Budget, MAX_TEXT_LENGTH, MAX_VALUE_DEPTH, Stop } from './limits.ts';
+import { type Budget, LimitsStop, MAX_TEXT_LENGTH, MAX_VALUE_DEPTH } from './limits.ts';
 import {
   Duration,
   findKey,
@@ -63,7 +63,7 @@ function entry(map: Value, key: string): Value | undefined {
 }
 
 export const tooDeep = () =>
-  new Stop(
+  new LimitsStop(
     'too_costly',
     `A value is nested more than ${MAX_VALUE_DEPTH} deep.`,
     'Compare or return a part of it.',
@@ -72,14 +72,14 @@ export const tooDeep = () =>
 const MAX_INT = 9_223_372_036_854_775_807n;
 const MIN_INT = -9_223_372_036_854_775_808n;
 
-export type Operator = (a: Value, b: Value, budget: Budget) => Value;
+export type OperatorsOperator = (a: Value, b: Value, budget: Budget) => Value;
 
 /** Two ints give an int; as soon as one is a double, the result is a double. */
 function arithmetic(
   sign: string,
   ints: (a: bigint, b: bigint) => bigint,
   doubles: (a: number, b: number) => number,
-): Operator {
+): OperatorsOperator {
   return (a, b) => {
     if (typeof a === 'bigint' && typeof b === 'bigint') return checkedInt(ints(a, b));
     if (isNumber(a) && isNumber(b)) return doubles(Number(a), Number(b));
@@ -116,7 +116,7 @@ const remainder = arithmetic(
   (a, b) => a % b,
 );
 
-const add: Operator = (a, b, budget) => {
+const add: OperatorsOperator = (a, b, budget) => {
   if (typeof a === 'string' && typeof b === 'string')
     return checkedText(a.length + b.length, budget, () => a + b);
   const left = itemsOf(a);
@@ -131,18 +131,18 @@ const add: Operator = (a, b, budget) => {
   return addNumbers(a, b, budget);
 };
 
-const subtract: Operator = (a, b, budget) => {
+const subtract: OperatorsOperator = (a, b, budget) => {
   if (a instanceof Timestamp && b instanceof Timestamp) return new Duration(a.ms - b.ms);
   if (a instanceof Timestamp && b instanceof Duration) return new Timestamp(a.ms - b.ms);
   if (a instanceof Duration && b instanceof Duration) return new Duration(a.ms - b.ms);
   return subtractNumbers(a, b, budget);
 };
 
-const contained: Operator = (a, b, budget) => {
+const contained: OperatorsOperator = (a, b, budget) => {
   const items = itemsOf(b);
   if (items === undefined) {
     if (typeof b === 'string')
-      throw new Stop('wrong_type', '"in" was asked of a string.', 'Use text.contains(part).');
+      throw new LimitsStop('wrong_type', '"in" was asked of a string.', 'Use text.contains(part).');
     if (typeof a !== 'string') throw cannot(a, 'in', b);
     return findKey(b, a) !== undefined;
   }
@@ -154,7 +154,7 @@ const contained: Operator = (a, b, budget) => {
 };
 
 /** -1, 0 or 1; NaN (a double that is no number) compares as neither. Strings go by UTF-16 units. */
-function compare(sign: string, holds: (order: number) => boolean): Operator {
+function compare(sign: string, holds: (order: number) => boolean): OperatorsOperator {
   return (a, b, budget) => {
     if (isNumber(a) && isNumber(b)) return holds(order(a, b));
     if (typeof a === 'string' && typeof b === 'string') {
@@ -171,7 +171,7 @@ function compare(sign: string, holds: (order: number) => boolean): Operator {
 type Ordered = bigint | number | string | boolean;
 const order = (a: Ordered, b: Ordered): number => (a < b ? -1 : a > b ? 1 : a >= b ? 0 : Number.NaN);
 
-export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+export const OPERATORS: ReadonlyMap<string, OperatorsOperator> = new Map<string, OperatorsOperator>([
   ['==', (a, b, budget) => equal(a, b, budget)],
   ['!=', (a, b, budget) => !equal(a, b, budget)],
   ['in', contained],
@@ -190,17 +190,17 @@ export function negate(value: Value): Value {
   if (typeof value === 'bigint') return checkedInt(-value);
   if (typeof value === 'number') return -value;
   if (value instanceof Duration) return new Duration(-value.ms);
-  throw new Stop('wrong_type', `${label(value)} cannot be negated.`, 'A minus sign takes a number.');
+  throw new LimitsStop('wrong_type', `${label(value)} cannot be negated.`, 'A minus sign takes a number.');
 }
 
 export function not(value: Value): boolean {
   if (typeof value === 'boolean') return !value;
-  throw new Stop('wrong_type', `"!" was applied to ${label(value)}.`, 'Compare it first: !(x == 1).');
+  throw new LimitsStop('wrong_type', `"!" was applied to ${label(value)}.`, 'Compare it first: !(x == 1).');
 }
 
 export function checkedInt(value: bigint): bigint {
   if (value <= MAX_INT && value >= MIN_INT) return value;
-  throw new Stop(
+  throw new LimitsStop(
     'out_of_range',
     `The int ${clip(String(value))} does not fit into 64 bits.`,
     'Use double(x).',
@@ -210,7 +210,7 @@ export function checkedInt(value: bigint): bigint {
 /** A text of `length` characters, made only once it is paid for and known to be short enough. */
 export function checkedText(length: number, budget: Budget, make: () => string): string {
   if (length > MAX_TEXT_LENGTH) {
-    throw new Stop(
+    throw new LimitsStop(
       'too_costly',
       `A text of ${length} characters would be made; ${MAX_TEXT_LENGTH} are allowed.`,
     );
@@ -225,10 +225,14 @@ const clip = (digits: string) => (digits.length > 24 ? `${digits.slice(0, 24)}â€
 
 function nonZero(divisor: bigint): bigint {
   if (divisor !== 0n) return divisor;
-  throw new Stop('bad_value', 'An int was divided by zero.', 'Test the divisor first: d != 0 && n / d > 2.');
+  throw new LimitsStop(
+    'bad_value',
+    'An int was divided by zero.',
+    'Test the divisor first: d != 0 && n / d > 2.',
+  );
 }
 
-function cannot(a: Value, sign: string, b: Value): Stop {
+function cannot(a: Value, sign: string, b: Value): LimitsStop {
   const text = (typeof a === 'string') !== (typeof b === 'string');
   const nothing = a === null || b === null;
   const hint = nothing
@@ -236,5 +240,5 @@ function cannot(a: Value, sign: string, b: Value): Stop {
     : text
       ? 'Nothing is converted by itself: use string(x), int(x) or double(x).'
       : undefined;
-  return new Stop('wrong_type', `"${sign}" does not take ${label(a)} and ${label(b)}.`, hint);
+  return new LimitsStop('wrong_type', `"${sign}" does not take ${label(a)} and ${label(b)}.`, hint);
 }

@@ -1,8 +1,8 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js';
 import { err, ok, type Result } from '../../kernel/errors.ts';
-import { type Issue, positionOf } from '../issue.ts';
+import { type ConditionConditionIssue, positionOf } from '../issue.ts';
 import { compile } from './compile.ts';
-import type { Run } from './frame.ts';
+import type { FrameRun } from './frame.ts';
 import {
   type ExpressionCode,
   MAX_ARGUMENTS,
@@ -20,7 +20,7 @@ export interface Expression {
   /** What it reads from its context, in the order in which it stands there. */
   readonly names: readonly NameUse[];
   /** @internal */
-  readonly run: Run;
+  readonly run: FrameRun;
 }
 
 const parser = new Environment({
@@ -36,7 +36,7 @@ const parser = new Environment({
 });
 
 /** Reads a CEL expression. Syntax, functions, their arguments and literal patterns are checked here, names are not. */
-export function parseExpression(source: string): Result<Expression, Issue<ExpressionCode>> {
+export function parseExpression(source: string): Result<Expression, ConditionConditionIssue<ExpressionCode>> {
   if (source.length > MAX_EXPRESSION_LENGTH) return err(tooLong(source));
   try {
     const tree = readTree(source);
@@ -57,7 +57,7 @@ export function readTree(source: string): ASTNode {
   }
 }
 
-const tooLong = (source: string): Issue<ExpressionCode> => ({
+const tooLong = (source: string): ConditionConditionIssue<ExpressionCode> => ({
   code: 'too_long',
   message: `The expression has ${source.length} characters; ${MAX_EXPRESSION_LENGTH} are allowed.`,
   hint: 'Compute a part beforehand, in a variable or a step.',

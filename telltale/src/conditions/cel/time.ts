@@ -1,7 +1,7 @@
 import { beginsWithADay } from '../../kernel/dates.ts';
 import { parseDuration } from '../../kernel/quantity.ts';
 import { quote } from '../issue.ts';
-import { Stop } from './limits.ts';
+import { LimitsStop } from './limits.ts';
 import { Duration, label, Timestamp, type Value } from './value.ts';
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
@@ -16,7 +16,7 @@ export function toTimestamp(of: Value): Timestamp {
         ? Number(of) * 1000
         : Number.NaN;
   if (Number.isFinite(ms) && Math.abs(ms) <= MAX_TIME_MS) return new Timestamp(ms);
-  throw new Stop(
+  throw new LimitsStop(
     'bad_value',
     `timestamp() cannot read ${typeof of === 'string' ? quote(of) : label(of)}.`,
     'Write it as in RFC 3339: "2026-01-31T12:00:00Z".',
@@ -30,16 +30,16 @@ const MAX_TIME_MS = 8.64e15;
 export function toDuration(of: Value): Duration {
   if (of instanceof Duration) return of;
   if (typeof of !== 'string')
-    throw new Stop('wrong_type', `duration() was asked of ${label(of)}.`, 'Write duration("1h30m").');
+    throw new LimitsStop('wrong_type', `duration() was asked of ${label(of)}.`, 'Write duration("1h30m").');
   const negative = of.startsWith('-');
   const read = parseDuration(negative ? of.slice(1) : of);
-  if (!read.ok) throw new Stop('bad_value', read.error.message, read.error.hint);
+  if (!read.ok) throw new LimitsStop('bad_value', read.error.message, read.error.hint);
   return new Duration(negative ? -read.value : read.value);
 }
 
 export function timestampText(of: Timestamp): string {
   if (Math.abs(of.ms) > MAX_TIME_MS)
-    throw new Stop('out_of_range', 'A timestamp is too far off to be written.');
+    throw new LimitsStop('out_of_range', 'A timestamp is too far off to be written.');
   return new Date(of.ms).toISOString();
 }
 
@@ -56,7 +56,7 @@ const reader =
     if (value instanceof Timestamp && Math.abs(value.ms) <= MAX_TIME_MS)
       return BigInt(of(new Date(value.ms)));
     if (value instanceof Duration && wholeMs !== undefined) return BigInt(Math.trunc(value.ms / wholeMs));
-    throw new Stop(
+    throw new LimitsStop(
       'wrong_type',
       `A part of a time was asked of ${label(value)}.`,
       'Use timestamp(x) or duration(x) first.',

@@ -1,7 +1,7 @@
 import { suggest } from '../../kernel/nearest.ts';
 import { quote } from '../issue.ts';
 import { isPlainObject, ownProperty } from '../values.ts';
-import { notData, Stop } from './limits.ts';
+import { LimitsStop, notData } from './limits.ts';
 
 const MAX_KEYS_SHOWN = 20;
 
@@ -46,25 +46,25 @@ export function keysOf(of: Value): readonly string[] | undefined {
 }
 
 const noSuchKey = (of: Value, key: string) =>
-  new Stop('no_such_key', `There is no key ${quote(key)} here.`, () => {
+  new LimitsStop('no_such_key', `There is no key ${quote(key)} here.`, () => {
     const known = (keysOf(of) ?? []).slice(0, MAX_KEYS_SHOWN);
     return `${suggest(key, known, 'Keys')} Test for a key that may be missing with has().`;
   });
 
-function noKeys(of: Value, key: string): Stop {
+function noKeys(of: Value, key: string): LimitsStop {
   const hint = key === 'length' ? 'Use size().' : 'Only maps have keys.';
-  return new Stop('wrong_type', `${quote(key)} was asked of ${label(of)}.`, hint);
+  return new LimitsStop('wrong_type', `${quote(key)} was asked of ${label(of)}.`, hint);
 }
 
 const notIndexed = (of: Value, at: Value) =>
-  new Stop(
+  new LimitsStop(
     'wrong_type',
     `${label(of)} cannot be indexed with ${label(at)}.`,
     'A list takes an int, a map takes a string.',
   );
 
 const outOfRange = (at: bigint, length: number) =>
-  new Stop(
+  new LimitsStop(
     'out_of_range',
     `Index ${at} is outside a list of ${length}.`,
     'Indexes run from 0 to size() - 1; test size() first.',

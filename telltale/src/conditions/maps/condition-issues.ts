@@ -1,5 +1,5 @@
 import { nearest } from '../../kernel/nearest.ts';
-import { type Issue, type PathSegment, quote } from '../issue.ts';
+import { type ConditionConditionIssue, type PathSegment, quote } from '../issue.ts';
 import { OPERATORS } from './conditions.ts';
 
 export type ConditionCode =
@@ -14,7 +14,9 @@ export type ConditionCode =
   | 'too_deep'
   | 'too_large';
 
-export type ConditionIssue = Issue<ConditionCode> & { readonly path: readonly PathSegment[] };
+export type ConditionIssue = ConditionConditionIssue<ConditionCode> & {
+  readonly path: readonly PathSegment[];
+};
 
 type Path = readonly PathSegment[];
 

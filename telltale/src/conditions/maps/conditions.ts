@@ -62,12 +62,12 @@ function passes(test: FieldTest, now: unknown, before: unknown): boolean {
 }
 
 /** Numbers with numbers, strings with strings (by UTF-16 units, so ISO dates sort); nothing is converted. */
-function compares(by: Comparison, now: unknown, wanted: number | string): boolean {
+function compares(by: ConditionsComparison, now: unknown, wanted: number | string): boolean {
   if (typeof now === 'number' && typeof wanted === 'number') return ordered(by, now, wanted);
   return typeof now === 'string' && typeof wanted === 'string' && ordered(by, now, wanted);
 }
 
-function ordered<T extends number | string>(by: Comparison, a: T, b: T): boolean {
+function ordered<T extends number | string>(by: ConditionsComparison, a: T, b: T): boolean {
   switch (by) {
     case 'gt':
       return a > b;
@@ -150,7 +150,7 @@ export type FieldTest =
   /** An operator map with more than one operator: all of them. */
   | { readonly kind: 'every'; readonly tests: readonly FieldTest[] }
   | { readonly kind: 'not'; readonly test: FieldTest }
-  | { readonly kind: 'compare'; readonly by: Comparison; readonly with: number | string }
+  | { readonly kind: 'compare'; readonly by: ConditionsComparison; readonly with: number | string }
   | { readonly kind: 'in'; readonly values: readonly Json[] }
   | { readonly kind: 'contains'; readonly value: Json }
   | { readonly kind: 'matches'; readonly pattern: Pattern }
@@ -161,7 +161,7 @@ export type FieldTest =
   /** The field changed, and what it is now passes the test. */
   | { readonly kind: 'to'; readonly test: FieldTest };
 
-export type Comparison = 'gt' | 'gte' | 'lt' | 'lte';
+export type ConditionsComparison = 'gt' | 'gte' | 'lt' | 'lte';
 
 export const OPERATORS = [
   'not',

@@ -38,7 +38,7 @@ export function parseConditions(
 ): Result<Condition, readonly ConditionIssue[]> {
   const issues: ConditionIssue[] = [];
   let parts = 0;
-  const reading: Reading = {
+  const reading: ParseConditionsReading = {
     report: (issue) => {
       issues.push(issue);
     },
@@ -59,7 +59,7 @@ const NOTHING: Condition = { kind: 'any', of: [] };
 function readMap(
   value: unknown,
   path: readonly PathSegment[],
-  reading: Reading,
+  reading: ParseConditionsReading,
   join: 'all' | 'any' = 'all',
 ): Condition {
   if (!reading.enter(path)) return NOTHING;
@@ -74,7 +74,12 @@ function readMap(
   return of.length === 1 && only !== undefined ? only : { kind: join, of };
 }
 
-function readEntry(key: string, value: unknown, path: readonly PathSegment[], reading: Reading): Condition {
+function readEntry(
+  key: string,
+  value: unknown,
+  path: readonly PathSegment[],
+  reading: ParseConditionsReading,
+): Condition {
   switch (key) {
     case 'all':
     case 'any':
@@ -104,7 +109,7 @@ function readMaps(
   key: string,
   value: unknown,
   path: readonly PathSegment[],
-  reading: Reading,
+  reading: ParseConditionsReading,
 ): readonly Condition[] {
   if (!Array.isArray(value)) {
     reading.report({
@@ -117,13 +122,13 @@ function readMaps(
   return value.map((each, i) => readMap(each, [...path, i], reading));
 }
 
-type Path = readonly PathSegment[];
+type ParseConditionsPath = readonly PathSegment[];
 
 /** Stands in for what could not be read; it never leaves, since there is an issue then. */
 const NO_TEST: FieldTest = { kind: 'any_of', tests: [] };
 
 /** Reads what a field must be: a scalar, a list of alternatives, a nested map or a map of operators. */
-function readTest(value: unknown, path: Path, reading: Reading): FieldTest {
+function readTest(value: unknown, path: ParseConditionsPath, reading: ParseConditionsReading): FieldTest {
   if (!reading.enter(path)) return NO_TEST;
   if (Array.isArray(value)) return { kind: 'any_of', tests: readAlternatives(value, path, reading) };
   if (isPlainObject(value)) return readTestMap(value, path, reading);
@@ -134,7 +139,11 @@ function readTest(value: unknown, path: Path, reading: Reading): FieldTest {
   return NO_TEST;
 }
 
-function readAlternatives(values: readonly unknown[], path: Path, reading: Reading): readonly FieldTest[] {
+function readAlternatives(
+  values: readonly unknown[],
+  path: ParseConditionsPath,
+  reading: ParseConditionsReading,
+): readonly FieldTest[] {
   if (values.length === 0) reading.report(emptyList(path));
   return values.map((value, i) => {
     if (!Array.isArray(value)) return readTest(value, [...path, i], reading);
@@ -147,7 +156,11 @@ const isOperator = (key: string) => OPERATORS.some((known) => known === key);
 /** Words that stand among fields as well as among operators. */
 const isCombinator = (key: string) => key === 'all' || key === 'any' || key === 'not';
 
-function readTestMap(value: Readonly<Record<string, unknown>>, path: Path, reading: Reading): FieldTest {
+function readTestMap(
+  value: Readonly<Record<string, unknown>>,
+  path: ParseConditionsPath,
+  reading: ParseConditionsReading,
+): FieldTest {
   const keys = Object.keys(value);
   if (keys.length === 0) reading.report(emptyMap(path));
   const fields = keys.filter((key) => !isOperator(key) && !isCombinator(key));
@@ -165,8 +178,8 @@ function readTestMap(value: Readonly<Record<string, unknown>>, path: Path, readi
 function readOperators(
   value: Readonly<Record<string, unknown>>,
   keys: readonly string[],
-  path: Path,
-  reading: Reading,
+  path: ParseConditionsPath,
+  reading: ParseConditionsReading,
 ): FieldTest {
   const others = keys.filter((key) => key !== 'exists' && key !== 'changed' && key !== 'from');
   if (value.exists === false && others.length > 0) reading.report(neverMatches(path, others));
@@ -189,14 +202,14 @@ function readOperators(
 }
 
 type OperatorPath = readonly PathSegment[];
-type ReadTest = (value: unknown, path: OperatorPath, reading: Reading) => FieldTest;
+type ReadTest = (value: unknown, path: OperatorPath, reading: ParseConditionsReading) => FieldTest;
 
 /** Reads one operator and what it takes; undefined where that is wrong (and was reported). */
 function readOperator(
   operator: Operator,
   operand: unknown,
   path: OperatorPath,
-  reading: Reading,
+  reading: ParseConditionsReading,
   readTest: ReadTest,
 ): FieldTest | undefined {
   const wrong = (needs: string, hint?: string) => {
@@ -239,7 +252,7 @@ function readOperator(
 function readIn(
   operand: unknown,
   path: OperatorPath,
-  reading: Reading,
+  reading: ParseConditionsReading,
   wrong: (needs: string, hint?: string) => undefined,
 ) {
   if (!Array.isArray(operand)) return wrong('a list', 'Write { in: [a, b] }.');
@@ -254,7 +267,11 @@ function readIn(
     : wrong('a list of JSON values');
 }
 
-function readPattern(source: string, path: OperatorPath, reading: Reading): FieldTest | undefined {
+function readPattern(
+  source: string,
+  path: OperatorPath,
+  reading: ParseConditionsReading,
+): FieldTest | undefined {
   const pattern = compilePattern(source);
   if (pattern.ok) return { kind: 'matches', pattern: pattern.value };
   reading.report({ ...pattern.error, path });
@@ -298,12 +315,16 @@ function isJson(value: unknown, depth = 0): value is Json {
 }
 
 /** What the readers of a condition map share. */
-export interface Reading {
+export interface ParseConditionsReading {
   report(issue: ConditionIssue): void;
   /** Counts one part of the map; false (and an issue) where the map is too deep or too large to go on. */
   enter(path: readonly PathSegment[]): boolean;
   /** Reads a map of fields and combinators. */
-  readonly readMap: (value: unknown, path: readonly PathSegment[], reading: Reading) => Condition;
+  readonly readMap: (
+    value: unknown,
+    path: readonly PathSegment[],
+    reading: ParseConditionsReading,
+  ) => Condition;
 }
 
 /** What `value` is, as a message names it. */

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import type { Issue, PathSegment } from '../issue.ts';
+import type { ConditionConditionIssue, PathSegment } from '../issue.ts';
 import { asText, readPath } from '../values.ts';
 import { type Reference, readInsertions, readWholeReference } from './reference.ts';
 
@@ -48,10 +48,10 @@ export type ReferenceCode = 'too_deep' | 'too_large';
 export function resolveReferences(
   value: Json,
   lookups: Lookups,
-): Result<ResolvedReferences, Issue<ReferenceCode>> {
+): Result<ResolvedReferences, ConditionConditionIssue<ReferenceCode>> {
   const unknown: UnknownReference[] = [];
   const sizes = new Map<object, number>();
-  let issue: Issue<ReferenceCode> | undefined;
+  let issue: ConditionConditionIssue<ReferenceCode> | undefined;
   let inserted = 0;
 
   /** Whether there is room for one more mention of a value. */
@@ -138,21 +138,21 @@ function collect(value: Json, depth: number, found: ParameterReference[]): void 
       collect((value as Readonly<Record<string, Json>>)[key] as Json, depth + 1, found);
 }
 
-const tooDeep = (path: readonly PathSegment[]): Issue<ReferenceCode> => ({
+const tooDeep = (path: readonly PathSegment[]): ConditionConditionIssue<ReferenceCode> => ({
   code: 'too_deep',
   message: `The parameters are nested more than ${MAX_PARAMETER_DEPTH} deep.`,
   hint: 'Pass a flatter value.',
   path,
 });
 
-const tooLarge = (path: readonly PathSegment[]): Issue<ReferenceCode> => ({
+const tooLarge = (path: readonly PathSegment[]): ConditionConditionIssue<ReferenceCode> => ({
   code: 'too_large',
   message: `A string has more than ${MAX_RESOLVED_LENGTH} characters after its references were resolved.`,
   hint: 'Refer to a part of the value.',
   path,
 });
 
-const tooMuch = (path: readonly PathSegment[]): Issue<ReferenceCode> => ({
+const tooMuch = (path: readonly PathSegment[]): ConditionConditionIssue<ReferenceCode> => ({
   code: 'too_large',
   message: `The references of these parameters insert more than ${MAX_INSERTED} characters.`,
   hint: 'Refer to parts of the values, and to each once.',

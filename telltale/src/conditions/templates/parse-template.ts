@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { type Issue, type PathSegment, positionOf, quote } from '../issue.ts';
+import { type ConditionConditionIssue, type PathSegment, positionOf, quote } from '../issue.ts';
 import { PLAIN_NAME, parsePath } from '../path.ts';
 
 /** Characters of one reference, from `${` to `}`. */
@@ -19,10 +19,10 @@ export interface TemplateOptions {
 export function parseTemplate(
   source: string,
   { names = [] }: TemplateOptions = {},
-): Result<Template, readonly Issue<TemplateCode>[]> {
+): Result<Template, readonly ConditionConditionIssue<TemplateCode>[]> {
   const roots = new Set<string>([...RESERVED_ROOTS, ...names]);
   const pieces: TemplatePiece[] = [];
-  const issues: Issue<TemplateCode>[] = [];
+  const issues: ConditionConditionIssue<TemplateCode>[] = [];
   let text = '';
   let textOffset = 0;
   const flush = (upTo: number) => {
@@ -75,15 +75,15 @@ function findDollarBrace(source: string, from: number): DollarBrace | undefined 
   return { from: first, open: found + 1, literals: Math.floor(dollars / 2), reference: dollars % 2 === 1 };
 }
 
-const notClosed = (source: string, offset: number): Issue<TemplateCode> => ({
+const notClosed = (source: string, offset: number): ConditionConditionIssue<TemplateCode> => ({
   code: 'not_closed',
   message: 'A reference ${ is not closed.',
   hint: `Close it with }, within ${MAX_REFERENCE_LENGTH} characters, or write $\${ to get the two characters themselves.`,
   ...positionOf(source, offset),
 });
 
-type Piece = Omit<ReferencePiece, 'offset' | 'source'> | Omit<EnvPiece, 'offset' | 'source'>;
-type Read<T> = Result<T, Issue<TemplateCode>>;
+type Piece = Omit<ParseTemplateReferencePiece, 'offset' | 'source'> | Omit<EnvPiece, 'offset' | 'source'>;
+type Read<T> = Result<T, ConditionConditionIssue<TemplateCode>>;
 
 const ENV = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
 
@@ -191,28 +191,32 @@ function readAlternative(text: string, offset: number, roots: ReadonlySet<string
   }
 }
 
-const empty: Issue<TemplateCode> = {
+const empty: ConditionConditionIssue<TemplateCode> = {
   code: 'empty_reference',
   message: `A reference \${} names nothing.`,
   hint: `Write \${vars.name}, or $\${ to get the two characters themselves.`,
   offset: 0,
 };
 
-const shellDefault = (inside: string): Issue<TemplateCode> => ({
+const shellDefault = (inside: string): ConditionConditionIssue<TemplateCode> => ({
   code: 'bad_default',
   message: `\${${inside}} gives a default as an environment variable does.`,
   hint: `For a reference write \${a.b ?? default}.`,
   offset: inside.indexOf(':-'),
 });
 
-const badDefault = (text: string, offset: number): Issue<TemplateCode> => ({
+const badDefault = (text: string, offset: number): ConditionConditionIssue<TemplateCode> => ({
   code: 'bad_default',
   message: `The default ${quote(text)} is no JSON.`,
   hint: 'Write JSON, a text without quotes, or a text in single quotes.',
   offset,
 });
 
-const unknownRoot = (root: string, roots: ReadonlySet<string>, offset: number): Issue<TemplateCode> => ({
+const unknownRoot = (
+  root: string,
+  roots: ReadonlySet<string>,
+  offset: number,
+): ConditionConditionIssue<TemplateCode> => ({
   code: 'unknown_root',
   message: `No reference begins with ${quote(root)}.`,
   hint: `${suggest(root, [...roots], 'They begin with')} An environment variable has no path: \${NAME}, \${NAME:-default}.`,
@@ -226,7 +230,7 @@ export interface Template {
 }
 
 /** `offset` and `source` say where a piece stands in the template and how it is written there. */
-export type TemplatePiece = TextPiece | ReferencePiece | EnvPiece;
+export type TemplatePiece = TextPiece | ParseTemplateReferencePiece | EnvPiece;
 
 export interface TextPiece {
   readonly kind: 'text';
@@ -236,7 +240,7 @@ export interface TextPiece {
 }
 
 /** `${steps.build.output ?? vars.fallback ?? "none"}`: resolved when a step runs. */
-export interface ReferencePiece {
+export interface ParseTemplateReferencePiece {
   readonly kind: 'reference';
   readonly root: string;
   readonly path: readonly PathSegment[];

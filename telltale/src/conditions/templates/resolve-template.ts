@@ -1,13 +1,13 @@
 import { err, ok, type Result } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
 import { nearest } from '../../kernel/nearest.ts';
-import { type Issue, type PathSegment, positionOf } from '../issue.ts';
+import { type ConditionConditionIssue, type PathSegment, positionOf } from '../issue.ts';
 import { formatPath } from '../path.ts';
 import { asText, isPlainObject, readPath, step } from '../values.ts';
 import type {
   Alternative,
   EnvPiece,
-  ReferencePiece,
+  ParseTemplateReferencePiece,
   Template,
   TemplateCode,
   TemplatePiece,
@@ -27,7 +27,7 @@ const MAX_KEYS_SHOWN = 12;
 export function resolveTemplate(
   { source, pieces }: Template,
   scope: TemplateScope,
-): Result<Json, Issue<TemplateCode>> {
+): Result<Json, ConditionConditionIssue<TemplateCode>> {
   const [only] = pieces;
   if (pieces.length === 1 && only?.kind === 'reference') return resolve(only, source, scope);
   let text = '';
@@ -45,10 +45,10 @@ export function resolveTemplate(
 }
 
 function resolve(
-  piece: ReferencePiece,
+  piece: ParseTemplateReferencePiece,
   source: string,
   scope: TemplateScope,
-): Result<Json, Issue<TemplateCode>> {
+): Result<Json, ConditionConditionIssue<TemplateCode>> {
   const value = readPath(step(scope, piece.root), piece.path);
   if (piece.otherwise.length === 0) {
     return value === undefined
@@ -73,10 +73,10 @@ function resolve(
 
 function noSuchPath(
   path: readonly PathSegment[],
-  piece: ReferencePiece,
+  piece: ParseTemplateReferencePiece,
   source: string,
   scope: TemplateScope,
-): Issue<TemplateCode> {
+): ConditionConditionIssue<TemplateCode> {
   let at: unknown = scope;
   let depth = 0;
   for (let next = step(at, path[0] as PathSegment); next !== undefined && depth < path.length - 1; ) {
@@ -121,14 +121,14 @@ function hintFor(
   return `Did you mean "${formatPath(whole)}"?`;
 }
 
-const envLeft = (piece: EnvPiece, source: string): Issue<TemplateCode> => ({
+const envLeft = (piece: EnvPiece, source: string): ConditionConditionIssue<TemplateCode> => ({
   code: 'env_left',
   message: `The environment variable ${piece.source} was not put in when the file was loaded.`,
   hint: 'Environment variables are read when a manifest is loaded, not when a step runs.',
   ...positionOf(source, piece.offset),
 });
 
-const tooLarge = (source: string, offset: number): Issue<TemplateCode> => ({
+const tooLarge = (source: string, offset: number): ConditionConditionIssue<TemplateCode> => ({
   code: 'too_large',
   message: `The resolved text has more than ${MAX_RESOLVED_LENGTH} characters.`,
   hint: 'Refer to a part of the value.',
@@ -142,8 +142,8 @@ const tooLarge = (source: string, offset: number): Issue<TemplateCode> => ({
 export function fillEnvironment(
   template: Template,
   read: (name: string) => string | undefined,
-): Result<Template, readonly Issue<TemplateCode>[]> {
-  const issues: Issue<TemplateCode>[] = [];
+): Result<Template, readonly ConditionConditionIssue<TemplateCode>[]> {
+  const issues: ConditionConditionIssue<TemplateCode>[] = [];
   const pieces = template.pieces.map((piece): TemplatePiece => {
     if (piece.kind !== 'env') return piece;
     const value = read(piece.name);
@@ -168,7 +168,7 @@ function joinText(pieces: readonly TemplatePiece[]): readonly TemplatePiece[] {
   return joined;
 }
 
-const unset = (piece: EnvPiece, source: string): Issue<TemplateCode> => ({
+const unset = (piece: EnvPiece, source: string): ConditionConditionIssue<TemplateCode> => ({
   code: 'env_unset',
   message: `The environment variable ${piece.name} is not set.`,
   hint: `Set it, or write a default: \${${piece.name}:-…}.`,

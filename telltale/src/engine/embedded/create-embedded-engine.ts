@@ -2,7 +2,7 @@ import { RuntimeError, stopWith, toRuntimeError } from '../../kernel/errors.ts';
 import type { Clock } from '../../kernel/time.ts';
 import type { Store } from '../../store/store.ts';
 import type { Engine, Schedule, StreamKind, Work, WorkEnd } from '../engine.ts';
-import { type Place, Places } from '../locations.ts';
+import { type LocationsPlace, Places } from '../locations.ts';
 import { createFairQueue } from '../slots.ts';
 import { everyTimetable, openTimetable, type Timetable } from '../timetable.ts';
 import { createAlarm } from './alarm.ts';
@@ -38,7 +38,7 @@ export interface EmbeddedEngine extends Engine {
 }
 
 /** What is known of a stream that is worked on, placed or due. */
-interface Entry {
+interface EmbeddedEngineEntry {
   readonly kind: StreamKind;
   readonly stream: string;
   /** Whose turn it takes where others wait, too. */
@@ -49,7 +49,7 @@ interface Entry {
   /** Errors in a row. */
   errors: number;
   /** While it is worked on, unless it was called. */
-  held: Place | undefined;
+  held: LocationsPlace | undefined;
 }
 
 /** Work in this process: a queue, a heap of times, and no memory that a restart would miss. */
@@ -58,12 +58,12 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
   const places = options.places ?? new Places();
   const atOnce = options.atOnce ?? (places.capacity < Number.POSITIVE_INFINITY ? places.capacity : AT_ONCE);
   const works = new Map<StreamKind, Work>();
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, EmbeddedEngineEntry>();
   /** Placed just now: where there is room, they never stand in the queue. */
-  let fresh: Entry[] = [];
+  let fresh: EmbeddedEngineEntry[] = [];
   /** Placed, and waiting for room. */
-  const waiting = createFairQueue<Entry>();
-  const working = new Set<Entry>();
+  const waiting = createFairQueue<EmbeddedEngineEntry>();
+  const working = new Set<EmbeddedEngineEntry>();
   /** Keys of streams whose callers wait for them here: they go on without a place of their own, also after a pause. */
   const called = new Set<string>();
   /** Of those that are worked on, how many have a place. */
@@ -72,10 +72,10 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
   let idlers: (() => void)[] = [];
   let pumping = false;
 
-  const alarm = createAlarm<Entry>(clock, (entry) => enqueue(entry));
+  const alarm = createAlarm<EmbeddedEngineEntry>(clock, (entry) => enqueue(entry));
   const schedules = createSchedules(clock, onError);
 
-  const find = (kind: StreamKind, stream: string, group?: string): Entry | undefined => {
+  const find = (kind: StreamKind, stream: string, group?: string): EmbeddedEngineEntry | undefined => {
     if (closing.signal.aborted) return undefined;
     if (!works.has(kind)) throw workMissing(kind, stream);
     const key = keyOf(kind, stream);
@@ -88,7 +88,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
       onError(engineFull(stream), { kind, stream });
       return undefined;
     }
-    const entry: Entry = {
+    const entry: EmbeddedEngineEntry = {
       kind,
       stream,
       group: group ?? stream,
@@ -101,7 +101,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     return entry;
   };
 
-  const enqueue = (entry: Entry) => {
+  const enqueue = (entry: EmbeddedEngineEntry) => {
     if (entry.status === 'working') entry.again = true;
     if (entry.status !== 'resting') return;
     entry.status = 'placed';
@@ -112,7 +112,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
   };
 
   /** Whether it may begin now: then it has its place. */
-  const hasRoom = (entry: Entry): boolean => {
+  const hasRoom = (entry: EmbeddedEngineEntry): boolean => {
     if (closing.signal.aborted) return false;
     if (called.has(keyOf(entry.kind, entry.stream))) return true;
     if (placed >= atOnce) return false;
@@ -137,7 +137,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     }
   };
 
-  const begin = (entry: Entry) => {
+  const begin = (entry: EmbeddedEngineEntry) => {
     entry.status = 'working';
     working.add(entry);
     if (entry.held !== undefined) placed++;
@@ -153,10 +153,10 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     );
   };
 
-  const perform = async ({ kind, stream }: Entry): Promise<WorkEnd> =>
+  const perform = async ({ kind, stream }: EmbeddedEngineEntry): Promise<WorkEnd> =>
     (works.get(kind) as Work)(stream, closing.signal, nothing);
 
-  const fail = (entry: Entry, thrown: unknown): WorkEnd => {
+  const fail = (entry: EmbeddedEngineEntry, thrown: unknown): WorkEnd => {
     const { kind, stream } = entry;
     if (!closing.signal.aborted) onError(thrown, { kind, stream });
     const pause = toRuntimeError(thrown).retryable ? RETRY_MS[entry.errors] : undefined;
@@ -164,7 +164,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     return pause === undefined ? { kind: 'waiting' } : { kind: 'waiting', due: clock.now() + pause };
   };
 
-  const settle = (entry: Entry, end: WorkEnd) => {
+  const settle = (entry: EmbeddedEngineEntry, end: WorkEnd) => {
     working.delete(entry);
     entry.status = 'resting';
     const { held } = entry;
@@ -183,7 +183,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
     tellIdlers();
   };
 
-  const wake = (entry: Entry, due: number) => {
+  const wake = (entry: EmbeddedEngineEntry, due: number) => {
     if (due < (alarm.dueOf(entry) ?? Number.POSITIVE_INFINITY)) alarm.set(entry, due);
   };
 
@@ -200,7 +200,7 @@ export function createEmbeddedEngine(options: EmbeddedEngineOptions): EmbeddedEn
   const idle = (): Promise<void> =>
     isIdle() ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve));
 
-  const noteCalled = (entry: Entry) => {
+  const noteCalled = (entry: EmbeddedEngineEntry) => {
     const [oldest] = called;
     if (called.size >= MAX_CALLED && oldest !== undefined) called.delete(oldest);
     called.add(keyOf(entry.kind, entry.stream));

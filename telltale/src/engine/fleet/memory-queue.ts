@@ -15,7 +15,7 @@ import {
   type WorkQueue,
 } from './work-queue.ts';
 
-interface Item extends WorkOffer {
+interface MemoryQueueItem extends WorkOffer {
   readonly round: number;
   readonly offeredAt: number;
   /** When it may be taken; when it was, or was laid aside. */
@@ -32,15 +32,16 @@ export function createMemoryQueue(
   { retries = RETRIES }: { readonly retries?: number } = {},
 ): WorkQueue {
   /** In the order in which they were offered. */
-  const items = new Map<string, Item>();
+  const items = new Map<string, MemoryQueueItem>();
   const wakes = new Set<() => void>();
   let turnAt = Number.NEGATIVE_INFINITY;
 
-  const all = (status: Item['status']) => [...items.values()].filter((item) => item.status === status);
-  const isKept = (item: Item | undefined, again: boolean) =>
+  const all = (status: MemoryQueueItem['status']) =>
+    [...items.values()].filter((item) => item.status === status);
+  const isKept = (item: MemoryQueueItem | undefined, again: boolean) =>
     item !== undefined && (item.status !== 'aside' || !(again || item.at + ASIDE_MS <= clock.now()));
 
-  const fail = (item: Item, { code, message }: WhyNot): 'again' | 'aside' => {
+  const fail = (item: MemoryQueueItem, { code, message }: WhyNot): 'again' | 'aside' => {
     const tries = item.taking;
     item.why = `${message} [${code}]`;
     item.status = tries > retries ? 'aside' : 'waiting';
@@ -48,7 +49,7 @@ export function createMemoryQueue(
     return tries > retries ? 'aside' : 'again';
   };
 
-  const take = (item: Item): TakenOffer => {
+  const take = (item: MemoryQueueItem): TakenOffer => {
     item.status = 'taken';
     item.at = clock.now();
     item.taking++;
@@ -73,7 +74,7 @@ export function createMemoryQueue(
       },
       async quarantined({ code, message }, tried) {
         const why = `${message} [${code}]`;
-        const aside: Item = { ...item, tried, status: 'aside', at: clock.now(), why };
+        const aside: MemoryQueueItem = { ...item, tried, status: 'aside', at: clock.now(), why };
         if (isHeld()) items.set(offerKey(item), aside);
         return asideOf(aside);
       },
@@ -116,7 +117,7 @@ export function createMemoryQueue(
       const ready = all('waiting')
         .filter(({ at, group }) => at <= now && never?.has(group) !== true)
         .sort((one, other) => one.round - other.round);
-      const isLast = ({ group }: Item) => last?.has(group) === true;
+      const isLast = ({ group }: MemoryQueueItem) => last?.has(group) === true;
       return [...ready.filter((item) => !isLast(item)), ...ready.filter(isLast)]
         .slice(0, Math.max(0, Math.min(most, MAX_OFFERS)))
         .map(take);
@@ -178,7 +179,7 @@ export function createMemoryQueue(
   };
 }
 
-const asideOf = ({ kind, stream, group, at, why, tried }: Item): LaidAside => ({
+const asideOf = ({ kind, stream, group, at, why, tried }: MemoryQueueItem): LaidAside => ({
   kind,
   stream,
   group,

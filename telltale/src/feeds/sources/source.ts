@@ -11,7 +11,7 @@ import { plainJson } from '../../targets/output/output.ts';
 import type { TargetCall } from '../../targets/target.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
 
-type Used = Parameters<NonNullable<TargetCall['charge']>>;
+type SourceUsed = Parameters<NonNullable<TargetCall['charge']>>;
 
 /** What the sources of one session's feeds have of the world. */
 export interface SourceDeps {
@@ -38,7 +38,7 @@ export interface SourceDeps {
   /** Takes one of the slots of a target that has a limit; what it gives, gives it back. */
   readonly takeSlot: (key: string, max: number, signal: AbortSignal) => (() => void) | Promise<() => void>;
   /** What a feed's call of a model used. */
-  readonly charge?: (feed: string, ...used: Used) => void;
+  readonly charge?: (feed: string, ...used: SourceUsed) => void;
   /** Puts a note on the session's log, each text once. */
   readonly note?: (what: string) => void;
 }

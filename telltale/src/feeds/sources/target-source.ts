@@ -14,7 +14,7 @@ import { badParams, mayChange, needsApproval } from './source.ts';
 export type TargetSource = Extract<FeedSource, { readonly type: 'tool' | 'relic' | 'llm' }>;
 
 /** A target's call, as a feed makes it. */
-export interface FeedCall {
+export interface TargetSourceFeedCall {
   readonly target: Target;
   readonly input: JsonObject;
   readonly model?: string;
@@ -71,7 +71,7 @@ export function feedCall(
   params: JsonObject,
   { targets, agent }: SourceDeps,
   isModels: boolean,
-): FeedCall {
+): TargetSourceFeedCall {
   const { type, name, action } = source;
   const target = targets.find(type, name);
   if (target === undefined) throw unknownTarget(type, name, targets);

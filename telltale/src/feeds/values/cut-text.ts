@@ -33,12 +33,12 @@ export async function cutText(text: string, maxTokens: number, tokenizer: Tokeni
 }
 
 /** How many characters fit, and what they come to. */
-interface Fitting {
+interface CutTextFitting {
   readonly length: number;
   readonly tokens: number;
 }
 
-async function fittingPrefix(text: string, maxTokens: number, tokenizer: Tokenizer): Promise<Fitting> {
+async function fittingPrefix(text: string, maxTokens: number, tokenizer: Tokenizer): Promise<CutTextFitting> {
   let tokens = 0;
   let parts = 0;
   for (let from = 0; from < text.length; ) {
@@ -79,7 +79,7 @@ function longestFitting(part: string, maxTokens: number, tokenizer: Tokenizer): 
 
 function cutAtLine(
   text: string,
-  { length, tokens }: Fitting,
+  { length, tokens }: CutTextFitting,
   maxTokens: number,
   tokenizer: Tokenizer,
 ): CutText {

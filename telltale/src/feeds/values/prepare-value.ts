@@ -15,14 +15,14 @@ import { cutText } from './cut-text.ts';
 /** What a feed may take of the prompt where it does not say. */
 export const DEFAULT_MAX_TOKENS = 4_000;
 
-export interface PreparedValue {
+export interface PrepareValuePreparedValue {
   /** The text that is left, where it was cut. */
   readonly value: Json;
   readonly tokens: number;
   readonly truncated?: number;
 }
 
-export interface PrepareDeps {
+export interface PrepareValuePrepareDeps {
   readonly tokenizer: LoadTokenizer;
   /** What CEL sees beside `value`; asked for only where there is CEL. */
   readonly context: () => JsonObject;
@@ -32,8 +32,8 @@ export interface PrepareDeps {
 export async function prepareValue(
   feed: Pick<Feed, 'id' | 'transform' | 'max_tokens' | 'inject'>,
   raw: Json,
-  { tokenizer, context }: PrepareDeps,
-): Promise<PreparedValue> {
+  { tokenizer, context }: PrepareValuePrepareDeps,
+): Promise<PrepareValuePreparedValue> {
   const value = await transformValue(feed, raw, context);
   const text = feedText(value);
   const counter = await tokenizer();

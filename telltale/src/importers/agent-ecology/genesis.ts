@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import type { ImportedFile, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
-import { nameOf, type Taken } from '../names.ts';
+import { type NamesTaken, nameOf } from '../names.ts';
 import { filledOf, mapOf, type Part, plainText, textOf, textsOf } from '../part.ts';
 import { failingScript, parametersOf, toolStub } from '../python.ts';
 import { readSource } from '../sources.ts';
@@ -19,7 +19,7 @@ const LOOP =
  */
 export class GenesisCluster {
   readonly #file: EcologyFile;
-  readonly #taken: Taken;
+  readonly #taken: NamesTaken;
   readonly #options: ImportOptions;
   readonly #folder: string;
   readonly #files: MadeFile[] = [];
@@ -29,7 +29,7 @@ export class GenesisCluster {
   #instructions: string | undefined;
   #model: string | undefined;
 
-  constructor(file: EcologyFile, taken: Taken, options: ImportOptions) {
+  constructor(file: EcologyFile, taken: NamesTaken, options: ImportOptions) {
     this.#file = file;
     this.#taken = taken;
     this.#options = options;

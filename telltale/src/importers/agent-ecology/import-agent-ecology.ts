@@ -3,7 +3,7 @@ import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import { fileDiagnostic } from '../../manifest/files/files.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile, SourceFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
-import { createTaken, nameOf, type Taken } from '../names.ts';
+import { createTaken, type NamesTaken, nameOf } from '../names.ts';
 import { mapOf, type Part, plainText, textOf, textsOf } from '../part.ts';
 import { readDocuments } from '../sources.ts';
 import { budgetOf, GenesisCluster, HEAD, type Made } from './genesis.ts';
@@ -69,7 +69,7 @@ const refused = ({ file }: SourceFile): ImportedFile => ({
 async function importFile(
   file: EcologyFile,
   shared: Shared,
-  taken: Taken,
+  taken: NamesTaken,
   options: ImportOptions,
 ): Promise<ImportedFile> {
   const kind = ecologyKind(file.root.value);
@@ -116,7 +116,7 @@ function nothingMade({ file, root }: EcologyFile): Diagnostic {
 }
 
 /** A motivation is a text of its own, too, so that an agent can read it. */
-function makeMotivation({ path, root }: EcologyFile, taken: Taken) {
+function makeMotivation({ path, root }: EcologyFile, taken: NamesTaken) {
   const name = taken.artifacts.take(nameOf(`motivation_${stemOf(path)}`));
   const manifest = { kind: 'Artifact', name, source: plainText(motivationText(root)) };
   return {
@@ -174,11 +174,11 @@ class AgentFile {
   readonly #path: string;
   readonly #root: Part;
   readonly #shared: Shared;
-  readonly #taken: Taken;
+  readonly #taken: NamesTaken;
   readonly #options: ImportOptions;
   readonly #name: string;
 
-  constructor({ path, root }: EcologyFile, shared: Shared, taken: Taken, options: ImportOptions) {
+  constructor({ path, root }: EcologyFile, shared: Shared, taken: NamesTaken, options: ImportOptions) {
     this.#path = path;
     this.#root = root;
     this.#shared = shared;

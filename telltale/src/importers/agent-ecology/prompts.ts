@@ -63,7 +63,7 @@ export class WorldVariables {
 
 const PLACEHOLDER = /\{\{|\}\}|\{([A-Za-z_]\w*)((?:\.\w+|\[\w+\])*)(![rsa])?(:[^{}]*)?\}/g;
 
-export interface Template {
+export interface PromptsTemplate {
   readonly text: string;
   /** Formats such as `:+.0f` that are gone. */
   readonly formats: readonly string[];
@@ -73,7 +73,7 @@ export interface Template {
  * A prompt of Python's `str.format` as a template: `{name}` is a variable, `{{` a brace. Other braces are text; in
  * agent_ecology2 one of them keeps the whole prompt from being filled in.
  */
-export function toTemplate(text: string, variables: WorldVariables): Template {
+export function toTemplate(text: string, variables: WorldVariables): PromptsTemplate {
   const formats: string[] = [];
   let out = '';
   let literal = '';

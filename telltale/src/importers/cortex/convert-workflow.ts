@@ -8,14 +8,14 @@ import {
   bareName,
   type Converted,
   type Cortex,
+  type CortexImportList,
   headOf,
-  type ImportList,
   LISTS,
   MISSING,
   Needs,
   type Unit,
 } from './cortex.ts';
-import { celOf, type Names, pathOf, templateOf } from './references.ts';
+import { celOf, pathOf, type ReferencesNames, templateOf } from './references.ts';
 
 /** What calls that say nothing themselves take from the workflow. */
 interface Defaults {
@@ -24,7 +24,7 @@ interface Defaults {
 }
 
 type Values = Readonly<Record<string, Json | undefined>>;
-type Path = readonly (string | number)[];
+type ConvertWorkflowPath = readonly (string | number)[];
 
 const CALLS: ReadonlySet<string> = new Set(['tool', 'relic', 'agent', 'workflow', 'feed']);
 
@@ -36,7 +36,7 @@ class Steps {
   readonly #taken = createNames();
   readonly #steps = new Map<string, string>();
   readonly #variables = new Map<string, string>();
-  readonly names: Names = { steps: this.#steps, variables: this.#variables };
+  readonly names: ReferencesNames = { steps: this.#steps, variables: this.#variables };
   readonly needs = new Needs();
   /** Whether a return inside other steps may have ended the run: what comes behind it asks. */
   returns = false;
@@ -47,11 +47,11 @@ class Steps {
     this.#defaults = defaults;
   }
 
-  list(steps: unknown, path: Path): readonly JsonObject[] {
+  list(steps: unknown, path: ConvertWorkflowPath): readonly JsonObject[] {
     return listOf(steps).map((each, index) => this.#step(mapOf(each), [...path, index]));
   }
 
-  #step(value: JsonObject, path: Path): JsonObject {
+  #step(value: JsonObject, path: ConvertWorkflowPath): JsonObject {
     const id = textOf(value.id) ?? textOf(value.name) ?? textOf(value.target) ?? String(value.type);
     const name = this.#taken.take(nameOf(id));
     const fields = new SourceFields(value, { step: id, path }, this.#unit.report);
@@ -94,7 +94,7 @@ class Steps {
     });
   }
 
-  #own(type: string, name: string, fields: SourceFields, path: Path): Values {
+  #own(type: string, name: string, fields: SourceFields, path: ConvertWorkflowPath): Values {
     const text = (key: string, how = key) =>
       templateOf(textOf(fields.kept(key, how)) ?? '', this.names, { fields, key });
     const value = (key: string, how: string) =>
@@ -181,7 +181,7 @@ class Steps {
     );
     const action = textOf(fields.kept('action', 'part of the parameters'));
     const kind = type === 'feed' ? 'tool' : type;
-    const list = `${kind}s` as ImportList;
+    const list = `${kind}s` as CortexImportList;
     const found = this.#context.target(list, reference, this.#unit);
     if (found === undefined) {
       fields.note(key, 'left', `${reference}: ${MISSING}; the step fails when it runs`);

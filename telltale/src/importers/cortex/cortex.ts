@@ -7,7 +7,7 @@ import { listOf, literal, mapOf, paragraphs, textOf } from '../values.ts';
 
 /** What an agent has to import, by the lists of `import`: `builtin:NAME`, or a path in the folder of the import. */
 export const LISTS = ['tools', 'relics', 'agents', 'workflows'] as const;
-export type ImportList = (typeof LISTS)[number];
+export type CortexImportList = (typeof LISTS)[number];
 
 export class Needs {
   readonly tools = new Set<string>();
@@ -41,7 +41,7 @@ export interface Converted {
 }
 
 /** A name that steps and imports use, as it is called now, and what has to be imported for it. */
-export interface Found {
+export interface CortexFound {
   readonly target: string;
   readonly entry: string;
   readonly unit?: Unit;
@@ -83,7 +83,7 @@ export class Cortex {
   }
 
   /** What a tool, relic, agent or workflow is called now; undefined if nothing takes its place. */
-  target(list: ImportList, reference: string, from: Unit): Found | undefined {
+  target(list: CortexImportList, reference: string, from: Unit): CortexFound | undefined {
     const bare = bareName(reference);
     const builtin = list === 'tools' ? BUILTIN_TOOLS[bare]?.tool : undefined;
     if (builtin !== undefined) return { target: builtin, entry: `builtin:${builtin}` };
@@ -94,7 +94,7 @@ export class Cortex {
   }
 
   /** Reads one list of imports, and reports what became of each entry: text, or a map with a path or a name. */
-  resolve(list: ImportList, imports: SourceFields, from: Unit, needs: Needs): void {
+  resolve(list: CortexImportList, imports: SourceFields, from: Unit, needs: Needs): void {
     for (const each of listOf(imports.take(list))) {
       const reference = String(mapOf(each).path ?? mapOf(each).name ?? each);
       const found = this.target(list, reference, from);

@@ -16,8 +16,8 @@ import {
   bareName,
   type Converted,
   Cortex,
+  type CortexImportList,
   headOf,
-  type ImportList,
   isRunnable,
   LISTS,
   MISSING,
@@ -202,7 +202,7 @@ function feedsOf(
     const note = (key: string, outcome: 'kept' | 'left', how: string) =>
       unit.report.note({ step: String(id), path: ['context_feeds', index] }, key, outcome, how);
     for (const key of Object.keys(others)) note(key, 'left', 'a feed has no such key');
-    const list = `${String(type)}s` as ImportList;
+    const list = `${String(type)}s` as CortexImportList;
     const internal = type === 'internal' ? INTERNAL[String(action)] : undefined;
     if (internal === SYSTEM) needs.tools.add('builtin:system_monitor');
     const found = LISTS.includes(list) ? context.target(list, String(name), unit) : undefined;

@@ -2,7 +2,7 @@ import type { SourceFields } from '../report.ts';
 import { literal } from '../values.ts';
 
 /** What `$(…)` and `${…}` of Cortex name: the steps before, and variables such as the item of a loop. */
-export interface Names {
+export interface ReferencesNames {
   /** Names of steps as they are now, by Cortex's. */
   readonly steps: ReadonlyMap<string, string>;
   /** Paths of answers and loop items, by Cortex's names. */
@@ -18,7 +18,7 @@ export interface Where {
 const REFERENCE = /\$\(([^()]+)\)|\$\{([^{}]+)\}|\$(TIMESTAMP|WORKFLOW_ID)\b/g;
 
 /** A text of a step. What is missing is empty, as in Cortex. */
-export function templateOf(text: string, names: Names, where: Where): string {
+export function templateOf(text: string, names: ReferencesNames, where: Where): string {
   const isWhole = new RegExp(`^(?:${REFERENCE.source})$`).test(text);
   let result = '';
   let at = 0;
@@ -32,7 +32,11 @@ export function templateOf(text: string, names: Names, where: Where): string {
 }
 
 /** A path of Cortex as one of ours; undefined, with a word in the report, if nothing corresponds to it. */
-export function pathOf(source: string, { steps, variables }: Names, where: Where): string | undefined {
+export function pathOf(
+  source: string,
+  { steps, variables }: ReferencesNames,
+  where: Where,
+): string | undefined {
   const parts = source.trim().split('.');
   const [head = '', ...rest] = parts;
   const join = (begin: string, end: readonly string[]) => [begin, ...end].join('.');
@@ -57,7 +61,7 @@ export function pathOf(source: string, { steps, variables }: Names, where: Where
 const COMPARISON = /^(.+?)\s*(==|!=|>=|<=|>|<)\s*(.+)$/s;
 
 /** A condition as CEL. A path that does not exist makes it false. */
-export function celOf(source: string, names: Names, where: Where): string {
+export function celOf(source: string, names: ReferencesNames, where: Where): string {
   const [, left = source, operator, right = 'true'] = COMPARISON.exec(source.trim()) ?? [];
   const named = /^(?:\$[({](.+)[)}]|([A-Za-z_][\w.]*))$/s.exec(left.trim());
   const path = named === null ? undefined : pathOf(named[1] ?? named[2] ?? '', names, where);

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { mapOf, type Part, plainText, textOf } from '../part.ts';
 import { conditionToCel } from '../python.ts';
-import { type Definition, inner, specialTarget } from './read-mozaiks.ts';
+import { inner, type MozaiksDefinition, specialTarget } from './read-mozaiks.ts';
 import type { Variables } from './variables.ts';
 
 /** Who hands over to whom. */
@@ -12,7 +12,7 @@ export interface Handoffs {
   readonly onMessage: readonly JsonObject[];
 }
 
-interface Rule {
+interface HandoffsRule {
   readonly part: Part;
   /** An agent, or `user`. */
   readonly from: string;
@@ -24,11 +24,11 @@ interface Rule {
 
 /** Reads the handoffs in every form: `handoff_rules`, `{from, to, condition}`, and `{source, targets}`. */
 export function readHandoffs(
-  definition: Definition,
+  definition: MozaiksDefinition,
   agent: (name: string) => string | undefined,
   variables: Variables,
 ): Handoffs {
-  const rules: Rule[] = [];
+  const rules: HandoffsRule[] = [];
   for (const root of definition.sections.get('handoffs') ?? []) {
     const part = inner(root, 'handoffs');
     for (const key of ['handoff_rules', 'handoffs', 'rules'])
@@ -54,10 +54,10 @@ export function readHandoffs(
   return { byAgent, onMessage };
 }
 
-function rulesOf(item: Part, agent: (name: string) => string | undefined): readonly Rule[] {
+function rulesOf(item: Part, agent: (name: string) => string | undefined): readonly HandoffsRule[] {
   const fromKey = item.keyOf('source_agent', 'from_agent', 'from', 'source');
   const from = fromKey === undefined ? undefined : speakerOf(item, fromKey, agent);
-  const rules: Rule[] = [];
+  const rules: HandoffsRule[] = [];
   const read = (part: Part) => {
     const rule = from === undefined ? undefined : ruleOf(part, from, agent);
     if (rule !== undefined) rules.push(rule);
@@ -67,7 +67,11 @@ function rulesOf(item: Part, agent: (name: string) => string | undefined): reado
   return rules;
 }
 
-function ruleOf(part: Part, from: string, agent: (name: string) => string | undefined): Rule | undefined {
+function ruleOf(
+  part: Part,
+  from: string,
+  agent: (name: string) => string | undefined,
+): HandoffsRule | undefined {
   const toKey = part.keyOf('target_agent', 'to_agent', 'to', 'agent', 'target');
   const implied = textOf(part.kept('transition_target', '"to" is an agent, "user" or "end"')) ?? '';
   const special = { TerminateTarget: 'end', RevertToUserTarget: 'user' }[implied];
@@ -100,7 +104,7 @@ function speakerOf(part: Part, key: string, agent: (name: string) => string | un
   return speaker;
 }
 
-function handoffEntry(rule: Rule, variables: Variables): JsonObject | undefined {
+function handoffEntry(rule: HandoffsRule, variables: Variables): JsonObject | undefined {
   const { part, to, condition } = rule;
   if (rule.isAfterWork) return { to, always: true };
   const scope = textOf(part.take('condition_scope') ?? part.take('scope'));
@@ -121,7 +125,7 @@ function handoffEntry(rule: Rule, variables: Variables): JsonObject | undefined 
   return mapOf({ to, if: test, at: isBefore ? 'before_turn' : undefined });
 }
 
-function messageEntry(rule: Rule, variables: Variables): JsonObject | undefined {
+function messageEntry(rule: HandoffsRule, variables: Variables): JsonObject | undefined {
   const { part, to, condition } = rule;
   if (to === 'user' || to === 'end') {
     part.note('target_agent', 'left', 'only an agent gets the messages of the person');
@@ -139,7 +143,7 @@ function messageEntry(rule: Rule, variables: Variables): JsonObject | undefined 
 }
 
 /** Whether the runtime of Mozaiks evaluates the condition; else its model reads it. */
-function isExpression({ part, condition = '' }: Rule): boolean {
+function isExpression({ part, condition = '' }: HandoffsRule): boolean {
   const type = textOf(part.kept('condition_type', 'it decides between "if" and "when"'))?.toLowerCase() ?? '';
   return type === ''
     ? condition.includes('${')
@@ -147,7 +151,7 @@ function isExpression({ part, condition = '' }: Rule): boolean {
 }
 
 /** The condition as CEL over variables. Those that no file declares are declared, since Mozaiks makes them, too. */
-function celOf({ part, condition = '' }: Rule, variables: Variables): string | undefined {
+function celOf({ part, condition = '' }: HandoffsRule, variables: Variables): string | undefined {
   const undeclared: string[] = [];
   const cel = conditionToCel(condition, {
     reference: (written) => {

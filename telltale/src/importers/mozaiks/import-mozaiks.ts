@@ -2,10 +2,16 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { fileDiagnostic } from '../../manifest/files/files.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
-import { createTaken, type Names, nameOf, type Taken } from '../names.ts';
+import { createTaken, type Names, type NamesTaken, nameOf } from '../names.ts';
 import { filledOf, mapOf, type Part, plainText, textOf } from '../part.ts';
 import { type Handoffs, readHandoffs } from './handoffs.ts';
-import { type Definition, inner, isMozaiks, nameOfDefinition, readDefinitions } from './read-mozaiks.ts';
+import {
+  inner,
+  isMozaiks,
+  type MozaiksDefinition,
+  nameOfDefinition,
+  readDefinitions,
+} from './read-mozaiks.ts';
 import { type MadeTool, readOutputs, readTools } from './tools.ts';
 import { Variables } from './variables.ts';
 
@@ -34,8 +40,8 @@ interface ReadAgent {
 }
 
 async function importDefinition(
-  definition: Definition,
-  taken: Taken,
+  definition: MozaiksDefinition,
+  taken: NamesTaken,
   options: ImportOptions,
 ): Promise<ImportedFile> {
   const { file, diagnostics } = definition;
@@ -66,7 +72,7 @@ async function importDefinition(
 
 const sameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-function readAgents(definition: Definition, names: Names): readonly ReadAgent[] {
+function readAgents(definition: MozaiksDefinition, names: Names): readonly ReadAgent[] {
   const agents: ReadAgent[] = [];
   const read = (item: Part, written: string) => {
     if (Array.isArray(item.value.agents)) {
@@ -116,7 +122,7 @@ interface Settings {
   readonly isAuto: boolean;
 }
 
-function readSettings(definition: Definition, agent: (name: string) => string | undefined): Settings {
+function readSettings(definition: MozaiksDefinition, agent: (name: string) => string | undefined): Settings {
   let settings: Settings = { isAuto: false };
   for (const root of definition.sections.get('orchestrator') ?? []) {
     const part = inner(root, 'orchestrator');
@@ -152,7 +158,7 @@ function readSettings(definition: Definition, agent: (name: string) => string | 
 }
 
 /** Files that only the platform of Mozaiks uses. */
-function readOthers({ sections }: Definition): void {
+function readOthers({ sections }: MozaiksDefinition): void {
   for (const part of sections.get('hooks') ?? [])
     for (const key of ['hooks', 'hook_files'])
       part.each(key, 'hook', (item) => {
@@ -169,7 +175,7 @@ function readOthers({ sections }: Definition): void {
 }
 
 interface Workflow {
-  readonly definition: Definition;
+  readonly definition: MozaiksDefinition;
   readonly folder: string;
   readonly written: string;
   readonly agents: readonly ReadAgent[];
@@ -180,9 +186,13 @@ interface Workflow {
   readonly outputs: ReadonlyMap<string, JsonObject>;
 }
 
-type Made = Omit<NonNullable<ImportedFile['made']>, 'entries'>;
+type ImportMozaiksMade = Omit<NonNullable<ImportedFile['made']>, 'entries'>;
 
-function makeFiles(workflow: Workflow, taken: Taken, options: ImportOptions): Made | undefined {
+function makeFiles(
+  workflow: Workflow,
+  taken: NamesTaken,
+  options: ImportOptions,
+): ImportMozaiksMade | undefined {
   const { folder, agents, tools, settings, handoffs } = workflow;
   const [first] = agents;
   if (first === undefined) return variablesAlone(workflow);
@@ -274,7 +284,7 @@ function groupManifest(
 }
 
 /** Variables without an agent: a `context_variables.json`, which an agent in the same folder reads. */
-function variablesAlone({ folder, variables }: Workflow): Made | undefined {
+function variablesAlone({ folder, variables }: Workflow): ImportMozaiksMade | undefined {
   const { defined, runtime, derived } = variables;
   if (variables.names.size === 0) return undefined;
   const lists = { defined_variables: defined, runtime_variables: runtime, derived_variables: derived };

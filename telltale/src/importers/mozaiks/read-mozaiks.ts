@@ -31,7 +31,7 @@ const PLANNING =
   'PatternSelection WorkflowStrategy StateArchitecture UXArchitecture AgentRoster ToolPlanning MermaidSequenceDiagram PackMetadata agent_message';
 
 /** One workflow of Mozaiks: a folder of files, or one file that holds all of it. */
-export interface Definition {
+export interface MozaiksDefinition {
   /** As messages show it. */
   readonly file: string;
   /** The folder that its Python files are looked up in, absolute. */
@@ -57,7 +57,7 @@ export const isMozaiks = ({ path, source }: SourceFile): boolean =>
   sectionOf(path) !== undefined || BUNDLE.test(source.text);
 
 /** Groups files into workflows: those of one folder belong together, any other file stands for itself. */
-export function readDefinitions(files: readonly SourceFile[]): readonly Definition[] {
+export function readDefinitions(files: readonly SourceFile[]): readonly MozaiksDefinition[] {
   const folders = new Map<string, SourceFile[]>();
   for (const file of files) {
     const folder = dirname(file.path);
@@ -70,7 +70,7 @@ export function readDefinitions(files: readonly SourceFile[]): readonly Definiti
 /** `_pack/workflow_graph.json` belongs to the folder above. */
 const workflowFolder = (folder: string): string => (basename(folder) === '_pack' ? dirname(folder) : folder);
 
-function readDefinition(home: string, files: readonly SourceFile[]): Definition {
+function readDefinition(home: string, files: readonly SourceFile[]): MozaiksDefinition {
   const isFolder = files.some(({ path }) => path !== home);
   const sections = new Map<Section, Part[]>();
   const diagnostics: Diagnostic[] = [];
@@ -145,7 +145,7 @@ export function specialTarget(name: string): 'user' | 'end' | undefined {
 }
 
 /** The name of the workflow, where one of its files says it. */
-export function nameOfDefinition({ sections, fallbackName }: Definition): string {
+export function nameOfDefinition({ sections, fallbackName }: MozaiksDefinition): string {
   for (const part of sections.get('orchestrator') ?? []) {
     const settings = inner(part, 'orchestrator');
     const name = (textOf(settings.value.workflow_name) ?? textOf(settings.value.name))?.trim() ?? '';

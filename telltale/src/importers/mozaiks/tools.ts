@@ -5,7 +5,7 @@ import { type Names, nameOf } from '../names.ts';
 import { mapOf, type Part, plainText, plainValue, textOf, textsOf } from '../part.ts';
 import { jsonTypeOf, parametersOf, toolStub } from '../python.ts';
 import { readSource } from '../sources.ts';
-import { type Definition, inner } from './read-mozaiks.ts';
+import { inner, type MozaiksDefinition } from './read-mozaiks.ts';
 
 export interface MadeTool {
   readonly name: string;
@@ -22,7 +22,7 @@ const NOT_DRAWN = 'nothing draws components of Mozaiks: the console shows the ca
 
 /** The tools of a workflow. Each becomes a stub: its Python code has to be ported by hand. */
 export async function readTools(
-  definition: Definition,
+  definition: MozaiksDefinition,
   names: Names,
   agentName: (name: string) => string | undefined,
   options: ImportOptions,
@@ -61,7 +61,7 @@ interface Readings {
 
 async function readTool(
   part: Part,
-  definition: Definition,
+  definition: MozaiksDefinition,
   { names, made, sources }: Readings,
   options: ImportOptions,
 ): Promise<MadeTool> {
@@ -123,7 +123,7 @@ function readLifecycleTool(part: Part): void {
 /** The Python source of a tool: the file beside the manifests, or in their folder `tools`. */
 async function sourceOf(
   file: string,
-  { folder }: Definition,
+  { folder }: MozaiksDefinition,
   sources: ReadonlyMap<string, string>,
   options: ImportOptions,
 ): Promise<string | undefined> {
@@ -138,7 +138,7 @@ async function sourceOf(
 }
 
 /** The JSON Schema of each agent's final answer, by the agent's name in Mozaiks. */
-export function readOutputs(definition: Definition): ReadonlyMap<string, JsonObject> {
+export function readOutputs(definition: MozaiksDefinition): ReadonlyMap<string, JsonObject> {
   const outputs = new Map<string, JsonObject>();
   for (const root of definition.sections.get('structured_outputs') ?? []) {
     const part = inner(root, 'structured_outputs');

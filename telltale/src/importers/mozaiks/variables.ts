@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { identifierOf } from '../names.ts';
 import { filledOf, mapOf, type Part, plainText, plainValue, textOf, textsOf } from '../part.ts';
 import { jsonTypeOf } from '../python.ts';
-import { type Definition, inner, specialTarget } from './read-mozaiks.ts';
+import { inner, type MozaiksDefinition, specialTarget } from './read-mozaiks.ts';
 
 export interface VariableNames {
   /** The agent as it is called here; undefined if the workflow does not have it. */
@@ -41,7 +41,7 @@ const TO_PORT: Readonly<Record<string, string>> = {
 const DEFAULT_KEYS = ['default', 'value', 'init', 'initial', 'initial_value'] as const;
 
 /** One variable while it is read. `source` is the map that says where it comes from, `item` itself in older forms. */
-interface Reading {
+interface VariablesReading {
   readonly item: Part;
   readonly source: Part;
   readonly name: string;
@@ -61,7 +61,7 @@ export class Variables {
   readonly artifact: string;
   readonly #known: VariableNames;
 
-  constructor(definition: Definition, known: VariableNames) {
+  constructor(definition: MozaiksDefinition, known: VariableNames) {
     this.#known = known;
     this.artifact = known.artifact;
     for (const root of definition.sections.get('context_variables') ?? []) {
@@ -147,7 +147,7 @@ export class Variables {
         'changed',
         SOURCES[kind] ?? `${kind}: ${KEPT.includes(kind) ? 'a defined variable' : 'a runtime variable'}`,
       );
-    const reading: Reading = { item, source, name: called, type };
+    const reading: VariablesReading = { item, source, name: called, type };
     const initial = defaultOf(reading);
     const description =
       textOf(item.kept('description')) ?? textOf(item.changed('purpose', 'it is "description"'));
@@ -175,7 +175,7 @@ export class Variables {
 
   /** A variable that is set by hand: kept in the store, or as long as the session. */
   #declare(
-    { item, source, name, type }: Reading,
+    { item, source, name, type }: VariablesReading,
     kind: string,
     typed: JsonObject,
     initial: Json | undefined,
@@ -210,7 +210,7 @@ export class Variables {
     this.runtime.push(mapOf({ ...typed, default: value, writers: ['user', 'workflow'] }));
   }
 
-  #triggersOf(reading: Reading): readonly JsonObject[] {
+  #triggersOf(reading: VariablesReading): readonly JsonObject[] {
     const { item, source } = reading;
     const triggers: JsonObject[] = [];
     const add = (part: Part, to?: Json) => {
@@ -235,7 +235,7 @@ export class Variables {
   }
 
   /** One trigger: the newer form has `type` and `match`, the older one `trigger_type` and `trigger_value`. */
-  #triggerOf(part: Part, to: Json | undefined, { name, type }: Reading): JsonObject | undefined {
+  #triggerOf(part: Part, to: Json | undefined, { name, type }: VariablesReading): JsonObject | undefined {
     const typeKey = part.value.trigger_type === undefined ? 'type' : 'trigger_type';
     const written = part.text(typeKey) ?? '';
     const value = to ?? part.take('set');
@@ -310,7 +310,7 @@ function matchOf(part: Part, kind: string): JsonObject | undefined {
 }
 
 /** The value before anything sets it. A default that does not fit the type is reported and left out. */
-function defaultOf({ item, source, type }: Reading): Json | undefined {
+function defaultOf({ item, source, type }: VariablesReading): Json | undefined {
   for (const part of source === item ? [item] : [source, item])
     for (const key of DEFAULT_KEYS) {
       const written = part.take(key);

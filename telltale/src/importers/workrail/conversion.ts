@@ -2,11 +2,11 @@ import { parseExpression } from '../../conditions/cel/parse-expression.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { IssuePath } from '../../manifest/diagnostic.ts';
 import { createNames, nameOf } from '../names.ts';
-import { createReport, type Outcome } from '../report.ts';
+import { createReport, type ReportOutcome } from '../report.ts';
 import { Checks } from './criteria.ts';
-import { computedCode, SHOWN, toCel, toTemplate, Variables } from './expressions.ts';
+import { computedCode, ExpressionsVariables, SHOWN, toCel, toTemplate } from './expressions.ts';
 import type { WorkrailFile } from './read.ts';
-import type { BodyStep, Condition, FunctionDefinition, WorkrailWorkflow } from './shape.ts';
+import type { BodyStep, FunctionDefinition, ShapeCondition, WorkrailWorkflow } from './shape.ts';
 
 export interface ConvertOptions {
   /** When somebody is asked to confirm a step. */
@@ -41,7 +41,7 @@ export class Conversion {
   readonly workflow: WorkrailWorkflow;
   readonly report;
   readonly stepNames = createNames();
-  readonly variables = new Variables();
+  readonly variables = new ExpressionsVariables();
   readonly checks = new Checks();
   readonly options: ConvertOptions;
   /** The name of the artifact that checks notes. */
@@ -86,7 +86,7 @@ export class Spot {
     this.around = around;
   }
 
-  note(key: string, outcome: Outcome, how: string): void {
+  note(key: string, outcome: ReportOutcome, how: string): void {
     this.c.report.note({ step: this.step, path: this.path }, key, outcome, how);
   }
   kept = (key: string, how: string): void => this.note(key, 'kept', how);
@@ -101,7 +101,7 @@ export class Spot {
   }
 
   /** A condition as CEL; what cannot be said as it is meant is noted. */
-  cel(condition: Condition, key: string, names = this.around.names): string {
+  cel(condition: ShapeCondition, key: string, names = this.around.names): string {
     const cel = toCel(condition, {
       variable: (name) => names.get(name)?.cel ?? this.c.variables.named(name),
       doubt: (what) => this.changed(key, what),
@@ -151,7 +151,7 @@ export class Spot {
   }
 
   /** `if`, from the step's own condition. */
-  runCondition({ runCondition }: { readonly runCondition?: Condition | undefined }): string | undefined {
+  runCondition({ runCondition }: { readonly runCondition?: ShapeCondition | undefined }): string | undefined {
     if (runCondition === undefined) return undefined;
     this.kept('runCondition', 'if');
     return this.cel(runCondition, 'runCondition');

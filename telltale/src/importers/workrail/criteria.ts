@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isMap } from '../../manifest/schema/values.ts';
 import { createNames, identifierOf } from '../names.ts';
-import type { Condition, Criteria, Criterion, Rule } from './shape.ts';
+import type { Criteria, Criterion, Rule, ShapeCondition } from './shape.ts';
 
 /** The artifact that judges the notes of steps by their criteria, one method a step. */
 export class Checks {
@@ -88,7 +88,7 @@ export function readCriteria(written: Criteria, named: (variable: string) => str
 }
 
 /** The condition, with its variables under the names that they have here. */
-const renamed = (condition: Condition, named: (variable: string) => string): Condition => ({
+const renamed = (condition: ShapeCondition, named: (variable: string) => string): ShapeCondition => ({
   ...condition,
   ...(condition.var === undefined ? {} : { var: named(condition.var) }),
   ...(condition.and === undefined ? {} : { and: condition.and.map((each) => renamed(each, named)) }),
@@ -131,7 +131,7 @@ function problemOf({ type, value, pattern, flags, schema, condition }: Rule): st
   }
 }
 
-const badPattern = (condition: Condition): string | undefined => {
+const badPattern = (condition: ShapeCondition): string | undefined => {
   const { matches, and = [], or = [], not } = condition;
   if (matches !== undefined && !isPattern(matches)) return `/${matches}/, which is not a regular expression`;
   return [...and, ...or, ...(not === undefined ? [] : [not])]

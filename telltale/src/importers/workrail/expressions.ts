@@ -1,9 +1,9 @@
 import { compilePattern } from '../../conditions/linear-regex.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { createNames, identifierOf } from '../names.ts';
-import type { Condition } from './shape.ts';
+import type { ShapeCondition } from './shape.ts';
 
-export interface CelNames {
+export interface ExpressionsCelNames {
   /** What stands for a variable; it is declared by asking for it. */
   variable(name: string): string;
   /** What could not be said as WorkRail means it. */
@@ -18,7 +18,7 @@ const OPERATORS = [
 const SIGNS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
 /** A condition of WorkRail as CEL: what is missing is null, texts are compared without regard to case and to space around. */
-export function toCel(condition: Condition, names: CelNames): string {
+export function toCel(condition: ShapeCondition, names: ExpressionsCelNames): string {
   const { and, or, not, var: variable } = condition;
   if (Object.keys(condition).length === 0) return 'true';
   if (variable !== undefined) return onVariable(condition, names.variable(variable), names);
@@ -48,7 +48,7 @@ function bracketed(test: string, signs: RegExp): string {
   return signs.test(bare) ? `(${test})` : test;
 }
 
-function onVariable(condition: Condition, x: string, names: CelNames): string {
+function onVariable(condition: ShapeCondition, x: string, names: ExpressionsCelNames): string {
   const given = OPERATORS.filter((operator) => condition[operator] !== undefined);
   const [operator] = given;
   if (given.length > 1)
@@ -83,7 +83,7 @@ const TRUE = ['true', '1', 'yes'];
 const FALSE = ['false', '0', 'no'];
 
 /** As WorkRail compares: "Large " is "large", the text "3" is 3, and "yes" is true. */
-function equals(x: string, value: Json, names: CelNames): string {
+function equals(x: string, value: Json, names: ExpressionsCelNames): string {
   if (value === null) return `${x} == null`;
   if (typeof value === 'boolean') return anyOf([`${x} == ${value}`, isOneOf(x, value ? TRUE : FALSE)]);
   if (typeof value === 'number')
@@ -103,7 +103,7 @@ function equals(x: string, value: Json, names: CelNames): string {
 }
 
 /** CEL's patterns are RE2's: what needs to look ahead or back is none of them. */
-function matches(x: string, pattern: string, names: CelNames): string {
+function matches(x: string, pattern: string, names: ExpressionsCelNames): string {
   if (compilePattern(pattern).ok) return `${isScalar(x)} && string(${x}).trim().regex(${quoted(pattern)})`;
   names.doubt(`/${pattern.slice(4)}/ is not a pattern that a test may hold, so it never matches`);
   return 'false';
@@ -120,8 +120,8 @@ const spelt = (x: string, call: string): string =>
   `${isScalar(x)} && string(${x}).trim().lowerAscii().${call}`;
 
 /** Words that one variable may equal, one behind the other, are one test. */
-function gathered(conditions: readonly Condition[]): readonly Condition[] {
-  const made: Condition[] = [];
+function gathered(conditions: readonly ShapeCondition[]): readonly ShapeCondition[] {
+  const made: ShapeCondition[] = [];
   for (const each of conditions) {
     const last = made.at(-1);
     const words = last === undefined ? undefined : wordsOf(last);
@@ -134,7 +134,7 @@ function gathered(conditions: readonly Condition[]): readonly Condition[] {
 }
 
 /** What a condition compares its variable with, where that is words and nothing else. */
-function wordsOf(condition: Condition): readonly string[] | undefined {
+function wordsOf(condition: ShapeCondition): readonly string[] | undefined {
   if (condition.var === undefined || Object.keys(condition).length !== 2) return undefined;
   const values = condition.in ?? (condition.equals === undefined ? undefined : [condition.equals]);
   return values?.every(isWord) ? (values as readonly string[]) : undefined;
@@ -221,7 +221,7 @@ export const SHOWN = `const shown = (of, text) => {
 };`;
 
 /** The context variables of a workflow: WorkRail declares none, so they are found by who reads and who sets them. */
-export class Variables {
+export class ExpressionsVariables {
   readonly declared: JsonObject[] = [];
   readonly #names = createNames('_');
   readonly #byName = new Map<string, string>();

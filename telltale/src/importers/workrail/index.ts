@@ -9,7 +9,7 @@ import type { Entry } from '../report.ts';
 import { readSource } from '../sources.ts';
 import { readWorkrail, type WorkrailFile } from './read.ts';
 import { stepsOf } from './shape.ts';
-import { type Converted, convertWorkflow, templateIdOf } from './workflow.ts';
+import { convertWorkflow, templateIdOf, type WorkflowConverted } from './workflow.ts';
 
 export const workrail: Importer = {
   pattern: '**/*.json',
@@ -100,7 +100,7 @@ function make(
 }
 
 /** The workflow as YAML, with what was changed or left beside the steps that it is about. */
-function workflowYaml({ workflow, entries, origins, about }: Converted, file: string): string {
+function workflowYaml({ workflow, entries, origins, about }: WorkflowConverted, file: string): string {
   const remarks = (step: string | null | undefined): readonly string[] =>
     entries
       .filter((entry: Entry) => entry.step === step && entry.outcome !== 'kept')
@@ -115,9 +115,12 @@ function workflowYaml({ workflow, entries, origins, about }: Converted, file: st
   );
 }
 
-type Path = readonly (string | number)[];
+type IndexPath = readonly (string | number)[];
 
-const stepsWithPaths = (steps: Json | undefined, path: Path): readonly (readonly [Path, JsonObject])[] =>
+const stepsWithPaths = (
+  steps: Json | undefined,
+  path: IndexPath,
+): readonly (readonly [IndexPath, JsonObject])[] =>
   Array.isArray(steps)
     ? (steps as readonly JsonObject[]).flatMap((step, index) => [
         [[...path, index], step] as const,
@@ -150,7 +153,7 @@ const agentWith = (name: string, model: string, more: JsonObject, models: JsonOb
 
 /** An agent that the workflow leads. */
 function agentOf(
-  { name, workflow, checks, tiers }: Converted,
+  { name, workflow, checks, tiers }: WorkflowConverted,
   tier: string | undefined,
   asked: string | undefined,
 ): JsonObject {

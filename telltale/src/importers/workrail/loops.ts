@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { type Around, type PlacedBody, Spot } from './conversion.ts';
 import { allOf, plainText } from './expressions.ts';
-import type { BodyStep, Condition, LoopStep } from './shape.ts';
+import type { BodyStep, LoopStep, ShapeCondition } from './shape.ts';
 import { convertBody } from './steps.ts';
 import { LOOP_CONTROL } from './texts.ts';
 
@@ -61,7 +61,7 @@ function rounds(step: LoopStep, body: readonly PlacedBody[], at: Spot, name: str
   const decision = isArtifactLoop(step, body) ? around.decision : undefined;
   const condition = loop.type === 'for' ? undefined : (loop.conditionSource?.condition ?? loop.condition);
   // `until` is asked before a round, too, as WorkRail does.
-  const written = (test: Condition, when: Around['names']) => {
+  const written = (test: ShapeCondition, when: Around['names']) => {
     const cel = at.cel(test, 'loop.condition', when);
     return loop.type === 'until' ? `!(${cel})` : cel;
   };

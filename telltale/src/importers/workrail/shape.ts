@@ -22,17 +22,17 @@ const optional = <Shape extends z.ZodRawShape>(shape: Shape) => z.object(shape).
 type Optional<Key extends string, Value> = { readonly [K in Key]?: Value | undefined };
 
 /** A test on context variables. */
-export interface Condition
+export interface ShapeCondition
   extends Optional<'equals' | 'not_equals', Json>,
     Optional<'gt' | 'gte' | 'lt' | 'lte', number>,
     Optional<'var' | 'contains' | 'startsWith' | 'endsWith' | 'matches', string>,
-    Optional<'and' | 'or', readonly Condition[]> {
+    Optional<'and' | 'or', readonly ShapeCondition[]> {
   readonly in?: readonly Json[] | undefined;
-  readonly not?: Condition | undefined;
+  readonly not?: ShapeCondition | undefined;
 }
 
 const nestedCondition = z.lazy(() => condition);
-const condition: z.ZodType<Condition> = closed(
+const condition: z.ZodType<ShapeCondition> = closed(
   { title: 'a condition' },
   {
     ...optional({ var: some, equals: anything, not_equals: anything, in: z.array(anything) }),
@@ -57,7 +57,7 @@ export interface Rule
     Optional<'min' | 'max', number> {
   readonly type: 'contains' | 'regex' | 'length' | 'schema';
   readonly schema?: JsonObject | undefined;
-  readonly condition?: Condition | string | undefined;
+  readonly condition?: ShapeCondition | string | undefined;
 }
 interface Composition extends Optional<'and' | 'or', readonly Criterion[]> {
   readonly not?: Criterion | undefined;
@@ -210,7 +210,7 @@ const parallel = closed(
     synthesis: synthesis.optional(),
   },
 );
-export type ParallelStep = z.output<typeof parallel>;
+export type ShapeParallelStep = z.output<typeof parallel>;
 
 const inline = z.array(stepOf({ task, parallel })).min(1);
 const loop = closed(
@@ -223,9 +223,9 @@ const loop = closed(
     functionDefinitions: functionDefinitions.optional(),
   },
 );
-export type BodyStep = TaskStep | ParallelStep;
+export type BodyStep = TaskStep | ShapeParallelStep;
 export type LoopStep = Omit<z.output<typeof loop>, 'body'> & { readonly body: string | readonly BodyStep[] };
-export type WorkrailStep = TaskStep | ParallelStep | LoopStep;
+export type WorkrailStep = TaskStep | ShapeParallelStep | LoopStep;
 
 /** A step without a type is one that an agent works on. */
 function stepOf<const Kinds extends Readonly<Record<string, z.ZodObject>> & { readonly task: z.ZodObject }>(

@@ -2,11 +2,11 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { Spot } from './conversion.ts';
 import { readCriteria } from './criteria.ts';
 import { allOf, namedVariables, plainText } from './expressions.ts';
-import type { BodyStep, FunctionDefinition, ParallelStep, TaskStep } from './shape.ts';
+import type { BodyStep, FunctionDefinition, ShapeParallelStep, TaskStep } from './shape.ts';
 import * as texts from './texts.ts';
 import { bullets, contractOf, LOOP_CONTROL, section, sections } from './texts.ts';
 
-type Kind = 'task' | 'plan' | 'script';
+type StepsKind = 'task' | 'plan' | 'script';
 
 const NOTES_TOLD = 'a sentence of the prompt: one sentence of notes will do';
 /** WorkRail asks for no notes there; every task has some here. */
@@ -90,7 +90,7 @@ function placed(
 }
 
 /** `stepType`: a plan, a command, or a task where it cannot be one of those. */
-function kindOf({ stepType, verification }: TaskStep, at: Spot, requires: boolean): Kind {
+function kindOf({ stepType, verification }: TaskStep, at: Spot, requires: boolean): StepsKind {
   const command = verification?.command;
   if (stepType === 'planned' && !requires) {
     at.kept('stepType', 'type: plan');
@@ -106,7 +106,7 @@ function kindOf({ stepType, verification }: TaskStep, at: Spot, requires: boolea
 }
 
 /** A plan names its model; a task is given to an agent that has the model. */
-function tierOf({ modelTier }: TaskStep, kind: Kind, at: Spot): JsonObject {
+function tierOf({ modelTier }: TaskStep, kind: StepsKind, at: Spot): JsonObject {
   if (modelTier === undefined) return {};
   if (kind === 'plan') {
     at.changed('modelTier', `model: ${modelTier}, one of the agent's models`);
@@ -162,14 +162,14 @@ function functionsOf(step: TaskStep, { c, around, left }: Spot): readonly Functi
   return names.flatMap((name) => known.find((each) => each.name === name) ?? []);
 }
 
-interface Output {
+interface StepsOutput {
   readonly requires?: JsonObject;
   /** What the agent is told of it. */
   readonly told?: string;
 }
 
 /** An output contract: a key of `context_updates` with its schema, in place of an artifact. */
-function outputOf(contract: TaskStep['outputContract'], at: Spot, construct = 'outputContract'): Output {
+function outputOf(contract: TaskStep['outputContract'], at: Spot, construct = 'outputContract'): StepsOutput {
   if (contract === undefined) return {};
   const { contractRef, required = true } = contract;
   const { decision } = at.around;
@@ -256,7 +256,7 @@ const isModelsGate = ({ requireConfirmation: gate, ...step }: TaskStep): boolean
     undefined;
 
 /** Parallel work: one task that asks the agent to hand it out, as WorkRail's own prompt does. */
-function convertParallel(step: ParallelStep, at: Spot): readonly JsonObject[] {
+function convertParallel(step: ShapeParallelStep, at: Spot): readonly JsonObject[] {
   const name = at.takeName(step.id, 'task');
   at.kept('title', 'heading of the prompt, and description');
   at.changed(
@@ -278,7 +278,7 @@ function convertParallel(step: ParallelStep, at: Spot): readonly JsonObject[] {
   return placed(step, task, at, test, followUps(step, at, test));
 }
 
-function fragmentOf(part: ParallelStep['parallelDelegations'][number], at: Spot): JsonObject {
+function fragmentOf(part: ShapeParallelStep['parallelDelegations'][number], at: Spot): JsonObject {
   const {
     workflowId,
     goal,

@@ -8,7 +8,7 @@ import { type BodyStep, type LoopStep, stepsOf, type TaskStep, type WorkrailWork
 import { convertBody } from './steps.ts';
 import { bullets, FEATURES, section, sections } from './texts.ts';
 
-export interface Converted {
+export interface WorkflowConverted {
   /** The name of the workflow. */
   readonly name: string;
   readonly workflow: JsonObject;
@@ -24,7 +24,11 @@ export interface Converted {
 }
 
 /** A workflow of WorkRail as one of ours, and what became of each part of it. Pure. */
-export function convertWorkflow(file: WorkrailFile, name: string, options: ConvertOptions): Converted {
+export function convertWorkflow(
+  file: WorkrailFile,
+  name: string,
+  options: ConvertOptions,
+): WorkflowConverted {
   const { workflow } = file;
   const c = new Conversion(file, `${name}-checks`, options);
   const at = new Spot(c, null, []);

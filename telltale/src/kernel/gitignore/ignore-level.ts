@@ -57,7 +57,7 @@ export interface IgnoreRules {
   verdict(path: string, name: string, isFolder: boolean): 'ignored' | 'kept' | undefined;
 }
 
-interface Rule {
+interface IgnoreLevelRule {
   readonly negated: boolean;
   readonly foldersOnly: boolean;
   /** A line with a slash in it is about a path, one without about a name wherever it is. */
@@ -71,7 +71,7 @@ const MAX_PATTERN_CHARS = 4_096;
 
 /** Undefined where the text says nothing. */
 function parseIgnoreRules(text: string): IgnoreRules | undefined {
-  const rules: Rule[] = [];
+  const rules: IgnoreLevelRule[] = [];
   for (const line of text.replace(/^\uFEFF/, '').split('\n')) {
     const rule = parseRule(line.endsWith('\r') ? line.slice(0, -1) : line);
     if (rule !== undefined) rules.push(rule);
@@ -91,7 +91,7 @@ function parseIgnoreRules(text: string): IgnoreRules | undefined {
   };
 }
 
-function parseRule(line: string): Rule | undefined {
+function parseRule(line: string): IgnoreLevelRule | undefined {
   if (line.startsWith('#') || line.length > MAX_PATTERN_CHARS) return undefined;
   let pattern = withoutTrailingSpaces(line);
   const negated = pattern.startsWith('!');

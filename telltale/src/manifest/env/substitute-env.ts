@@ -64,7 +64,7 @@ export function substituteEnv(
 }
 
 function replace(
-  piece: Piece,
+  piece: SubstituteEnvPiece,
   env: Env,
   used: { name: string; value: string }[],
   room: EnvRoom,
@@ -136,7 +136,7 @@ const WRONG = {
 /** What the runtime resolves when a step runs: never an environment variable, in any form. */
 const RUNTIME_ROOTS: ReadonlySet<string> = new Set(RESERVED_ROOTS);
 
-export type Piece =
+export type SubstituteEnvPiece =
   | { readonly type: 'text'; readonly text: string; readonly start: number; readonly end: number }
   | {
       readonly type: 'env';
@@ -162,11 +162,11 @@ const REFERENCE = /(?<!\$)(\$+)\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*(?=[}:=+?#%
  * roots and to `items` (what a foreach names by `as`), anything else in `${…}` that does not begin with a name, and the escape `$${`, which stays as it is for
  * whoever reads the text later. Dollars before a brace come in pairs, as in `parseTemplate`.
  */
-function findEnvReferences(text: string, items: ReadonlySet<string>): readonly Piece[] {
-  const pieces: Piece[] = [];
+function findEnvReferences(text: string, items: ReadonlySet<string>): readonly SubstituteEnvPiece[] {
+  const pieces: SubstituteEnvPiece[] = [];
   let done = 0;
   const lastClose = text.lastIndexOf('}');
-  const push = (piece: Piece) => {
+  const push = (piece: SubstituteEnvPiece) => {
     if (piece.start > done)
       pieces.push({ type: 'text', text: text.slice(done, piece.start), start: done, end: piece.start });
     pieces.push(piece);
@@ -190,7 +190,7 @@ function readReference(
   afterName: number,
   name: string,
   lastClose: number,
-): Piece {
+): SubstituteEnvPiece {
   if (text[afterName] === '}') return { type: 'env', name, fallback: undefined, start, end: afterName + 1 };
   const close = afterName > lastClose ? -1 : text.indexOf('}', afterName);
   if (close === -1) return { type: 'wrong', why: 'unclosed', name, start, end: afterName };

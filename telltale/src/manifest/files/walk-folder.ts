@@ -11,7 +11,7 @@ const AGENT = /^(?:---[ \t]+)?["']?kind["']?[ \t]*:[ \t]*["']?Agent\b|"kind"\s*:
 /** Whether the text of such a file holds an agent. */
 export const looksLikeAgent = (text: string): boolean => AGENT.test(text);
 
-export interface Walked {
+export interface WalkFolderWalked {
   /** YAML and JSON files, absolute, sorted folder by folder. */
   readonly files: readonly string[];
   /** Whether the walk ended at its limit. */
@@ -21,7 +21,7 @@ export interface Walked {
 }
 
 /** A folder that waits to be read. */
-interface Waiting {
+interface WalkFolderWaiting {
   readonly path: string;
   readonly depth: number;
   /** What part of the walk it may take: that of the folder it is in, divided by all that is there. */
@@ -36,16 +36,16 @@ export async function walkFolder(
   folder: string,
   signal?: AbortSignal,
   limit: number = MANIFEST_LIMITS.walkEntries,
-): Promise<Walked> {
+): Promise<WalkFolderWalked> {
   const found: { readonly path: string; readonly files: readonly string[] }[] = [];
   const denied: string[] = [];
-  let waiting: readonly Waiting[] = [{ path: folder, depth: 0, share: 1 }];
+  let waiting: readonly WalkFolderWaiting[] = [{ path: folder, depth: 0, share: 1 }];
   let left = limit;
   let cut = false;
   while (waiting.length > 0) {
     const least = waiting.reduce((most, { share }) => Math.max(most, share), 0) / 2;
     const next = waiting.filter(({ share }) => share > least);
-    const later: Waiting[] = waiting.filter(({ share }) => share <= least);
+    const later: WalkFolderWaiting[] = waiting.filter(({ share }) => share <= least);
     for (const { path, depth, share } of next) {
       signal?.throwIfAborted();
       const entries: Dirent[] | undefined = await readdir(path, { withFileTypes: true }).catch(

@@ -63,9 +63,9 @@ const MAX_SEGMENTS = 16;
 const MAX_WIDTH = 4;
 const MAX_FILTER_DEPTH = 4;
 
-type Expression = InstanceType<typeof jsonpath.expressions.FilterExpression>;
+type JsonPathExpression = InstanceType<typeof jsonpath.expressions.FilterExpression>;
 
-type FunctionCall = InstanceType<typeof jsonpath.expressions.FunctionExtension>;
+type JsonPathFunctionCall = InstanceType<typeof jsonpath.expressions.FunctionExtension>;
 
 type Refuse = (why: string, offset: number, hint?: string) => JsonPathRefusal;
 
@@ -109,7 +109,7 @@ function isSingle(selector: unknown): boolean {
   return selector instanceof NameSelector || selector instanceof IndexSelector;
 }
 
-function checkFilter(expression: Expression, cost: Cost, depth: number): void {
+function checkFilter(expression: JsonPathExpression, cost: Cost, depth: number): void {
   const { expressions } = jsonP3().jsonpath;
   const { index } = expression.token;
   if (expression instanceof expressions.LogicalExpression) checkFilter(expression.expression, cost, depth);
@@ -131,7 +131,7 @@ function checkFilter(expression: Expression, cost: Cost, depth: number): void {
 }
 
 /** One that stands in the value itself is read when the path is run. */
-function checkPattern({ name, args }: FunctionCall, { refuse }: Cost): void {
+function checkPattern({ name, args }: JsonPathFunctionCall, { refuse }: Cost): void {
   const sourceOf = PATTERN_FUNCTIONS.get(name);
   const pattern = args[1];
   if (sourceOf === undefined || !(pattern instanceof jsonP3().jsonpath.expressions.StringLiteral)) return;
@@ -144,10 +144,12 @@ function checkPattern({ name, args }: FunctionCall, { refuse }: Cost): void {
     );
 }
 
-const isRoot = (expression: Expression): expression is InstanceType<typeof jsonpath.expressions.RootQuery> =>
+const isRoot = (
+  expression: JsonPathExpression,
+): expression is InstanceType<typeof jsonpath.expressions.RootQuery> =>
   expression instanceof jsonP3().jsonpath.expressions.RootQuery;
 
-const isSingularRoot = (expression: Expression): boolean =>
+const isSingularRoot = (expression: JsonPathExpression): boolean =>
   isRoot(expression) && expression.path.singularQuery();
 
 const lowerFirst = (text: string) => `${text.charAt(0).toLowerCase()}${text.slice(1).replace(/\.$/, '')}`;

@@ -18,7 +18,7 @@ import type { Rules } from '../schema/permissions.ts';
 import { KIND_OF_LIST } from './project.ts';
 import type { ImportLink, ProjectDocument } from './project-document.ts';
 
-type Permissions = AgentManifest['permissions'];
+type ProjectPermissions = AgentManifest['permissions'];
 
 /**
  * What an agent imports and its own permissions do not let it use: warnings, since the same tool may serve another
@@ -62,7 +62,7 @@ export function checkPermissions(
   });
 }
 
-function uselessBuiltin(name: string, { paths, network, shell }: Permissions): Finding | undefined {
+function uselessBuiltin(name: string, { paths, network, shell }: ProjectPermissions): Finding | undefined {
   if (name === 'shell' && isShut(shell)) return useless(name, 'shell', 'shell: ask');
   if (name === 'http_fetch' && isShut(network)) return useless(name, 'network', 'network: [api.example.com]');
   if ((name === 'filesystem' || name === 'git') && isShut(paths))
@@ -70,7 +70,11 @@ function uselessBuiltin(name: string, { paths, network, shell }: Permissions): F
   return undefined;
 }
 
-function checkTool(tool: ProjectDocument, agent: ProjectDocument, permissions: Permissions): Diagnostic[] {
+function checkTool(
+  tool: ProjectDocument,
+  agent: ProjectDocument,
+  permissions: ProjectPermissions,
+): Diagnostic[] {
   const implementation = documentNode(tool.document.value).at('implementation');
   const url = implementation.at('http').at('url');
   const cwd = implementation.at('cwd');
@@ -148,7 +152,7 @@ function checkUnasked(
   const feeds = manifest
     .at('context_feeds')
     .items()
-    .flatMap((feed): readonly Found[] => {
+    .flatMap((feed): readonly PermissionsFound[] => {
       const source = feed.at('source');
       const target = source.at('name');
       const what = `The feed ${quoted(feed.at('id').text() ?? '?')}`;
@@ -178,7 +182,7 @@ function checkUnasked(
     .at('import')
     .at('tools')
     .items()
-    .map(({ at }): Found => {
+    .map(({ at }): PermissionsFound => {
       const server = at('mcp');
       const url = server.at('url');
       return [url, host(url, `The MCP server ${quoted(server.at('name').text() ?? '?')}`)];
@@ -188,7 +192,7 @@ function checkUnasked(
   );
 }
 
-type Found = readonly [place: DocumentNode, finding: Finding | undefined];
+type PermissionsFound = readonly [place: DocumentNode, finding: Finding | undefined];
 
 const needsApproval = (name: string | undefined, tools: readonly ProjectDocument[]): boolean =>
   tools.some(

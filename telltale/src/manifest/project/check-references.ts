@@ -54,7 +54,7 @@ export function checkReferences(
 }
 
 function missing(
-  reference: Reference,
+  reference: ReferencesReference,
   scopes: readonly AgentScope[],
   documents: readonly ProjectDocument[],
 ): Finding | undefined {
@@ -75,7 +75,10 @@ function missing(
 }
 
 /** A method that the artifact's manifest does not name. A version that is written later may have it. */
-function methodMissing({ to, name, method }: Reference, scopes: readonly AgentScope[]): Finding | undefined {
+function methodMissing(
+  { to, name, method }: ReferencesReference,
+  scopes: readonly AgentScope[],
+): Finding | undefined {
   if (to !== 'artifact' || method === undefined) return undefined;
   for (const { documents } of scopes)
     for (const { kind, name: own, document } of documents) {
@@ -109,7 +112,7 @@ const HAS: Record<ReferenceTo, string> = {
 };
 
 function hintFor(
-  { to, name }: Reference,
+  { to, name }: ReferencesReference,
   known: readonly string[],
   scope: AgentScope,
   documents: readonly ProjectDocument[],
@@ -133,7 +136,10 @@ function hintFor(
     : `Known: ${known.slice(0, 20).join(', ')}. Or add it to ${where} of ${scope.agent.label}.`;
 }
 
-function unplaced(reference: Reference, documents: readonly ProjectDocument[]): Finding | undefined {
+function unplaced(
+  reference: ReferencesReference,
+  documents: readonly ProjectDocument[],
+): Finding | undefined {
   const kind = KIND_OF[reference.to];
   if (kind === undefined || reference.to === 'artifact') return undefined;
   const names = new Set(
@@ -154,7 +160,11 @@ function unplaced(reference: Reference, documents: readonly ProjectDocument[]): 
 }
 
 /** A tool may be one of several that a server or a built-in brings: `github.create_issue`, `filesystem_read`. */
-function isKnown({ to, name }: Reference, names: ReadonlySet<string>, servers: ReadonlySet<string>): boolean {
+function isKnown(
+  { to, name }: ReferencesReference,
+  names: ReadonlySet<string>,
+  servers: ReadonlySet<string>,
+): boolean {
   if (names.has(name) || (to === 'model' && isModelRef(name))) return true;
   if (to !== 'tool') return false;
   const prefixes = [...name.matchAll(/[./:_]/g)].map(({ index }) => name.slice(0, index));
@@ -243,7 +253,7 @@ export type ReferenceTo =
   | 'viewer';
 
 /** A name in a document that stands for something outside it. */
-export interface Reference {
+export interface ReferencesReference {
   readonly to: ReferenceTo;
   readonly name: string;
   readonly path: IssuePath;
@@ -284,8 +294,8 @@ const DATA: ReadonlySet<string> = new Set(
 function collectReferences({
   kind,
   document,
-}: Pick<ProjectDocument, 'kind' | 'document'>): readonly Reference[] {
-  const found: Reference[] = [];
+}: Pick<ProjectDocument, 'kind' | 'document'>): readonly ReferencesReference[] {
+  const found: ReferencesReference[] = [];
   const templates = isMap(document.value) ? document.value.action_templates : undefined;
   const add = (to: ReferenceTo, name: Json | undefined, path: IssuePath, method?: Json) => {
     if (typeof name !== 'string' || name === '' || name.includes('${')) return;

@@ -40,7 +40,7 @@ export interface ProjectDeps {
   readonly checkModules: CheckModules | undefined;
 }
 
-type Entry =
+type LoadProjectEntry =
   | string
   | { readonly label: string; readonly bytes: Uint8Array; readonly folder: string }
   | CodeManifest
@@ -48,7 +48,7 @@ type Entry =
 
 /** Reads the entries and what they import, wave by wave, each file once; then checks all of it together. */
 export async function loadProject(
-  entries: readonly Entry[],
+  entries: readonly LoadProjectEntry[],
   root: string,
   { files, cache, signal, checkModules: check }: ProjectDeps,
 ): Promise<{ readonly project: Project; readonly diagnostics: readonly Diagnostic[] }> {
@@ -63,9 +63,12 @@ export async function loadProject(
   const broken = new Set<string>();
 
   const codeFile = createCodeFiles();
-  const takeCode = (entry: CodeManifest): Promise<readonly Ask[]> =>
+  const takeCode = (entry: CodeManifest): Promise<readonly LoadProjectAsk[]> =>
     take(readCode(entry, codeFile(entry)), resolve(entry.folder), entry.imports);
-  const linkCode = async (owner: ProjectDocument, { list, entry }: CodeImport): Promise<readonly Ask[]> => {
+  const linkCode = async (
+    owner: ProjectDocument,
+    { list, entry }: CodeImport,
+  ): Promise<readonly LoadProjectAsk[]> => {
     const path = isCodeManifest(entry) ? entry.label : entry.path;
     const link: ImportLink = { owner, entry: { list, index: 0, what: { type: 'file', path } }, files: [] };
     links.push(link);
@@ -82,12 +85,12 @@ export async function loadProject(
     read: ReadSource & { type: 'read' },
     folder: string,
     beside: readonly CodeImport[] = [],
-  ): Promise<readonly Ask[]> => {
+  ): Promise<readonly LoadProjectAsk[]> => {
     if (taken.has(read.file)) return [];
     taken.add(read.file);
     if (read.isBroken) broken.add(read.file);
     diagnostics.push(...read.diagnostics);
-    const asks: Ask[] = [];
+    const asks: LoadProjectAsk[] = [];
     for (const document of read.documents) {
       const owner = projectDocument(read, document);
       documents.push(owner);
@@ -116,7 +119,7 @@ export async function loadProject(
     return asks;
   };
 
-  let wave: Ask[] = [];
+  let wave: LoadProjectAsk[] = [];
   for (const entry of entries) {
     if (typeof entry === 'string') wave.push(askForEntry(entry, cache));
     else if (isCodeManifest(entry)) wave.push(...(await takeCode(entry)));
@@ -137,7 +140,7 @@ export async function loadProject(
         reads.set(path, await cache.read(path, realRoot));
       },
     );
-    const next: Ask[] = [];
+    const next: LoadProjectAsk[] = [];
     for (const ask of wave) {
       const read: ReadSource = reads.get(ask.path) ?? { type: 'full', what: 'files' };
       const finding = findingOf(read, ask, shownRoot);
@@ -162,7 +165,11 @@ export async function loadProject(
   }
 }
 
-function findingOf(read: ReadSource, { called, found }: Ask, shownRoot: string): Finding | undefined {
+function findingOf(
+  read: ReadSource,
+  { called, found }: LoadProjectAsk,
+  shownRoot: string,
+): Finding | undefined {
   switch (read.type) {
     case 'read':
       return undefined;
@@ -175,7 +182,7 @@ function findingOf(read: ReadSource, { called, found }: Ask, shownRoot: string):
   }
 }
 
-function askForEntry(path: string, cache: SourceCache): Ask {
+function askForEntry(path: string, cache: SourceCache): LoadProjectAsk {
   const file = cache.label(path);
   return {
     path,
@@ -267,7 +274,7 @@ interface EntrySurroundings {
 async function resolveEntry(
   link: ImportLink,
   around: EntrySurroundings,
-): Promise<{ readonly asks: readonly Ask[]; readonly diagnostics: readonly Diagnostic[] }> {
+): Promise<{ readonly asks: readonly LoadProjectAsk[]; readonly diagnostics: readonly Diagnostic[] }> {
   const { entry, owner } = link;
   const report = (finding: Finding) =>
     owner.document.diagnose({ path: ['import', entry.list, entry.index], at: 'value' }, finding);
@@ -343,7 +350,7 @@ function globComplexity(pattern: string): string | undefined {
 const count = (text: string, part: RegExp) => text.match(part)?.length ?? 0;
 
 /** A file somebody asked for, what they called it, and how to tell them what is wrong with it. */
-export interface Ask {
+export interface LoadProjectAsk {
   readonly path: string;
   readonly called: string;
   readonly report: (finding: Finding) => Diagnostic;

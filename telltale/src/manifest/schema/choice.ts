@@ -3,7 +3,7 @@ import { likeliest, nearest } from '../../kernel/nearest.ts';
 import { placeOf } from './closed.ts';
 import { orList, showValue } from './show-value.ts';
 import { unknownKey } from './translate-issue.ts';
-import { type Finding, finding, isMap } from './values.ts';
+import { finding, isMap, type ValuesFinding } from './values.ts';
 
 const REFERENCE = /^\$\{[\s\S]+\}$/;
 
@@ -21,11 +21,11 @@ export function orReference<S extends z.core.$ZodType>(description: string, sche
   );
 }
 
-type Choose = (value: unknown) => z.core.$ZodType | Refusal;
+type Choose = (value: unknown) => z.core.$ZodType | ChoiceRefusal;
 
 /** No branch fits, and why; `path` leads from the value to what is wrong. */
-interface Refusal {
-  readonly refused: Finding;
+interface ChoiceRefusal {
+  readonly refused: ValuesFinding;
   readonly path?: readonly string[];
 }
 
@@ -58,10 +58,10 @@ export function choice<const Options extends readonly z.core.$ZodType[]>(
   return new (ChoiceUnion as unknown as new (def: unknown) => z.ZodUnion<Options>)(def);
 }
 
-type Branches = Readonly<Record<string, z.core.$ZodType>>;
+type ChoiceBranches = Readonly<Record<string, z.core.$ZodType>>;
 
 /** The branch is named by the value of `key` (`type: tool`); where that is absent, by the presence of another key. */
-export function choiceByValue<const B extends Branches>(
+export function choiceByValue<const B extends ChoiceBranches>(
   title: string,
   key: string,
   branches: B,
@@ -113,7 +113,7 @@ export function choiceByValue<const B extends Branches>(
 function writtenAsKey(
   key: string,
   value: Readonly<Record<string, unknown>>,
-  branches: Branches,
+  branches: ChoiceBranches,
 ): string | undefined {
   const named = Object.keys(branches).find((name) => Object.hasOwn(value, name));
   if (named === undefined) return undefined;
@@ -121,7 +121,7 @@ function writtenAsKey(
 }
 
 /** The branch is named by which of its keys the map has (`command:` or `http:`). */
-export function choiceByKey<const B extends Branches>(
+export function choiceByKey<const B extends ChoiceBranches>(
   title: string,
   branches: B,
 ): z.ZodUnion<readonly B[keyof B][]> {
@@ -145,7 +145,7 @@ export function choiceByKey<const B extends Branches>(
   return choice(Object.values(branches) as unknown as readonly B[keyof B][], choose);
 }
 
-const notAMap = (title: string, value: unknown, hint?: string): Refusal => ({
+const notAMap = (title: string, value: unknown, hint?: string): ChoiceRefusal => ({
   refused: { code: 'wrong_type', message: `${title} has to be a map, but is ${showValue(value)}.`, hint },
 });
 
@@ -156,7 +156,7 @@ function lacks(
   value: Readonly<Record<string, unknown>>,
   hint: string,
   alsoMeant: readonly string[] = [],
-): Refusal {
+): ChoiceRefusal {
   for (const written of Object.keys(value)) {
     const near = nearest(written, [...keys, ...alsoMeant]);
     if (near === undefined || near === written) continue;

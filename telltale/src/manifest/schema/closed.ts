@@ -5,7 +5,7 @@ import { finding, isMap } from './values.ts';
 /** Keys that people write in a place where they do not belong, each with where they do. */
 export type Slips = Readonly<Record<string, string>>;
 
-export interface Place {
+export interface ClosedPlace {
   /** What this map is, with its article: "a step", "an Agent". Messages use it. */
   readonly title: string;
   readonly description?: string;
@@ -23,7 +23,7 @@ export interface Place {
 }
 
 interface ClosedDef extends z.core.$ZodObjectDef {
-  readonly place: Place;
+  readonly place: ClosedPlace;
 }
 
 export type Closed<Shape extends z.core.$ZodShape> = z.ZodObject<Shape, z.core.$strict>;
@@ -48,7 +48,7 @@ const ClosedObject = z.core.$constructor<z.ZodObject>('ClosedObject', (inst, def
 });
 
 /** A map of the manifest language: unknown keys are errors, and some keys exclude or demand each other. */
-export function closed<Shape extends z.core.$ZodLooseShape>(place: Place, shape: Shape): Closed<Shape> {
+export function closed<Shape extends z.core.$ZodLooseShape>(place: ClosedPlace, shape: Shape): Closed<Shape> {
   const schema = new (ClosedObject as unknown as new (def: ClosedDef) => Closed<Shape>)({
     type: 'object',
     shape,
@@ -60,10 +60,10 @@ export function closed<Shape extends z.core.$ZodLooseShape>(place: Place, shape:
 }
 
 /** The place an object schema was made for, if `closed` made it. */
-export const placeOf = (schema: unknown): Place | undefined =>
+export const placeOf = (schema: unknown): ClosedPlace | undefined =>
   (schema as { readonly _zod?: { readonly def?: Partial<ClosedDef> } } | undefined)?._zod?.def?.place;
 
-function lacksKey(input: unknown, key: string, place: Place, schema: unknown): z.core.$ZodRawIssue {
+function lacksKey(input: unknown, key: string, place: ClosedPlace, schema: unknown): z.core.$ZodRawIssue {
   const { description } = schema as { readonly description?: string };
   return finding(input, {
     code: 'missing',
@@ -72,7 +72,7 @@ function lacksKey(input: unknown, key: string, place: Place, schema: unknown): z
   });
 }
 
-function groupFindings(input: Readonly<Record<string, unknown>>, place: Place): z.core.$ZodRawIssue[] {
+function groupFindings(input: Readonly<Record<string, unknown>>, place: ClosedPlace): z.core.$ZodRawIssue[] {
   const issues: z.core.$ZodRawIssue[] = [];
   const given = (keys: readonly string[]) => keys.filter((key) => input[key] !== undefined);
   const tooMany = (keys: readonly string[]) => {
@@ -106,7 +106,7 @@ function groupFindings(input: Readonly<Record<string, unknown>>, place: Place): 
 }
 
 /** The groups again in JSON Schema's words, for editors. */
-function placeMeta(place: Place): Record<string, unknown> {
+function placeMeta(place: ClosedPlace): Record<string, unknown> {
   const required = (key: string) => ({ required: [key] });
   const allOf = [
     ...(place.exactlyOne ?? []).map((keys) => ({ oneOf: keys.map(required) })),

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { checkCel } from './checks/document-node.ts';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';
-import { type Finding, finding, flag, isMap, jsonValue, name, nonEmptyText } from './values.ts';
+import { finding, flag, isMap, jsonValue, name, nonEmptyText, type ValuesFinding } from './values.ts';
 
 const SLIPS = {
   artifact: 'Use "invoke" to name the artifact.',
@@ -147,7 +147,7 @@ export const conditions = (description: string) =>
     .transform((value): JsonObject => value)
     .register(z.globalRegistry, { description, expects: 'a map of conditions' });
 
-export interface ConditionFinding extends Finding {
+export interface ConditionFinding extends ValuesFinding {
   readonly path: readonly (string | number)[];
 }
 

@@ -2,7 +2,15 @@ import { z } from 'zod';
 import { choiceByKey } from './choice.ts';
 import { closed } from './closed.ts';
 import { invocation } from './decision.ts';
-import { type Finding, finding, jsonValue, name, nonEmptyText, positiveDuration, text } from './values.ts';
+import {
+  finding,
+  jsonValue,
+  name,
+  nonEmptyText,
+  positiveDuration,
+  text,
+  type ValuesFinding,
+} from './values.ts';
 
 /** Standard Webhooks asks for 24 bytes; fewer than 16 can be tried out. */
 const MIN_BYTES = 16;
@@ -43,7 +51,7 @@ export const webhookSecret = (description: string) =>
     })
     .register(z.globalRegistry, { description, expects: 'a secret of at least 16 random bytes' });
 
-function weakness(secret: string): Finding | undefined {
+function weakness(secret: string): ValuesFinding | undefined {
   const text = secret.trim();
   if (NOTHING.test(secret)) return weak('The secret of a webhook is empty.');
   if (!text.toLowerCase().startsWith(WHSEC)) return isDefault(text) ? weak(GUESSED) : undefined;
@@ -67,7 +75,7 @@ function isDefault(text: string): boolean {
   return bare === '' || DEFAULTS.has(bare) || PLACEHOLDER.test(text.trim()) || REPEATED.test(bare);
 }
 
-const weak = (message: string): Finding => ({ code: 'weak_secret', message, hint: HINT });
+const weak = (message: string): ValuesFinding => ({ code: 'weak_secret', message, hint: HINT });
 
 /** Arguments of a program; never passed through a shell. */
 export const commandLine = (description: string) =>

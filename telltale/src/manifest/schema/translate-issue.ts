@@ -3,7 +3,7 @@ import { likeliest, nearest } from '../../kernel/nearest.ts';
 import type { Issue, IssuePath } from '../diagnostic.ts';
 import { placeOf } from './closed.ts';
 import { clip, orList, showValue } from './show-value.ts';
-import type { Finding } from './values.ts';
+import type { ValuesFinding } from './values.ts';
 import { isMap } from './values.ts';
 
 type Raw = z.core.$ZodRawIssue;
@@ -19,7 +19,7 @@ export function translateIssue(raw: Raw): readonly Issue[] {
   const path = (raw.path ?? []).map((part) => (typeof part === 'symbol' ? String(part) : part));
   switch (raw.code) {
     case 'custom':
-      return [fromFinding(raw.params as Finding | undefined, path, raw.input)];
+      return [fromFinding(raw.params as ValuesFinding | undefined, path, raw.input)];
     case 'unrecognized_keys':
       return unknownKeys(raw.keys as readonly string[], raw, path);
     case 'invalid_key':
@@ -29,7 +29,7 @@ export function translateIssue(raw: Raw): readonly Issue[] {
   }
 }
 
-function fromFinding(found: Finding | undefined, path: IssuePath, input: unknown): Issue {
+function fromFinding(found: ValuesFinding | undefined, path: IssuePath, input: unknown): Issue {
   if (found === undefined) return error('wrong_type', path, `${label(path)} cannot be ${showValue(input)}.`);
   const at = found.at ?? (found.code === 'missing' ? pointAt(path) : 'value');
   return {

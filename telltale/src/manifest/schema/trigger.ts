@@ -7,13 +7,13 @@ import { clip } from './show-value.ts';
 import {
   count,
   duration,
-  type Finding,
   finding,
   flag,
   name,
   once,
   positiveDuration,
   timeZone,
+  type ValuesFinding,
 } from './values.ts';
 
 /** The durable events of the log (runtime.md); `custom` ones are told apart by `match: { name }`. */
@@ -123,7 +123,7 @@ const cron = (description: string) =>
  * Five fields, or six with seconds first; lists, ranges and steps of numbers, names of months and days. What passes here
  * is kept: the package that tells the times refuses a step behind a single number (`5/10`), and one that is too wide.
  */
-function checkCron(source: string): Finding | undefined {
+function checkCron(source: string): ValuesFinding | undefined {
   const text = source.trim();
   if (NICKNAMES.includes(text.toLowerCase())) return undefined;
   const parts = text.split(/\s+/);
@@ -189,7 +189,7 @@ function numberOf(text: string, { min, max, words }: CronField): number | undefi
   return value >= min && value <= max ? value : undefined;
 }
 
-const bad = (message: string): Finding => ({
+const bad = (message: string): ValuesFinding => ({
   code: 'bad_schedule',
   message,
   hint: `Write minute, hour, day of the month, month, day of the week, like "*/10 8-18 * * MON-FRI"; or one of ${NICKNAMES.join(', ')}.`,

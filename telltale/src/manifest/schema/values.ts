@@ -143,7 +143,7 @@ export function once<T>(make: () => T): () => T {
  * The convention for quantities in a checked manifest: keys stay as they are written, and the value carries its
  * unit: `timeout: 30s` becomes `timeout.ms === 30000`, `max_body: 1MiB` becomes `max_body.bytes === 1048576`.
  */
-export interface Duration {
+export interface ValuesDuration {
   readonly ms: number;
 }
 export interface ByteSize {
@@ -152,7 +152,7 @@ export interface ByteSize {
 
 /** `30s`, `1h30m`, or a bare number of seconds. */
 export const duration = (description: string) =>
-  quantity(parseDuration, (ms): Duration => ({ ms })).register(z.globalRegistry, {
+  quantity(parseDuration, (ms): ValuesDuration => ({ ms })).register(z.globalRegistry, {
     description,
     expects: 'a duration such as "30s", "5m" or a number of seconds',
     pattern: DURATION_PATTERN,
@@ -169,7 +169,7 @@ export const positiveDuration = (description: string) =>
       const parsed = parseDuration(input);
       return parsed.ok && parsed.value === 0 ? { ok: false, error: zero(input) } : parsed;
     },
-    (ms): Duration => ({ ms }),
+    (ms): ValuesDuration => ({ ms }),
   ).register(z.globalRegistry, {
     description,
     expects: 'a duration above zero such as "30s", "5m" or a number of seconds',
@@ -213,7 +213,7 @@ function quantity<Out>(
 }
 
 /** What a schema of ours says of a value, in the user's words; zod carries it as the params of a custom issue. */
-export interface Finding {
+export interface ValuesFinding {
   readonly code: string;
   readonly message: string;
   readonly hint?: string | undefined;
@@ -225,7 +225,7 @@ export interface Finding {
 /** `continue` keeps zod checking what stands beside it: all errors of a document are wanted, not the first. */
 export const finding = (
   input: unknown,
-  found: Finding,
+  found: ValuesFinding,
   path: readonly (string | number)[] = [],
 ): z.core.$ZodRawIssue => ({
   code: 'custom',
@@ -246,7 +246,7 @@ export const pattern = (description: string) =>
     .meta({ description, expects: 'a regular expression' });
 
 /** RE2 refuses exactly what can make matching slow, so what it takes is safe on any text a model writes. */
-export function checkPattern(source: string): Finding | undefined {
+export function checkPattern(source: string): ValuesFinding | undefined {
   const compiled = compilePattern(source);
   return compiled.ok ? undefined : compiled.error;
 }

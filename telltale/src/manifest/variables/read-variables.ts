@@ -11,11 +11,11 @@ import { diagnose, type SourceText } from '../source-text.ts';
 /** The name of the file that is read beside agents. */
 export const VARIABLES_FILE = 'context_variables.json';
 
-type VariableClass = (typeof VARIABLE_CLASSES)[number];
+type VariablesVariableClass = (typeof VARIABLE_CLASSES)[number];
 
 /** A `context_variables.json` as far as it could be read. */
 export interface VariablesBeside {
-  readonly lists: Readonly<Record<VariableClass, readonly Json[]>>;
+  readonly lists: Readonly<Record<VariablesVariableClass, readonly Json[]>>;
   /** Absent where it could not be read at all; what it would have declared is then not known. */
   readonly document?: OpenDocument;
   /** Whether it has an error, so that no agent beside it can be used. */
@@ -42,7 +42,7 @@ export function readVariables(source: SourceText, env: Env): ReadVariables {
   const isBroken = problems.length > 0 || issues.some(({ severity }) => severity === 'error');
   const { value } = opened;
   const inside = isMap(value) ? value.context_variables : undefined;
-  const list = (name: VariableClass): readonly Json[] => {
+  const list = (name: VariablesVariableClass): readonly Json[] => {
     const found = isMap(inside) ? inside[`${name}_variables`] : undefined;
     return Array.isArray(found) ? (found as readonly Json[]) : [];
   };

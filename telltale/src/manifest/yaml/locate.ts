@@ -40,14 +40,14 @@ type Maps = Pick<ReadValue, 'aliases' | 'substituted'>;
  */
 export function locate(root: ParsedNode | null, text: string, maps: Maps, query: LocateQuery): Located {
   const hops: Span[] = [];
-  const follow = (place: Place): Place => {
+  const follow = (place: LocatePlace): LocatePlace => {
     const { node } = place;
     const anchored = node !== null && isAlias(node) ? maps.aliases.get(node as Alias) : undefined;
     if (anchored === undefined) return place;
     hops.push(spanOf(node as Alias.Parsed));
     return anchored;
   };
-  let place: Place = { key: null, node: root };
+  let place: LocatePlace = { key: null, node: root };
   for (const segment of query.path) {
     place = follow(place);
     const step = stepInto(place.node, segment);
@@ -64,7 +64,7 @@ export function locate(root: ParsedNode | null, text: string, maps: Maps, query:
   return { span, from: hops.length === 0 ? [] : [...between, written], node };
 }
 
-interface Place {
+interface LocatePlace {
   readonly key: ParsedNode | null;
   readonly node: ParsedNode | null;
 }
@@ -80,7 +80,7 @@ function spanFor(keyNode: ParsedNode | null, node: ParsedNode | null, at: 'key' 
 const isBlock = (node: ParsedNode) => (isMap(node) || isSeq(node)) && node.flow !== true;
 const isEmpty = (node: ParsedNode) => node.range[0] === node.range[1];
 
-function stepInto(container: ParsedNode | null, segment: string | number): Place | undefined {
+function stepInto(container: ParsedNode | null, segment: string | number): LocatePlace | undefined {
   if (isMap(container)) {
     const { items } = container as YAMLMap.Parsed;
     const named = (name: string | number | undefined) =>

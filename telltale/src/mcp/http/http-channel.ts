@@ -95,7 +95,7 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
   });
 
   /** Reads on where a stream broke off, as long as it brings something. */
-  const follow = async (first: Answer, id: unknown, signal: AbortSignal): Promise<void> => {
+  const follow = async (first: HttpChannelAnswer, id: unknown, signal: AbortSignal): Promise<void> => {
     const place = newPlace();
     if (await readStream(first, place, streamFor(id))) return;
     for (let tries = 1; ; tries++) {
@@ -115,7 +115,7 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
   };
 
   /** A call is made once: whether it had an effect is not known. What changes nothing is asked for again. */
-  const post = async (message: Message, signal: AbortSignal): Promise<Answer> => {
+  const post = async (message: Message, signal: AbortSignal): Promise<HttpChannelAnswer> => {
     const headers = {
       accept: 'application/json, text/event-stream',
       'content-type': 'application/json',
@@ -195,7 +195,7 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
 const isPassing = (thrown: unknown): boolean =>
   thrown instanceof RuntimeError && thrown.retryable && !isSessionLost(thrown);
 
-const isType = ({ headers }: Answer, type: string): boolean =>
+const isType = ({ headers }: HttpChannelAnswer, type: string): boolean =>
   (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() === type;
 
 /** The messages of a body: one, or (as an older version had it) a list. */
@@ -234,7 +234,7 @@ export interface StandingDeps {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Listens until the stream ends. `none`: the server has no such stream. */
-  readonly listen: (place: StreamPlace) => Promise<'ended' | 'failed' | 'none'>;
+  readonly listen: (place: HttpChannelStreamPlace) => Promise<'ended' | 'failed' | 'none'>;
 }
 
 const FIRST_WAIT_MS = 1_000;
@@ -284,9 +284,9 @@ function createStandingStream({ clock, signal, listen }: StandingDeps): Standing
   };
 }
 
-export type Answer = Awaited<ReturnType<McpSend>>;
+export type HttpChannelAnswer = Awaited<ReturnType<McpSend>>;
 
-export interface Asking {
+export interface HttpChannelAsking {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -301,7 +301,7 @@ export interface HttpSession {
   /** The version of the protocol that was agreed on. */
   version: string | undefined;
   /** Resolves with a response that is none of a failure; rejects as the status says, or with `mcp_session_lost`. */
-  ask(asking: Asking): Promise<Answer>;
+  ask(asking: HttpChannelAsking): Promise<HttpChannelAnswer>;
 }
 
 const MAX_SHOWN_BODY = 4_096;
@@ -340,7 +340,7 @@ function createHttpSession(start: McpHttpStart, hide: (text: string) => string):
 }
 
 /** Of an error; nothing where it cannot be read. JSON-RPC's is the message in it. */
-async function readSaid(answer: Answer): Promise<string> {
+async function readSaid(answer: HttpChannelAnswer): Promise<string> {
   const text = await readWhole(answer, MAX_SHOWN_BODY, undefined).catch(() => '');
   const { error } = (readMessage(text) ?? {}) as { readonly error?: { readonly message?: unknown } };
   return String(typeof error?.message === 'string' ? error.message : text).trim();
@@ -448,7 +448,7 @@ export interface StreamedAnswer {
 }
 
 /** How far a stream has come: kept from one connection to the next. */
-export interface StreamPlace {
+export interface HttpChannelStreamPlace {
   /** From where it can be resumed; undefined where it cannot. */
   lastId: string | undefined;
   /** How long the server wants us to wait before that. */
@@ -456,7 +456,7 @@ export interface StreamPlace {
   events: number;
 }
 
-const newPlace = (): StreamPlace => ({ lastId: undefined, retryMs: undefined, events: 0 });
+const newPlace = (): HttpChannelStreamPlace => ({ lastId: undefined, retryMs: undefined, events: 0 });
 
 export interface StreamDeps {
   readonly clock: Clock;
@@ -475,7 +475,7 @@ const LINGER_MS = 1_000;
  */
 async function readStream(
   answer: StreamedAnswer,
-  place: StreamPlace,
+  place: HttpChannelStreamPlace,
   { clock, maxMessageBytes, take, tooLarge }: StreamDeps,
 ): Promise<boolean> {
   let isDone = false;

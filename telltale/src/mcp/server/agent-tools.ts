@@ -36,8 +36,8 @@ async function runAgent(
   runtime: Pick<Runtime, 'start'>,
   agent: LoadedAgent<unknown>,
   { input = '', vars }: JsonObject,
-  { signal, progress }: ToolCall,
-): Promise<ToolAnswer> {
+  { signal, progress }: AgentToolsToolCall,
+): Promise<AgentToolsToolAnswer> {
   const session = runtime.start(agent, {
     input: String(input),
     signal,
@@ -65,7 +65,7 @@ function tell(event: Observed, progress: Progress): void {
 function answerOf(
   { session, status, result, error, reviews = [], turns, cost_usd }: SessionResult<unknown>,
   agent: string,
-): ToolAnswer {
+): AgentToolsToolAnswer {
   const told = { session, status, turns, cost_usd };
   switch (status) {
     case 'completed': {
@@ -97,7 +97,7 @@ const agentEnded = (agent: string, session: string, status: string, why = 'no re
 export type Progress = (message: string, level?: 'info' | 'warning') => void;
 
 /** Who calls, and how it hears of what goes on. */
-export interface ToolCall {
+export interface AgentToolsToolCall {
   /** The name that the client gives itself: shown, and never trusted. */
   readonly client: string;
   /** Whose key the client has, as the server knows: `token:ci`, `user:ana`. */
@@ -113,18 +113,18 @@ export interface ServedTool {
   readonly definition: Tool;
   /** The arguments with our names where they have those of another system; an error where it is unclear what is meant. */
   underOurNames?(args: JsonObject): JsonObject | RuntimeError;
-  call(args: JsonObject, call: ToolCall): Promise<ToolAnswer>;
+  call(args: JsonObject, call: AgentToolsToolCall): Promise<AgentToolsToolAnswer>;
 }
 
 /** What a call of a tool comes to. */
-export interface ToolAnswer {
+export interface AgentToolsToolAnswer {
   readonly structured: JsonObject;
   /** What a model reads; the structured answer as JSON where it is absent. */
   readonly text?: string;
   readonly isError?: true;
 }
 
-export const toCallResult = ({ structured, text, isError }: ToolAnswer): CallToolResult => ({
+export const toCallResult = ({ structured, text, isError }: AgentToolsToolAnswer): CallToolResult => ({
   content: [{ type: 'text', text: text ?? JSON.stringify(structured) }],
   structuredContent: structured,
   ...(isError === undefined ? {} : { isError }),

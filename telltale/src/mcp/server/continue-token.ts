@@ -4,7 +4,7 @@ import type { Json } from '../../kernel/json.ts';
 import type { Clock } from '../../kernel/time.ts';
 import type { Runtime } from '../../session/runtime-types.ts';
 
-type Tables = Runtime['store']['tables'];
+type ContinueTokenTables = Runtime['store']['tables'];
 
 /** Relics' tables have names of their own form: no manifest reaches this one. */
 const TABLE = 'mcp_keys';
@@ -20,7 +20,7 @@ export interface KeyRing {
   keys(): Promise<TokenKeys>;
 }
 
-export function createKeyRing(tables: Tables, clock: Pick<Clock, 'monotonic'>): KeyRing {
+export function createKeyRing(tables: ContinueTokenTables, clock: Pick<Clock, 'monotonic'>): KeyRing {
   let known: { readonly keys: TokenKeys; readonly at: number } | undefined;
   return {
     async keys() {
@@ -32,18 +32,21 @@ export function createKeyRing(tables: Tables, clock: Pick<Clock, 'monotonic'>): 
 }
 
 /** The keys of this installation; made at the first use. */
-export async function readKeys(tables: Tables): Promise<TokenKeys> {
+export async function readKeys(tables: ContinueTokenTables): Promise<TokenKeys> {
   return keysIn(await tables.get(TABLE, ROW)) ?? change(tables, (known) => known ?? { current: newKey() });
 }
 
 /** A new key signs from now on; what the one before it signed counts until the next rotation. */
-export const rotateKeys = (tables: Tables): Promise<TokenKeys> =>
+export const rotateKeys = (tables: ContinueTokenTables): Promise<TokenKeys> =>
   change(tables, (known) => ({
     current: newKey(),
     ...(known === undefined ? {} : { previous: known.current }),
   }));
 
-async function change(tables: Tables, made: (known: TokenKeys | undefined) => TokenKeys): Promise<TokenKeys> {
+async function change(
+  tables: ContinueTokenTables,
+  made: (known: TokenKeys | undefined) => TokenKeys,
+): Promise<TokenKeys> {
   const at = { table: TABLE, key: ROW };
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const before = await tables.get(TABLE, ROW);

@@ -48,14 +48,14 @@ const INSTRUCTIONS =
   'Workflows lead you through a procedure, one step at a time: list_workflows, start_workflow, then do what the step says and call continue_workflow with its continueToken and notes on what you did. After an interruption, resume_session gives the step in hand again.';
 
 /** A server of workflows, agents and sessions; each connection speaks for itself. */
-export interface McpServer {
+export interface McpServerMcpServer {
   readonly tools: readonly ServedTool[];
   /** Speaks to one client until one of them closes. `identity` is whose key it has; what it calls itself proves nothing. */
   connect(transport: Transport, identity?: string): Promise<Server>;
 }
 
 /** The SDK is loaded here: it takes longer to load than all the rest of us. */
-export async function createMcpServer(options: McpServerOptions): Promise<McpServer> {
+export async function createMcpServer(options: McpServerOptions): Promise<McpServerMcpServer> {
   const { runtime, clock, onError = () => undefined } = options;
   const [{ Server: SdkServer }, types] = await Promise.all([
     import('@modelcontextprotocol/sdk/server/index.js'),
@@ -282,16 +282,16 @@ function completeArgument(
   return values.filter((value) => value.startsWith(argument.value)).slice(0, MAX_VALUES);
 }
 
-type Manifest = LoadedWorkflow<unknown>['manifest'];
+type McpServerManifest = LoadedWorkflow<unknown>['manifest'];
 
-function propertiesOf({ input }: Manifest): Readonly<Record<string, JsonObject>> {
+function propertiesOf({ input }: McpServerManifest): Readonly<Record<string, JsonObject>> {
   const properties = (input as JsonObject | undefined)?.properties;
   return typeof properties === 'object' && properties !== null
     ? (properties as unknown as Record<string, JsonObject>)
     : {};
 }
 
-function requiredOf({ input }: Manifest): readonly string[] {
+function requiredOf({ input }: McpServerManifest): readonly string[] {
   const required = (input as JsonObject | undefined)?.required;
   return Array.isArray(required) ? required.map(String) : [];
 }

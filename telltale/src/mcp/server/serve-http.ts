@@ -6,7 +6,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { cannotListen } from '../../kernel/errors.ts';
 import { hostNameOf, isLoopback, urlOf } from '../../kernel/host-name.ts';
 import { registerListener } from '../../targets/access/addresses.ts';
-import type { McpServer } from './create-mcp-server.ts';
+import type { McpServerMcpServer } from './create-mcp-server.ts';
 
 export interface HttpOptions {
   /** 0 for a free one. */
@@ -17,7 +17,7 @@ export interface HttpOptions {
   readonly onError: (error: unknown) => void;
 }
 
-interface Connection {
+interface ServeHttpConnection {
   readonly transport: StreamableHTTPServerTransport;
   readonly identity: string;
 }
@@ -36,14 +36,14 @@ const MAX_SESSIONS = 1_000;
 const SESSION_HEADER = 'mcp-session-id';
 
 /** Serves clients over streamable HTTP, each with a session of its own, until it is closed. */
-export async function serveHttp(server: McpServer, options: HttpOptions): Promise<HttpServing> {
+export async function serveHttp(server: McpServerMcpServer, options: HttpOptions): Promise<HttpServing> {
   const { port, host, identify, onError } = options;
   const [{ StreamableHTTPServerTransport: SdkTransport }, { isInitializeRequest }] = await Promise.all([
     import('@modelcontextprotocol/sdk/server/streamableHttp.js'),
     import('@modelcontextprotocol/sdk/types.js'),
   ]);
   /** In the order of their last use. */
-  const sessions = new Map<string, Connection>();
+  const sessions = new Map<string, ServeHttpConnection>();
 
   const begin = async (identity: string): Promise<StreamableHTTPServerTransport> => {
     const transport = new SdkTransport({
@@ -59,7 +59,7 @@ export async function serveHttp(server: McpServer, options: HttpOptions): Promis
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
     };
     // The SDK's own type has "undefined" where the interface it implements does not allow it.
-    await server.connect(transport as Parameters<McpServer['connect']>[0], identity);
+    await server.connect(transport as Parameters<McpServerMcpServer['connect']>[0], identity);
     return transport;
   };
 
@@ -208,7 +208,7 @@ const NO_TOKEN: RequestRefusal = {
   headers: { 'www-authenticate': 'Bearer' },
 };
 
-type Types = typeof import('@modelcontextprotocol/sdk/types.js');
+type ServeHttpTypes = typeof import('@modelcontextprotocol/sdk/types.js');
 
 /** The answer to what is no message. */
 export interface MessageRefusal {
@@ -229,7 +229,7 @@ export const refusal = (
 /** A message in a line, or what is to be answered where there is none. */
 export function readMessage(
   line: string,
-  { JSONRPCMessageSchema }: Pick<Types, 'JSONRPCMessageSchema'>,
+  { JSONRPCMessageSchema }: Pick<ServeHttpTypes, 'JSONRPCMessageSchema'>,
 ): { readonly message: JSONRPCMessage } | { readonly refused: MessageRefusal } {
   let value: unknown;
   try {

@@ -1,7 +1,7 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Clock } from '../../kernel/time.ts';
-import type { McpServer } from './create-mcp-server.ts';
+import type { McpServerMcpServer } from './create-mcp-server.ts';
 import { INVALID_REQUEST, type MessageRefusal, readMessage, refusal } from './serve-http.ts';
 
 export interface StdioDeps {
@@ -24,7 +24,7 @@ const MAX_UNREAD_CHARS = 16 * 1024 * 1024;
 const LAST_ANSWERS_MS = 5_000;
 
 /** Serves one client over a pair of pipes, until it closes its side or the signal is aborted. */
-export async function serveStdio(server: McpServer, deps: StdioDeps): Promise<void> {
+export async function serveStdio(server: McpServerMcpServer, deps: StdioDeps): Promise<void> {
   const { input, output, clock, signal, identity, onError } = deps;
   const types = await import('@modelcontextprotocol/sdk/types.js');
   /** Ids of requests without an answer. */

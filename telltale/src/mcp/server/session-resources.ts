@@ -101,13 +101,13 @@ export function createSessionResources({ store, state }: Pick<Runtime, 'store' |
   };
 }
 
-interface Place {
+interface SessionResourcesPlace {
   readonly session: string;
   readonly log: boolean;
   readonly from: number;
 }
 
-function placeOf(uri: string): Place | undefined {
+function placeOf(uri: string): SessionResourcesPlace | undefined {
   const [, session, log, from = '1'] =
     /^telltale:\/\/sessions\/([^/?#]+)(?:(\/log)(?:\?from=(\d{1,15}))?)?$/.exec(uri) ?? [];
   const id = session === undefined ? undefined : decoded(session);
@@ -135,9 +135,18 @@ function fitting(lines: readonly string[]): readonly string[] {
   return end === -1 ? lines : lines.slice(0, end);
 }
 
-type SessionState = Awaited<ReturnType<Runtime['state']>>;
+type SessionResourcesSessionState = Awaited<ReturnType<Runtime['state']>>;
 
-const summaryOf = ({ id, totals, startedAt, at, open, actions, reviews, ...state }: SessionState) => ({
+const summaryOf = ({
+  id,
+  totals,
+  startedAt,
+  at,
+  open,
+  actions,
+  reviews,
+  ...state
+}: SessionResourcesSessionState) => ({
   session: id,
   agent: state.agent,
   model: state.model,

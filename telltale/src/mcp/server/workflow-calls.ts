@@ -9,7 +9,7 @@ import type { ClientRuns, ClientView } from '../../session/runs/client-worker.ts
 import { findWorkflow } from '../../session/runs/find-workflow.ts';
 import { isManual, type LoadedWorkflow, workflowsOf } from '../../session/runs/run-types.ts';
 import { checkClaim } from '../../workflows/guided/check-claim.ts';
-import type { ToolAnswer } from './agent-tools.ts';
+import type { AgentToolsToolAnswer } from './agent-tools.ts';
 import {
   claimHoldsToken,
   holdsToken,
@@ -59,9 +59,9 @@ export interface ContinueArguments {
 
 /** What the tools for workflows do. Everything is judged before anything is written. */
 export interface WorkflowCalls {
-  start(args: StartArguments, call: ClientCall): Promise<ToolAnswer>;
-  continue(args: ContinueArguments, call: ClientCall): Promise<ToolAnswer>;
-  resume(run: string | undefined, call: ClientCall): Promise<ToolAnswer>;
+  start(args: StartArguments, call: ClientCall): Promise<AgentToolsToolAnswer>;
+  continue(args: ContinueArguments, call: ClientCall): Promise<AgentToolsToolAnswer>;
+  resume(run: string | undefined, call: ClientCall): Promise<AgentToolsToolAnswer>;
 }
 
 export function createWorkflowCalls(deps: WorkflowCallDeps): WorkflowCalls {
@@ -162,7 +162,7 @@ const isSame = (
 };
 
 /** A step is completed once: what was sent for it before counts. */
-const noting = (answer: ToolAnswer, isSameAsBefore: boolean): ToolAnswer =>
+const noting = (answer: AgentToolsToolAnswer, isSameAsBefore: boolean): AgentToolsToolAnswer =>
   isSameAsBefore
     ? answer
     : {
@@ -181,7 +181,7 @@ export interface AnswerDeps {
 }
 
 /** What a client is told of its run. The same for the same state of the run's log, its token included. */
-function workflowAnswer(run: string, view: ClientView, deps: AnswerDeps): ToolAnswer {
+function workflowAnswer(run: string, view: ClientView, deps: AnswerDeps): AgentToolsToolAnswer {
   switch (view.kind) {
     case 'task':
       return { structured: { run, isComplete: false, ...inHand(view, deps) } };

@@ -5,7 +5,7 @@ import type { LoadedWorkflow } from '../../session/runs/run-types.ts';
 import { workflowsOf } from '../../session/runs/run-types.ts';
 import { claimWithOurNames } from '../../workflows/guided/check-claim.ts';
 import { allSteps } from '../../workflows/machine/composite.ts';
-import type { ServedTool, ToolCall } from './agent-tools.ts';
+import type { AgentToolsToolCall, ServedTool } from './agent-tools.ts';
 import type { ClientCall, ContinueArguments, StartArguments, WorkflowCalls } from './workflow-calls.ts';
 import { type ServeCatalog, workflowIn } from './workflow-calls.ts';
 
@@ -139,7 +139,7 @@ export function workflowTools(catalog: ServeCatalog, calls: WorkflowCalls): read
   ];
 }
 
-function clientCall({ client, identity, signal, progress }: ToolCall): ClientCall {
+function clientCall({ client, identity, signal, progress }: AgentToolsToolCall): ClientCall {
   let told = 0;
   const onMoved = (done: number) => {
     if (done > told) progress?.(done === 1 ? '1 step is done' : `${done} steps are done`);
@@ -181,10 +181,10 @@ const summaryOf = (
   agent: agent.manifest.name,
 });
 
-type Step = ReturnType<typeof allSteps>[number];
+type WorkflowToolsStep = ReturnType<typeof allSteps>[number];
 
 /** A verifier that does not come to an end with who works on it leaves the decision to a person. */
-const mayAskPeople = (step: Step): boolean =>
+const mayAskPeople = (step: WorkflowToolsStep): boolean =>
   step.type === 'approval' ||
   (step.type === 'task' && (step.confirm !== undefined || step.verify !== undefined)) ||
   (step.type === 'plan' && (step.approval === 'always' || step.verify !== undefined));

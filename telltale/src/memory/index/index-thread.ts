@@ -34,7 +34,7 @@ export function startIndexThread(parser: URL, clock: Clock): IndexThread {
   const current = new Uint8Array(new SharedArrayBuffer(MAX_PATH_BYTES));
   const worker = new Worker(FILE, {
     name: 'telltale-index',
-    workerData: { cells, current, parser: parser.href } satisfies ThreadData,
+    workerData: { cells, current, parser: parser.href } satisfies IndexThreadData,
     execArgv: ['--disable-warning=ExperimentalWarning'],
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   });
@@ -148,7 +148,7 @@ export const PATH_BYTES = 3;
 const CELLS = 4;
 export const MAX_PATH_BYTES = 16 * 1024;
 
-export interface ThreadData {
+export interface IndexThreadData {
   readonly cells: Int32Array;
   /** The file in hand: what is to blame where the thread ends in the middle of it. */
   readonly current: Uint8Array;
@@ -225,15 +225,15 @@ export function packFiles(files: Iterable<GraphFile>, count: number): PackedFile
   return { paths: paths.join('\0'), hashes: hashes.join('\0'), numbers };
 }
 
-export interface KnownFile {
+export interface IndexThreadKnownFile {
   readonly hash: string;
   readonly size: number;
   readonly mtimeMs: number;
   readonly readAtMs: number;
 }
 
-export function unpackFiles({ paths, hashes, numbers }: PackedFiles): Map<string, KnownFile> {
-  const known = new Map<string, KnownFile>();
+export function unpackFiles({ paths, hashes, numbers }: PackedFiles): Map<string, IndexThreadKnownFile> {
+  const known = new Map<string, IndexThreadKnownFile>();
   if (numbers.length === 0) return known;
   const hash = hashes.split('\0');
   for (const [at, path] of paths.split('\0').entries())

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Json } from '../../kernel/json.ts';
 import type { Clock } from '../../kernel/time.ts';
-import type { GraphFile, GraphStore, ResolvedImport } from '../../store/graph.ts';
+import type { GraphFile, GraphResolvedImport, GraphStore } from '../../store/graph.ts';
 import type { Tables } from '../../store/store.ts';
 import type { IndexOptions, IndexProgress, IndexReport, Language } from '../memory.ts';
 import { memoryClosed } from '../memory.ts';
@@ -164,7 +164,7 @@ export interface IndexDeps {
 }
 
 /** What one pass is to look at. */
-export interface Scope {
+export interface IndexerScope {
   /** The whole folder, or only `below`. */
   readonly isFull: boolean;
   readonly below: ReadonlySet<string>;
@@ -175,7 +175,7 @@ export interface Scope {
 
 /** Runs passes, one at a time, and keeps what the next one needs: the thread, and what is known. */
 export interface IndexOnce {
-  run(scope: Scope): Promise<IndexReport>;
+  run(scope: IndexerScope): Promise<IndexReport>;
   known(path: string): GraphFile | undefined;
   /** The pass in hand ends soon, and what it has read is written. */
   stop(): void;
@@ -189,7 +189,7 @@ function createIndexOnce(edges: IndexDeps): IndexOnce {
   /** Known once the whole folder was looked at. */
   let context: ResolveContext | undefined;
 
-  const run = async (scope: Scope): Promise<IndexReport> => {
+  const run = async (scope: IndexerScope): Promise<IndexReport> => {
     const began = clock.monotonic();
     // A folder that is gone as a whole is not one whose files are gone.
     realFolder(folder);
@@ -327,7 +327,7 @@ async function resolveAgain(store: GraphStore, graph: string, context: ResolveCo
   const view = createResolveView(known.has.bind(known), () => known.keys());
   for (let after = 0; ; ) {
     const page = await store.imports(graph, after, PAGE);
-    const changed: ResolvedImport[] = [];
+    const changed: GraphResolvedImport[] = [];
     for (const { id, path, specifier, names, target: before } of page) {
       const language = known.get(path)?.language as Language | undefined;
       if (language === undefined || specifier.length >= MAX_SPECIFIER) continue;

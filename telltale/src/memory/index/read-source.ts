@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 
 /** What is in a file: text to be parsed, or why it is known by name only. */
-export type Source = { readonly hash: string } & (
+export type IndexSource = { readonly hash: string } & (
   | { readonly text: string; readonly note?: undefined }
   | { readonly note: 'too_large' | 'binary' }
 );
@@ -11,7 +11,7 @@ export type Source = { readonly hash: string } & (
  * Reads a file of bounded size whole; of a larger one only the head, and its hash is that of size, time and head, so
  * that 200 MB cost no more than 64 KiB: it counts as changed where it may have. Throws what the file system says.
  */
-export function readSource(path: string): Source {
+export function readSource(path: string): IndexSource {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = fstatSync(file);

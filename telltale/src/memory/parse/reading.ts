@@ -1,16 +1,16 @@
 import type { Node } from 'web-tree-sitter';
 import type { GraphCall, GraphImport, GraphSymbol, SymbolKind } from '../../store/graph.ts';
 
-type Draft = { -readonly [Key in keyof GraphSymbol]: GraphSymbol[Key] } & { asContainer: boolean };
+type ReadingDraft = { -readonly [Key in keyof GraphSymbol]: GraphSymbol[Key] } & { asContainer: boolean };
 
 export function createReading(text: string): Reading {
-  const drafts: Draft[] = [];
+  const drafts: ReadingDraft[] = [];
   const imports: GraphImport[] = [];
   const calls: GraphCall[] = [];
   const exportedNames = new Set<string>();
   const aliases = new Map<string, string>();
   const outermost = new Map<string, number>();
-  const frames: Frame[] = [
+  const frames: ReadingFrame[] = [
     {
       place: 'file',
       start: 0,
@@ -40,7 +40,7 @@ export function createReading(text: string): Reading {
       return drafts.length >= MAX_SYMBOLS && calls.length >= MAX_CALLS;
     },
     enter(node, place, { symbol, body, exported = false, owner } = {}) {
-      const frame: Frame = {
+      const frame: ReadingFrame = {
         place,
         start:
           place === 'wrapper' && reading.frame.place === 'wrapper' ? reading.frame.start : node.startIndex,
@@ -133,7 +133,7 @@ export function createReading(text: string): Reading {
 }
 
 /** Where the nodes that are being read stand. */
-export type Place =
+export type ReadingPlace =
   | 'file'
   /** Names are the container's: a namespace, the body of a class. */
   | 'namespace'
@@ -145,8 +145,8 @@ export type Place =
   /** Names are local. */
   | 'block';
 
-export interface Frame {
-  readonly place: Place;
+export interface ReadingFrame {
+  readonly place: ReadingPlace;
   /** Of the outermost, where wrappers stand in each other. */
   readonly start: number;
   readonly end: number;
@@ -156,7 +156,7 @@ export interface Frame {
   readonly body: number | undefined;
   readonly exported: boolean;
   /** The class whose fields are set here, where that is how a language declares them. */
-  readonly owner: Frame | undefined;
+  readonly owner: ReadingFrame | undefined;
   /** Declarations without a body that stand here: one of the same name that follows is the same symbol. */
   readonly overloads: Map<string, number>;
 }
@@ -180,16 +180,16 @@ export interface FrameOptions {
   readonly symbol?: number | undefined;
   readonly body?: Node | null;
   readonly exported?: boolean;
-  readonly owner?: Frame | undefined;
+  readonly owner?: ReadingFrame | undefined;
 }
 
 /** What has been read of a text so far. */
 export interface Reading {
   readonly text: string;
   /** The innermost frame; its place is never `wrapper` where `around` is asked for. */
-  readonly frame: Frame;
-  readonly around: Frame;
-  enter(node: Node, place: Place, options?: FrameOptions): Frame;
+  readonly frame: ReadingFrame;
+  readonly around: ReadingFrame;
+  enter(node: Node, place: ReadingPlace, options?: FrameOptions): ReadingFrame;
   /** Whether nothing more can be kept of what files are full of. */
   readonly isFull: boolean;
   /** Leaves the frames that end before this place. */

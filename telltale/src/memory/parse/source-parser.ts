@@ -130,7 +130,7 @@ const CLOCK_EVERY = 256;
 
 export function createSourceParser(): SourceParser {
   const grammars = new Map<Language, Promise<LoadedGrammar>>();
-  let engine: Promise<Engine> | undefined;
+  let engine: Promise<SourceParserEngine> | undefined;
   let parser: Parser | undefined;
 
   const once = (language: Language, grammar: Grammar): Promise<LoadedGrammar> => {
@@ -249,9 +249,12 @@ export async function loadEngine() {
   }
 }
 
-export type Engine = Awaited<ReturnType<typeof loadEngine>>;
+export type SourceParserEngine = Awaited<ReturnType<typeof loadEngine>>;
 
-export async function loadGrammar(engine: Engine, { wasm, visits, mend }: Grammar): Promise<LoadedGrammar> {
+export async function loadGrammar(
+  engine: SourceParserEngine,
+  { wasm, visits, mend }: Grammar,
+): Promise<LoadedGrammar> {
   try {
     const home = require.resolve('@vscode/tree-sitter-wasm/package.json');
     const tables = await engine.Language.load(join(dirname(home), 'wasm', wasm));
@@ -267,7 +270,7 @@ export async function loadGrammar(engine: Engine, { wasm, visits, mend }: Gramma
 /** Lines of a paragraph in which its first sentence is looked for. */
 const MAX_DOC_LINES = 8;
 
-type Draft = { -readonly [Key in keyof GraphSymbol]: GraphSymbol[Key] };
+type SourceParserDraft = { -readonly [Key in keyof GraphSymbol]: GraphSymbol[Key] };
 
 /**
  * Headings are symbols that reach to the next of their rank, with the first sentence below them; links to files are
@@ -275,12 +278,12 @@ type Draft = { -readonly [Key in keyof GraphSymbol]: GraphSymbol[Key] };
  */
 function readMarkdown(text: string, deadline: number, cut: boolean): ParsedFile {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/);
-  const symbols: Draft[] = [];
+  const symbols: SourceParserDraft[] = [];
   const imports = new Map<string, GraphImport>();
   /** The headings that are open, the highest first. */
   const open: { readonly rank: number; readonly symbol: number }[] = [];
   let full = false;
-  let last: Draft | undefined;
+  let last: SourceParserDraft | undefined;
 
   const closeDownTo = (rank: number, line: number) => {
     while (open.length > 0 && open[open.length - 1]!.rank >= rank)

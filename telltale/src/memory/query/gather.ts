@@ -59,7 +59,7 @@ export async function gatherFound(
   ]);
 }
 
-interface Step extends Reach {
+interface GatherStep extends Reach {
   readonly score: number;
   readonly distance: number;
 }
@@ -69,7 +69,7 @@ export async function gatherCalls(
   view: GraphView,
   draft: Draft,
   symbol: FoundSymbol,
-  step: Step,
+  step: GatherStep,
 ): Promise<void> {
   if (step.distance > step.depth || symbol.kind === 'heading') return;
   const { store, graph } = view;

@@ -29,7 +29,7 @@ export interface RelevantPart {
   readonly files: readonly string[];
 }
 
-interface Part {
+interface QueryRelevantPart {
   readonly symbols: ReadonlyMap<string, readonly FoundSymbol[]>;
   readonly facts: readonly string[];
   readonly sessions: readonly string[];
@@ -82,7 +82,7 @@ async function gather(
   graph: string,
   text: string,
   view: MemoryView | undefined,
-): Promise<Part> {
+): Promise<QueryRelevantPart> {
   const [found, named] = await Promise.all([
     store.search(graph, text, { limit: FOUND }),
     namedIn(store, graph, text),

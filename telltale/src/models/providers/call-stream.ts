@@ -34,7 +34,7 @@ export interface CallStreamOptions {
 /** Characters of parallel calls that wait for one another. */
 const MAX_HELD_BACK = 16 * 1024 * 1024;
 
-interface Call {
+interface CallStreamCall {
   /** The provider's, or one of our own where that has none or gives one twice: each is answered by its id. */
   readonly id: string;
   readonly name: string;
@@ -50,9 +50,10 @@ interface Call {
   meta?: JsonObject | undefined;
 }
 
-type Waiting = Call | GivenPart | string;
+type CallStreamWaiting = CallStreamCall | GivenPart | string;
 
-const isCall = (item: Waiting): item is Call => typeof item === 'object' && 'scan' in item;
+const isCall = (item: CallStreamWaiting): item is CallStreamCall =>
+  typeof item === 'object' && 'scan' in item;
 
 /**
  * Makes one text of prose and calls that may come at the same time: one frame is open at a time, what comes for others
@@ -60,12 +61,12 @@ const isCall = (item: Waiting): item is Call => typeof item === 'object' && 'sca
  */
 export function createCallStream({ id: model, say, keep, isLate }: CallStreamOptions): CallStream {
   /** By the provider's id, in the order in which they began: servers that number calls badly give one id to several. */
-  const calls = new Map<string, Call[]>();
+  const calls = new Map<string, CallStreamCall[]>();
   const ids = new Set<string>();
   let numbered = 0;
   /** Calls, prose and what is wanted back behind the open one, in the order in which they began. */
-  let waiting: Waiting[] = [];
-  let open: Call | undefined;
+  let waiting: CallStreamWaiting[] = [];
+  let open: CallStreamCall | undefined;
   let heldBack = 0;
   let mayCloseEarly = isLate;
 
@@ -73,7 +74,7 @@ export function createCallStream({ id: model, say, keep, isLate }: CallStreamOpt
     heldBack += characters;
     if (heldBack > MAX_HELD_BACK) throw tooMuchHeldBack(model);
   };
-  const openNow = (call: Call) => {
+  const openNow = (call: CallStreamCall) => {
     open = call;
     const { held } = call;
     call.held = '';
@@ -81,14 +82,14 @@ export function createCallStream({ id: model, say, keep, isLate }: CallStreamOpt
     if (held !== '') stream(call, held);
   };
   /** Two halves of a character stay together: whoever reads along sees no torn ones. */
-  const stream = (call: Call, delta: string) => {
+  const stream = (call: CallStreamCall, delta: string) => {
     const text = call.held + delta;
     const isTorn = (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800;
     call.held = isTorn ? text.slice(-1) : '';
     const whole = isTorn ? text.slice(0, -1) : text;
     if (whole !== '') say(withoutMarks(whole));
   };
-  const closeOpen = (call: Call) => {
+  const closeOpen = (call: CallStreamCall) => {
     say((call.scan.state === 'empty' ? '{}' : call.held) + closeFrame(call.meta));
     call.held = '';
     call.state = 'closed';
@@ -96,7 +97,7 @@ export function createCallStream({ id: model, say, keep, isLate }: CallStreamOpt
     release();
   };
   const release = () => {
-    const rest: Call[] = [];
+    const rest: CallStreamCall[] = [];
     for (const item of waiting) {
       if (typeof item === 'string') say(item);
       else if (!isCall(item)) keep(item);
@@ -113,7 +114,7 @@ export function createCallStream({ id: model, say, keep, isLate }: CallStreamOpt
     heldBack = rest.reduce((sum, { held }) => sum + held.length, 0);
     if (next !== undefined) openNow(next);
   };
-  const complete = (call: Call) => {
+  const complete = (call: CallStreamCall) => {
     if (call === open) closeOpen(call);
     else call.state = 'complete';
   };
@@ -122,11 +123,11 @@ export function createCallStream({ id: model, say, keep, isLate }: CallStreamOpt
     for (const item of waiting) if (isCall(item) && isSettled(item)) item.state = 'complete';
     if (open !== undefined && isSettled(open)) closeOpen(open);
   };
-  const isSettled = ({ state, scan }: Call): boolean =>
+  const isSettled = ({ state, scan }: CallStreamCall): boolean =>
     state === 'ended' || (mayCloseEarly && state === 'streaming' && scan.state === 'whole');
-  const begun = (id: string, name: string): Call => {
+  const begun = (id: string, name: string): CallStreamCall => {
     if (open !== undefined) settle();
-    const call: Call = {
+    const call: CallStreamCall = {
       id: ownId(id),
       name,
       scan: scanObject(),
@@ -150,8 +151,8 @@ export function createCallStream({ id: model, say, keep, isLate }: CallStreamOpt
     ids.add(own);
     return own;
   };
-  const latest = (id: string): Call | undefined => calls.get(id)?.at(-1);
-  const take = (call: Call, delta: string) => {
+  const latest = (id: string): CallStreamCall | undefined => calls.get(id)?.at(-1);
+  const take = (call: CallStreamCall, delta: string) => {
     call.scan.read(delta);
     if (call === open) stream(call, delta);
     else {

@@ -315,7 +315,7 @@ const latin = (text: string): string => (/[\u0100-\uffff]/.test(text) ? '' : tex
 
 function bounded(body: ReadableStream<Uint8Array>, id: string): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  const frame: Frame = { bytes: 0, isLineEmpty: true, isAfterCr: false };
+  const frame: ProviderModelFrame = { bytes: 0, isLineEmpty: true, isAfterCr: false };
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await reader.read();
@@ -330,7 +330,7 @@ function bounded(body: ReadableStream<Uint8Array>, id: string): ReadableStream<U
 }
 
 /** How far the frame in hand is, and where its last line stands. */
-interface Frame {
+interface ProviderModelFrame {
   bytes: number;
   isLineEmpty: boolean;
   /** A line break of CR LF is one. */
@@ -341,7 +341,7 @@ const LF = 10;
 const CR = 13;
 
 /** An empty line ends a frame, wherever chunks are cut: there are gateways that send line by line. */
-function take(frame: Frame, chunk: Uint8Array): void {
+function take(frame: ProviderModelFrame, chunk: Uint8Array): void {
   let { bytes, isLineEmpty, isAfterCr } = frame;
   for (let at = 0; at < chunk.length; at++) {
     const byte = chunk[at];

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/time.ts';
 
-type Fetch = typeof globalThis.fetch;
+type EndedFetch = typeof globalThis.fetch;
 
 /** How a wire format says that an answer is complete. */
 export interface EndOfStream {
@@ -37,7 +37,7 @@ const TAIL = 64;
 
 /** A `fetch` whose answers end where the model's does, whatever the server sends or keeps open behind it. */
 export const endedFetch =
-  (ends: readonly EndOfStream[], clock: Clock, fetch: Fetch): Fetch =>
+  (ends: readonly EndOfStream[], clock: Clock, fetch: EndedFetch): EndedFetch =>
   async (input, init) => {
     const response = await fetch(input, init);
     const { body, ok, status, statusText, headers } = response;

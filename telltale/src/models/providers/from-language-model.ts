@@ -2,10 +2,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
 import { type Clock, createSystemClock } from '../../kernel/time.ts';
 import type { Model, ModelMessage, ModelPrice, ModelRequest, ModelTool, ToolAnswer } from '../model.ts';
 import type {
-  CallOptions,
   FunctionTool,
   LanguageModel,
-  PromptMessage,
+  LanguageModelCallOptions,
+  LanguageModelPromptMessage,
   ProviderOptions,
   SaidPart,
   StreamingModel,
@@ -76,9 +76,9 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
   const callOptions = (
     request: Pick<ModelRequest, 'system' | 'messages' | 'maxOutputTokens' | 'tools' | 'toolChoice'>,
     abortSignal: AbortSignal,
-  ): CallOptions => {
+  ): LanguageModelCallOptions => {
     const { system, messages, maxOutputTokens, tools = [] } = request;
-    const plain: CallOptions = {
+    const plain: LanguageModelCallOptions = {
       prompt: toPrompt(system, messages, {
         isAnthropic,
         hasTools: tools.length > 0,
@@ -131,11 +131,11 @@ const ONE_CALL: ProviderOptions = { anthropic: { disableParallelToolUse: true } 
  * complete `late`, the raw stream is asked for as well: `readStream` looks there for what must not be lost.
  */
 function withTools(
-  options: CallOptions,
+  options: LanguageModelCallOptions,
   tools: readonly FunctionTool[],
   toolChoice: string | undefined,
   isLate: boolean,
-): CallOptions {
+): LanguageModelCallOptions {
   return {
     ...options,
     tools,
@@ -169,7 +169,7 @@ const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([
  * The options that a provider's package puts into the body of a request: those that are given, and its own. The request
  * is made and not sent.
  */
-async function requestOptions(open: OpenOn, call: CallOptions): Promise<JsonObject> {
+async function requestOptions(open: OpenOn, call: LanguageModelCallOptions): Promise<JsonObject> {
   let body: Json | undefined;
   const model = await open(async (_, init) => {
     body = JSON.parse(String(init?.body)) as Json;
@@ -205,9 +205,9 @@ export function toPrompt(
   system: string,
   messages: readonly ModelMessage[],
   options: ToPromptOptions,
-): readonly PromptMessage[] {
+): readonly LanguageModelPromptMessage[] {
   const cleaner = new CallCleaner(options.keepsIds === true);
-  const prompt: PromptMessage[] = [];
+  const prompt: LanguageModelPromptMessage[] = [];
   if (system.trim() !== '') prompt.push({ role: 'system', content: system, ...mark(options.isAnthropic) });
   let calls: readonly ToolCallPart[] = [];
   for (const [index, message] of messages.entries()) {
@@ -243,7 +243,11 @@ export function toPrompt(
 const textParts = (text: string): readonly TextPart[] => (text.trim() === '' ? [] : [{ type: 'text', text }]);
 
 /** Behind what was said in the same role before; of two texts that meet, one is made. */
-function add(prompt: PromptMessage[], role: 'user' | 'assistant', parts: readonly SaidPart[]): void {
+function add(
+  prompt: LanguageModelPromptMessage[],
+  role: 'user' | 'assistant',
+  parts: readonly SaidPart[],
+): void {
   const [first, ...rest] = parts;
   if (first === undefined) return;
   const before = prompt.at(-1);
@@ -254,7 +258,7 @@ function add(prompt: PromptMessage[], role: 'user' | 'assistant', parts: readonl
       ? [...said.slice(0, -1), { type: 'text' as const, text: `${tail.text}\n\n${first.text}` }, ...rest]
       : [...said, ...parts];
   if (said.length > 0) prompt.pop();
-  prompt.push({ role, content } as PromptMessage);
+  prompt.push({ role, content } as LanguageModelPromptMessage);
 }
 
 const isSigned = ({ providerOptions }: TextPart): boolean => providerOptions !== undefined;

@@ -44,7 +44,7 @@ export interface ToolResultPart {
 }
 
 /** A message as all versions of the interface take it. */
-export type PromptMessage = { readonly providerOptions?: ProviderOptions } & (
+export type LanguageModelPromptMessage = { readonly providerOptions?: ProviderOptions } & (
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: readonly TextPart[] }
   | { readonly role: 'assistant'; readonly content: readonly SaidPart[] }
@@ -60,8 +60,8 @@ export interface FunctionTool {
 
 export type ToolChoice = { readonly type: 'auto' } | { readonly type: 'tool'; readonly toolName: string };
 
-export interface CallOptions {
-  readonly prompt: readonly PromptMessage[];
+export interface LanguageModelCallOptions {
+  readonly prompt: readonly LanguageModelPromptMessage[];
   readonly abortSignal: AbortSignal;
   readonly maxOutputTokens?: number;
   readonly tools?: readonly FunctionTool[];
@@ -129,5 +129,5 @@ export type StreamPart =
 
 /** The one method that is called, in what the three versions have in common. */
 export interface StreamingModel {
-  doStream(options: CallOptions): PromiseLike<{ readonly stream: ReadableStream<StreamPart> }>;
+  doStream(options: LanguageModelCallOptions): PromiseLike<{ readonly stream: ReadableStream<StreamPart> }>;
 }

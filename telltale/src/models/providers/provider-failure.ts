@@ -92,7 +92,7 @@ const LARGER_THAN_LIMIT = /request too large for/i;
 /** By codes: Google points to the billing page in limits of a minute, too. */
 const NO_MONEY = /insufficient_quota|billing_not_active|credit balance/i;
 
-function statusFailure(status: number, seen: Seen, context: FailureContext): RuntimeError {
+function statusFailure(status: number, seen: ProviderFailureSeen, context: FailureContext): RuntimeError {
   const said = saidBy(seen, context);
   const all = `${seen.message} ${seen.type ?? ''} ${seen.code ?? ''} ${seen.body ?? ''}`;
   const fail = (code: ModelFailure, hint?: string, retryable?: boolean) =>
@@ -136,7 +136,7 @@ const SLOW = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 const TLS = /CERT|SELF_SIGNED|UNABLE_TO_|^ERR_(?:TLS|SSL)/;
 
 /** There was no answer, or it could not be read to its end. */
-function transportFailure(seen: Seen, context: FailureContext): RuntimeError {
+function transportFailure(seen: ProviderFailureSeen, context: FailureContext): RuntimeError {
   const { network } = seen;
   const at = seen.origin === undefined ? 'the provider' : seen.origin;
   if (network !== undefined) {
@@ -185,7 +185,7 @@ const CALLERS_FAULT = new Set([
 ]);
 
 /** The provider's own words: on one line, clipped, without keys. */
-function saidBy({ message, body }: Seen, { secrets }: FailureContext): string {
+function saidBy({ message, body }: ProviderFailureSeen, { secrets }: FailureContext): string {
   const isJson = body !== undefined && /^\s*[{[]/.test(body);
   const words = body === undefined || isJson || body.trim() === '' ? message : `${message} ${body}`;
   const line = onOneLine(words, secrets);
@@ -200,7 +200,7 @@ function onOneLine(words: string, secrets: readonly string[] = []): string {
 /** Google says it in the body: `"retryDelay": "30s"`. */
 const RETRY_DELAY = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/;
 
-function retryAfterOf({ headers, body }: Seen, nowMs: number): number | undefined {
+function retryAfterOf({ headers, body }: ProviderFailureSeen, nowMs: number): number | undefined {
   const asked = readRetryAfter(headers, nowMs);
   if (asked !== undefined) return asked;
   const seconds = RETRY_DELAY.exec(body ?? '')?.[1];
@@ -208,7 +208,7 @@ function retryAfterOf({ headers, body }: Seen, nowMs: number): number | undefine
 }
 
 /** What can be read of something a provider's package threw, or sent as an error in mid-stream. */
-export interface Seen {
+export interface ProviderFailureSeen {
   readonly name: string;
   readonly message: string;
   /** Of the HTTP response, or what the error amounts to. */
@@ -228,7 +228,7 @@ export interface Seen {
  * Looks at what it has rather than at what it is an instance of: several copies of the AI SDK may be installed, and
  * what comes in mid-stream is plain data. Pure.
  */
-function seeFailure(thrown: unknown): Seen {
+function seeFailure(thrown: unknown): ProviderFailureSeen {
   const top = record(thrown);
   const inner = record(top.error);
   const data = typeof inner.message === 'string' ? inner : top;
@@ -240,7 +240,7 @@ function seeFailure(thrown: unknown): Seen {
     status: statusOf(top, data, type),
     type,
     code: text(data.code),
-    headers: record(top.responseHeaders) as Seen['headers'],
+    headers: record(top.responseHeaders) as ProviderFailureSeen['headers'],
     body: text(top.responseBody),
     origin: originOf(text(top.url)),
     network: network === undefined ? undefined : { code: network },

@@ -7,7 +7,7 @@ import type { ModelEnd, ModelRequest, ModelSink, ModelUsage } from '../model.ts'
 import { modelFailed } from '../model-errors.ts';
 import { type CallStream, createCallStream } from './call-stream.ts';
 import type {
-  CallOptions,
+  LanguageModelCallOptions,
   PartFinish,
   PartUsage,
   PartWarning,
@@ -17,7 +17,7 @@ import type {
 import { placeOf } from './provider-failure.ts';
 import type { SupervisedCall } from './supervise-call.ts';
 
-export interface Reading {
+export interface StreamReading {
   readonly call: SupervisedCall;
   readonly sink: ModelSink;
   readonly id: string;
@@ -35,8 +35,8 @@ export interface Reading {
 /** What the sink throws is passed on as it is; what the provider throws is put into our words. */
 export async function readStream(
   model: StreamingModel,
-  options: CallOptions,
-  { call, sink, id, isLate, keepsPlain, writeCall = quoteCall, failed, baseURL }: Reading,
+  options: LanguageModelCallOptions,
+  { call, sink, id, isLate, keepsPlain, writeCall = quoteCall, failed, baseURL }: StreamReading,
 ): Promise<ModelEnd> {
   const reader = await open(model, options, (thrown) => failed(thrown, nothingCame(baseURL)));
   // Of a stream that is given up nothing more is wanted, not even why it could not be given up.
@@ -160,7 +160,11 @@ const hasSignature = (raw: unknown): boolean => {
     calls.some((each: { extra_content?: unknown } | null) => each?.extra_content != null)
   );
 };
-async function open(model: StreamingModel, options: CallOptions, failed: Reading['failed']) {
+async function open(
+  model: StreamingModel,
+  options: LanguageModelCallOptions,
+  failed: StreamReading['failed'],
+) {
   try {
     return (await model.doStream(options)).stream.getReader();
   } catch (thrown) {
@@ -246,7 +250,7 @@ function readUsage(usage: PartUsage | undefined): ModelUsage | undefined {
 }
 
 /** A text or a run of reasoning that has begun. */
-interface Block {
+interface StreamBlock {
   text: string;
   meta: JsonObject | undefined;
 }
@@ -261,7 +265,7 @@ type BlockPart = Extract<
  * with the beginning, with a piece, or with the end. With `keepsPlain`, reasoning without any is kept as well.
  */
 class PartCollector {
-  private readonly blocks = new Map<string, Block>();
+  private readonly blocks = new Map<string, StreamBlock>();
   private readonly keepsPlain: boolean;
   private readonly keep: (part: GivenPart) => void;
 

@@ -26,7 +26,7 @@ export function expectPrompt(
   return undefined;
 }
 
-interface Told {
+interface ExpectPromptTold {
   readonly text: string;
   /** As errors call it. */
   readonly where: string;
@@ -36,7 +36,7 @@ interface Told {
  * What the model was told since it last spoke: the answers of its tools, and what the user said. A request that broke
  * off before its first word leaves two messages of the user.
  */
-function toldLast(messages: readonly ModelMessage[]): Told | undefined {
+function toldLast(messages: readonly ModelMessage[]): ExpectPromptTold | undefined {
   const last = messages.findLastIndex(({ role }) => role !== 'assistant');
   if (last === -1) return undefined;
   const first = messages.findLastIndex(({ role }, index) => role === 'assistant' && index < last) + 1;
@@ -55,7 +55,7 @@ export const nameOfTurn = (number: number, { place }: ScriptTurn, id: string): s
 
 const HINT = 'If the prompt is right, correct the script. If not, something changed what the model is told.';
 
-const lacks = (turn: string, expected: string, told: Told | undefined) =>
+const lacks = (turn: string, expected: string, told: ExpectPromptTold | undefined) =>
   new RuntimeError(
     'script_expectation',
     told === undefined
@@ -64,7 +64,7 @@ const lacks = (turn: string, expected: string, told: Told | undefined) =>
     { hint: HINT },
   );
 
-const holds = (turn: string, expected: string, told: Told, at: number) =>
+const holds = (turn: string, expected: string, told: ExpectPromptTold, at: number) =>
   new RuntimeError(
     'script_expectation',
     `The script's ${turn} expects no ${quoted(expected)} in ${told.where}, which has it here: ${around(told.text, at, expected.length)}`,

@@ -96,10 +96,10 @@ const START = { start: 0, end: 1 };
 
 const wrong = (diagnostics: readonly Diagnostic[]): ReadScript => ({ ok: false, diagnostics });
 
-type Written = z.output<typeof scriptSchema>;
-type WrittenTurn = Exclude<Written['turns'][number], string>;
+type LoadScriptWritten = z.output<typeof scriptSchema>;
+type WrittenTurn = Exclude<LoadScriptWritten['turns'][number], string>;
 
-function scriptOf(written: Written, { file }: SourceText, opened: OpenDocument): Script {
+function scriptOf(written: LoadScriptWritten, { file }: SourceText, opened: OpenDocument): Script {
   const { first_turn, tokens_per_second, chunk, loop, context_window } = written;
   return {
     turns: written.turns.map((turn, index) =>

@@ -15,11 +15,11 @@ import { endedOf, type ResultRoom, renderAnswer, renderResults, roomFor } from '
 import { resultStatus } from '../show-result.ts';
 import { clip } from '../text.ts';
 
-type Answer = NonNullable<PromptMessage['answers']>[number];
+type AnswerCallsAnswer = NonNullable<PromptMessage['answers']>[number];
 
 /** The answers to the calls of a turn, and what is left for the block behind them to tell. */
-export interface Answered {
-  readonly answers: readonly Answer[];
+export interface AnswerCallsAnswered {
+  readonly answers: readonly AnswerCallsAnswer[];
   readonly told: Told;
   readonly room: ResultRoom;
 }
@@ -53,7 +53,7 @@ export function answerCalls(
   actions: ReadonlyMap<string, ActionState>,
   style: BlockStyle,
   callStyle: CallStyle,
-): Answered {
+): AnswerCallsAnswered {
   return fitted(
     style,
     (chars) => answerWithin(chars, calls, turn, told, actions, style, callStyle),
@@ -69,7 +69,7 @@ function answerWithin(
   actions: ReadonlyMap<string, ActionState>,
   style: BlockStyle,
   { dialect }: CallStyle,
-): Answered {
+): AnswerCallsAnswered {
   const { news } = told;
   const scene: Scene = {
     turn,
@@ -105,17 +105,17 @@ function answerWithin(
 
 const UNDONE_CODES: ReadonlySet<string> = new Set(['final_undone', 'bad_output', 'step_open']);
 
-interface Said {
+interface AnswerCallsSaid {
   readonly text: string;
   readonly failed?: true;
 }
 
-const failed = (text: string): Said => ({ text, failed: true });
-const OK: Said = { text: 'ok' };
-const HELD: Said = { text: 'said, but it does not count yet: see below.' };
-const UNDONE: Said = { text: 'said, but not taken as final: see the mistakes below.' };
+const failed = (text: string): AnswerCallsSaid => ({ text, failed: true });
+const OK: AnswerCallsSaid = { text: 'ok' };
+const HELD: AnswerCallsSaid = { text: 'said, but it does not count yet: see below.' };
+const UNDONE: AnswerCallsSaid = { text: 'said, but not taken as final: see the mistakes below.' };
 
-function answerTool(events: readonly ParserEvent[], scene: Scene): Said {
+function answerTool(events: readonly ParserEvent[], scene: Scene): AnswerCallsSaid {
   const fault = events.find((event) => event.type === 'fault');
   if (fault !== undefined) return failed(mistake(fault.message, scene));
   for (const event of events) {
@@ -141,7 +141,7 @@ function mistake(message: string, { mistakes }: Scene): string {
   return clip(message, MAX_ERROR_SHOWN);
 }
 
-function answerAction(written: string, scene: Scene): Said {
+function answerAction(written: string, scene: Scene): AnswerCallsSaid {
   const { ended, answered, style, room } = scene;
   const state = actionOf(written, scene);
   if (state === undefined) return failed('It did not run: see the mistakes below.');
@@ -162,7 +162,7 @@ function actionOf(written: string, { actions, turn }: Scene): ActionState | unde
 const running = ({ action: { id } }: ActionState) =>
   `running; its result will come as <result id="${writtenId(id)}">`;
 
-function answerMetadata(value: JsonObject, { rejected }: Scene): Said {
+function answerMetadata(value: JsonObject, { rejected }: Scene): AnswerCallsSaid {
   const wrong = Object.keys(value).filter((name) =>
     rejected.some(({ field, sent }) => field === name && mayBe(sent, value[name] ?? null)),
   );
@@ -178,7 +178,7 @@ function mayBe(sent: Json, value: Json): boolean {
 }
 
 /** All that a step brought, in one answer: its actions have their results as blocks, each with its id. */
-function answerStep(events: readonly ParserEvent[], scene: Scene): Said {
+function answerStep(events: readonly ParserEvent[], scene: Scene): AnswerCallsSaid {
   const ended: string[] = [];
   const parts: string[] = [];
   for (const event of events) {

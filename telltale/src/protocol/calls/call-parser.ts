@@ -1,6 +1,6 @@
 import { FRAME_BREAK, FRAME_MARK, readFrameHead, type ToolCall } from '../../kernel/calls.ts';
 import type { ParserEvent } from '../intents.ts';
-import { emit, endPair, endRun, newRun, type Output, putText, takeEvents } from '../prose/output.ts';
+import { emit, endPair, endRun, newRun, type ProseOutput, putText, takeEvents } from '../prose/output.ts';
 import { pushedAfterEnd, type TurnParser } from '../turn-parser.ts';
 
 /** Reads one turn with native calls (kernel/call-frames.ts). */
@@ -22,7 +22,7 @@ export type CallHead = Pick<ToolCall, 'id' | 'name'>;
 
 /** What a dialect makes of calls. Offsets count from the turn's start. */
 export interface CallListener {
-  readonly output: Output;
+  readonly output: ProseOutput;
   open(call: CallHead): void;
   /** `chunk` from `from` to `to` is input; `at` is the offset of `from`. Returns how far it was read. */
   input(chunk: string, from: number, to: number, at: number): number;
@@ -126,13 +126,13 @@ export function createCallParser(listener: CallListener, given: readonly string[
 }
 
 /** A response that is there as a whole. */
-export function sayWhole(output: Output, text: string, final: boolean, at: number): void {
+export function sayWhole(output: ProseOutput, text: string, final: boolean, at: number): void {
   emit(output, { type: 'open', tag: 'response', depth: 0, final }, at);
   if (text !== '') emit(output, { type: 'delta', tag: 'response', text }, at);
   emit(output, { type: 'close', tag: 'response' }, at);
 }
 
 /** Closes a response of which `final` may have been decided only now. */
-export function closeResponse(output: Output, opened: boolean, final: boolean, at: number): void {
+export function closeResponse(output: ProseOutput, opened: boolean, final: boolean, at: number): void {
   emit(output, { type: 'close', tag: 'response', ...(final === opened ? {} : { final }) }, at);
 }

@@ -19,7 +19,7 @@ const RUN_FIELDS: readonly string[] = [
 ];
 
 /** A call of a target, taken apart. */
-export interface Call {
+export interface CallCall {
   /** The native name. */
   readonly name: string;
   readonly parameters: JsonObject;
@@ -39,13 +39,13 @@ export interface CallBook {
 }
 
 /** The event of a call, or the one fault that keeps it from running: the first of `bad_attribute bad_action duplicate_id`. */
-export function readCall(call: Call, book: CallBook): ActionIntent | Fault {
+export function readCall(call: CallCall, book: CallBook): ActionIntent | CallFault {
   const read = actionOf(call, book);
   const { id } = call.run;
   return read.type === 'fault' && typeof id === 'string' ? aboutAction(id, read) : read;
 }
 
-function actionOf(call: Call, { names, ids, given }: CallBook): ActionIntent | Fault {
+function actionOf(call: CallCall, { names, ids, given }: CallBook): ActionIntent | CallFault {
   const { name, run } = call;
   const { mode, id: asked, ...fields } = run;
   if (isThere(mode) && !ACTION_MODES.includes(mode as never))
@@ -94,14 +94,14 @@ function undoOf(undo: JsonObject, names: CallNames): JsonObject {
   };
 }
 
-function strange(key: string, { where, elsewhere }: Call): string {
+function strange(key: string, { where, elsewhere }: CallCall): string {
   return `${where} has no field "${clip(key)}". ${suggest(key, RUN_FIELDS, 'Fields')} ${elsewhere}`;
 }
 
-export type Fault = Extract<ParserEvent, { type: 'fault' }>;
+export type CallFault = Extract<ParserEvent, { type: 'fault' }>;
 
 // As with tags, each message is read by the model: what was seen, why it does not count, what to do instead.
-const fault = (code: FaultCode, message: string): Fault => ({ type: 'fault', code, message });
+const fault = (code: FaultCode, message: string): CallFault => ({ type: 'fault', code, message });
 
 /** What most of those inputs lack that cannot be read. */
 export const QUOTING = 'double quotes, \\" for a quote and \\n for a line break inside strings';

@@ -64,7 +64,7 @@ const FIELDS = [
   'template',
   'literal',
 ] as const;
-type Field = (typeof FIELDS)[number];
+type EnvelopeField = (typeof FIELDS)[number];
 
 /** What belongs into the tag. */
 const ATTRIBUTES: readonly string[] = ['type', 'mode', 'id'];
@@ -85,7 +85,7 @@ const isOwn = Object.prototype.hasOwnProperty;
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 /** What a field must be, in words for the model. */
-const MUST_BE: Readonly<Record<Field, string>> = {
+const MUST_BE: Readonly<Record<EnvelopeField, string>> = {
   name: 'a string that is not empty',
   parameters: 'an object',
   output_key: 'a name of letters, digits, "_" and "-", not beginning with a digit',
@@ -144,7 +144,7 @@ function put(envelope: Envelope, key: string, value: Json): -1 | 0 | 1 {
 }
 
 /** An action's body, field by field; undefined where it is absent or null. Always of one shape. */
-export type Envelope = { [F in Field]: Json | undefined };
+export type Envelope = { [F in EnvelopeField]: Json | undefined };
 
 /**
  * Reads an action's body, or says what is wrong with it, in words for the model. `null` is absent. A misspelt field is
@@ -195,7 +195,8 @@ function readFields(body: JsonObject, nested: boolean, strange: (key: string) =>
     }
     const found = put(envelope, key, value);
     if (found === 0) return strange(key);
-    if (found < 0) return `"${key}" must be ${MUST_BE[key as Field]}, but it is ${shown(value, key)}.`;
+    if (found < 0)
+      return `"${key}" must be ${MUST_BE[key as EnvelopeField]}, but it is ${shown(value, key)}.`;
   }
   if (envelope.name === undefined && envelope.template === undefined) {
     return 'the body has no "name": write {"name": "…", "parameters": {…}}.';

@@ -14,8 +14,8 @@ export interface IdBook {
    */
   positions: Map<string, number> | undefined;
   log: readonly Taking[];
-  ifs: readonly Branches[];
-  elses: readonly Branches[];
+  ifs: readonly IdsBranches[];
+  elses: readonly IdsBranches[];
   /** Where in the log the open `<foreach>` began; -1 outside one. */
   foreachFrom: number;
   /** Every automatic id with a lower number is taken. */
@@ -33,7 +33,7 @@ interface Taking {
   readonly isNew: boolean;
 }
 
-interface Branches {
+interface IdsBranches {
   readonly thenFrom: number;
   /** Where the other branch began; -1 until `<else/>`. */
   thenTo: number;
@@ -143,12 +143,12 @@ export function closeIf(book: IdBook): void {
   if (closed === book.elses.at(-1)) book.elses = withoutLast(book.elses);
 }
 
-function isInOtherBranch(elses: readonly Branches[], position: number): boolean {
+function isInOtherBranch(elses: readonly IdsBranches[], position: number): boolean {
   let low = 0;
   let high = elses.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((elses[middle] as Branches).thenTo <= position) low = middle + 1;
+    if ((elses[middle] as IdsBranches).thenTo <= position) low = middle + 1;
     else high = middle;
   }
   const candidate = elses[low];

@@ -14,7 +14,7 @@ const FENCE = /\s{0,32}`{3,8}(?:json)?\s{0,32}/y;
 const FENCE_END = /\s{0,32}`{3,8}/y;
 
 /** `search({"q": "x"})`, `functions.search(q="x")`, `print(search(q="x"))`. `anyName`: it need not be known. */
-export function readCodeCall(source: Source, at: number, anyName = false): Found | undefined {
+export function readCodeCall(source: Source, at: number, anyName = false): CodeCallsFound | undefined {
   const opening = source.match(OPENING, at);
   if (opening === null) return undefined;
   const [head, written = ''] = opening;
@@ -32,7 +32,7 @@ export function readCodeCall(source: Source, at: number, anyName = false): Found
 }
 
 /** Calls as a list of Python: `[search(q="x"), clock()]`. */
-export function readCodeList(source: Source, at: number): Found | undefined {
+export function readCodeList(source: Source, at: number): CodeCallsFound | undefined {
   const calls: RawCall[] = [];
   let next = source.skipSpace(at + 1);
   for (;;) {
@@ -79,7 +79,7 @@ function readPythonValue(source: Source, at: number): { value: Json; end: number
 }
 
 /** `Action: search` and, on the next line, `Action Input: {"q": "x"}`. */
-export function readReactCall(source: Source, at: number): Found | undefined {
+export function readReactCall(source: Source, at: number): CodeCallsFound | undefined {
   const head = source.match(REACT, at);
   if (head === null || !isCallName(head[1])) return undefined;
   const { text } = source;
@@ -228,7 +228,7 @@ export interface RawCall {
 }
 
 /** What a reader of one form found: at least one call, and the index behind the last character that belongs to it. */
-export interface Found {
+export interface CodeCallsFound {
   readonly calls: readonly RawCall[];
   readonly form: ForeignForm;
   readonly end: number;

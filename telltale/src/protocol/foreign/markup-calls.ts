@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { objectIn } from '../envelope/envelope.ts';
 import {
+  type CodeCallsFound,
   callsInJson,
-  type Found,
   isCallName,
   parametersOf,
   type RawCall,
@@ -37,7 +37,7 @@ const NAME_CHILDREN = ['tool_name', 'name', 'function_name'];
 const INPUT_CHILDREN = ['parameters', 'arguments', 'input', 'args', 'tool_input'];
 
 /** The call that the element at `at` is, if it is one. */
-export function readElementCall(source: Source, at: number): Found | undefined {
+export function readElementCall(source: Source, at: number): CodeCallsFound | undefined {
   const assigned = source.match(ASSIGNED, at);
   if (assigned !== null) {
     const [tag, element = '', name = ''] = assigned;
@@ -73,7 +73,7 @@ interface CallElement {
   readonly fields: JsonObject;
 }
 
-function readCall(source: Source, { name, from, closer, fields }: CallElement): Found | undefined {
+function readCall(source: Source, { name, from, closer, fields }: CallElement): CodeCallsFound | undefined {
   const { text } = source;
   const at = source.skipSpace(from);
   if (text[at] === '{' || text[at] === '[') return readJsonContent(source, name, at, closer);
@@ -99,7 +99,7 @@ const found = (
   parameters: JsonObject | undefined,
   fields: JsonObject,
   end: number,
-): Found | undefined =>
+): CodeCallsFound | undefined =>
   parameters && isCallName(name)
     ? { calls: [withFields(name, parameters, fields)], form: 'xml', end }
     : undefined;
@@ -129,7 +129,7 @@ function readJsonContent(
   name: string | undefined,
   from: number,
   closer: string,
-): Found | undefined {
+): CodeCallsFound | undefined {
   const calls: RawCall[] = [];
   let at = from;
   while (source.text[at] === '{' || source.text[at] === '[') {
@@ -203,7 +203,7 @@ function readTagBody(
   closer: string,
   name: string | undefined,
   attributes: JsonObject,
-): Found | undefined {
+): CodeCallsFound | undefined {
   const at = source.skipSpace(from);
   const read = source.text[at] === '{' ? source.json(at) : undefined;
   if (read === undefined) return undefined;
@@ -226,7 +226,7 @@ function emptyCall(
   from: number,
   closer: string,
   form: 'tags' | 'xml',
-): Found | undefined {
+): CodeCallsFound | undefined {
   const at = closer === '' ? from : source.skipSpace(from);
   if (!source.text.startsWith(closer, at)) return undefined;
   return { calls: [withFields(name, {}, fields)], form, end: at + closer.length };

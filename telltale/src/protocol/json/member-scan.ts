@@ -15,7 +15,7 @@ import {
 import { ESCAPES, HEX } from './tolerant-json.ts';
 
 /** What a scan came upon. */
-export type Found =
+export type MemberScanFound =
   /** The chunk is read up to its end, and there is nothing to tell. */
   | 'nothing'
   /** A string member of `streamed` begins, goes on with `text`, or has ended. */
@@ -38,7 +38,7 @@ export type Found =
 export interface MemberScan {
   readonly streamed: ReadonlySet<string>;
   readonly listed: ReadonlySet<string>;
-  state: State;
+  state: MemberScanState;
   key: string;
   text: string;
   /** Of `value` and `item`: its text. */
@@ -52,7 +52,7 @@ export interface MemberScan {
   readonly comment: CommentScan;
 }
 
-type State =
+type MemberScanState =
   | 'start'
   | 'fence'
   | 'key'
@@ -87,7 +87,7 @@ export const createMemberScan = (streamed: ReadonlySet<string>, listed: Readonly
 });
 
 export interface Scanned {
-  readonly found: Found;
+  readonly found: MemberScanFound;
   /** Where reading goes on. */
   readonly to: number;
 }
@@ -149,7 +149,7 @@ export function scanMembers(scan: MemberScan, chunk: string, from: number): Scan
           return { found, to: chunk.length };
         }
         // The first character of a scalar belongs to it.
-        if ((scan.state as State) !== 'scalar') at++;
+        if ((scan.state as MemberScanState) !== 'scalar') at++;
         if (found !== 'nothing') return { found, to: at };
       }
     }
@@ -158,7 +158,7 @@ export function scanMembers(scan: MemberScan, chunk: string, from: number): Scan
 }
 
 /** One character that stands between keys and values. */
-function between(scan: MemberScan, char: string, c: number): Found {
+function between(scan: MemberScan, char: string, c: number): MemberScanFound {
   switch (scan.state) {
     case 'start':
       if (char === '`' || char === '~') {
@@ -203,7 +203,7 @@ function between(scan: MemberScan, char: string, c: number): Found {
   }
 }
 
-function beginValue(scan: MemberScan, char: string, c: number): Found {
+function beginValue(scan: MemberScan, char: string, c: number): MemberScanFound {
   const { key, inList, streamed, listed } = scan;
   if (inList && (char === ']' || char === ',')) {
     if (char === ']') {
@@ -233,7 +233,7 @@ function beginValue(scan: MemberScan, char: string, c: number): Found {
   return 'nothing';
 }
 
-function closeObject(scan: MemberScan): Found {
+function closeObject(scan: MemberScan): MemberScanFound {
   scan.state = 'end';
   scan.done = true;
   return 'nothing';
@@ -251,7 +251,7 @@ function readKey(scan: MemberScan, chunk: string, from: number): number {
  * The text is over. What was begun may be complete but for its brackets, which are forgiven; `bad` where it broke off
  * inside a string or before a value.
  */
-export function endMembers(scan: MemberScan): Found {
+export function endMembers(scan: MemberScan): MemberScanFound {
   const { state } = scan;
   scan.state = 'end';
   if (state === 'end' || state === 'start') return 'nothing';

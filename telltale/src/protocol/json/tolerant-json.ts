@@ -7,7 +7,7 @@ export interface ParsedValue {
 }
 
 /** A JSON value of any kind; strict first, then as models get it slightly wrong. */
-export function parseValue(text: string): ParsedValue | Unreadable {
+export function parseValue(text: string): ParsedValue | TolerantJsonUnreadable {
   // In an object, since that is what bounds its depth, and what the tolerant reading reads.
   const wrapped = `{"value":${text}}`;
   const strict = strictJson(wrapped);
@@ -27,7 +27,7 @@ export function strictJson(text: string): unknown {
 }
 
 /** Why a text gives no value: it is no JSON that can be read, or holds a number that no double can. */
-export type Unreadable = 'unreadable' | 'not_finite';
+export type TolerantJsonUnreadable = 'unreadable' | 'not_finite';
 
 /** What to write in place of a number that is not finite. */
 export const LARGE_NUMBER = 'Write one below 1.8e308, or its digits as a string.';
@@ -36,7 +36,7 @@ export const LARGE_NUMBER = 'Write one below 1.8e308, or its digits as a string.
  * The object a body holds: `strict`, what JSON.parse made of it, else the tolerant reading. Unreadable where neither
  * gives an object, and where it is nested deeper than `MAX_DEPTH`: who walks the value later may not take any depth.
  */
-export function readObject(text: string, strict: unknown): JsonObject | Unreadable {
+export function readObject(text: string, strict: unknown): JsonObject | TolerantJsonUnreadable {
   const value = strict === undefined ? readTolerantJson(text) : strict;
   if (!isJsonObject(value)) return 'unreadable';
   if (isPlain(value, MAX_DEPTH)) return value;

@@ -2,45 +2,45 @@ import type { ParserEvent, Place } from '../intents.ts';
 import { CR, isSpace, LF } from './chars.ts';
 
 /** The events of one push, and the run of prose they are written from. */
-export interface Output {
+export interface ProseOutput {
   events: ParserEvent[];
   /** How many characters of the stream the events account for. */
   consumed: number;
   /** What prose belongs to. */
   place: Place;
-  readonly run: Run;
+  readonly run: OutputRun;
 }
 
 /** Stands for "none yet": `[event]` is a fifth of the size of an empty array that is pushed to. */
 const NO_EVENTS: ParserEvent[] = [];
 
-export function createOutput(): Output {
+export function createOutput(): ProseOutput {
   return { events: NO_EVENTS, consumed: 0, place: 'outside', run: createRun() };
 }
 
 /** As it was before the first event. */
-export function renewOutput(output: Output): void {
+export function renewOutput(output: ProseOutput): void {
   output.events = NO_EVENTS;
   output.consumed = 0;
   newRun(output, 'outside', false);
 }
 
 /** The events since the last call. */
-export function takeEvents(output: Output): ParserEvent[] {
+export function takeEvents(output: ProseOutput): ParserEvent[] {
   const { events } = output;
   if (events === NO_EVENTS) return [];
   output.events = NO_EVENTS;
   return events;
 }
 
-export function emit(output: Output, event: ParserEvent, at: number): void {
+export function emit(output: ProseOutput, event: ParserEvent, at: number): void {
   output.consumed = at;
   if (output.events === NO_EVENTS) output.events = [event];
   else output.events.push(event);
 }
 
 /** The run gives events, and nothing is held before what comes next. */
-export function holdsNothing({ run }: Output): boolean {
+export function holdsNothing({ run }: ProseOutput): boolean {
   return run.started && run.held === '';
 }
 
@@ -49,37 +49,37 @@ export function textEvent(place: Place, text: string): ParserEvent {
 }
 
 /** Prose that ends at offset `at` of the stream; what rule 2.2 lets us hold stays in the run. */
-export function putText(output: Output, text: string, at: number): void {
+export function putText(output: ProseOutput, text: string, at: number): void {
   const out = put(output.run, text);
   if (out !== '') emitText(output, out, at - output.run.held.length);
 }
 
 /** No second half can follow: half a surrogate pair leaves alone. */
-export function endPair(output: Output, at: number): void {
+export function endPair(output: ProseOutput, at: number): void {
   const { run } = output;
   if (!run.started || run.held === '' || run.held.charCodeAt(0) < 0xd800) return;
   leaveHeld(output, at);
 }
 
 /** What the run holds leaves, because text follows. */
-export function leaveHeld(output: Output, at: number): void {
+export function leaveHeld(output: ProseOutput, at: number): void {
   const out = leave(output.run);
   if (out !== '') emitText(output, out, at);
 }
 
 /** Ends the run before a tag that counts. With `closing`, the element it belongs to ends there. */
-export function endRun(output: Output, closing: boolean, at: number): void {
+export function endRun(output: ProseOutput, closing: boolean, at: number): void {
   const text = finish(output.run, closing);
   if (text !== '') emitText(output, text, at);
 }
 
-export function newRun(output: Output, place: Place, fresh: boolean): void {
+export function newRun(output: ProseOutput, place: Place, fresh: boolean): void {
   output.place = place;
   startRun(output.run, place !== 'outside', fresh);
 }
 
 /** Joins text to the event before it where that is the same prose. */
-function emitText(output: Output, text: string, at: number): void {
+function emitText(output: ProseOutput, text: string, at: number): void {
   const { events, place } = output;
   if (events !== NO_EVENTS) {
     const last = events[events.length - 1];
@@ -96,7 +96,7 @@ function emitText(output: Output, text: string, at: number): void {
  * The text from one tag that counts to the next. `put` says what of it may leave now; what rule 2.2 lets us hold
  * (white space at its start, in speech one line break that may be the last, half a surrogate pair) is `held`.
  */
-export interface Run {
+export interface OutputRun {
   /** Something but white space has been seen: the run gives events. */
   started: boolean;
   /** Straight after the opening tag of a thought or response: its first line break is dropped. */
@@ -106,11 +106,11 @@ export interface Run {
   held: string;
 }
 
-function createRun(): Run {
+function createRun(): OutputRun {
   return { started: false, fresh: false, speech: false, held: '' };
 }
 
-function startRun(run: Run, speech: boolean, fresh: boolean): void {
+function startRun(run: OutputRun, speech: boolean, fresh: boolean): void {
   run.started = false;
   run.fresh = fresh;
   run.speech = speech;
@@ -118,7 +118,7 @@ function startRun(run: Run, speech: boolean, fresh: boolean): void {
 }
 
 /** Takes the next text (not empty) and returns what leaves, which may be nothing. */
-function put(run: Run, text: string): string {
+function put(run: OutputRun, text: string): string {
   let out = text;
   if (!run.started) {
     if (isBlank(text)) {
@@ -145,7 +145,7 @@ export function mayBeHeld(last: number): boolean {
 }
 
 /** What is held leaves, because text follows that is no tag; the run counts as started. */
-function leave(run: Run): string {
+function leave(run: OutputRun): string {
   const { held } = run;
   run.held = '';
   if (run.started) return held;
@@ -156,14 +156,14 @@ function leave(run: Run): string {
 }
 
 /** What still leaves at the run's end. With `closing`, the element ends here and its last line break is dropped. */
-function finish(run: Run, closing: boolean): string {
+function finish(run: OutputRun, closing: boolean): string {
   const { held } = run;
   run.held = '';
   if (!run.started) return '';
   return closing && (held === '\n' || held === '\r\n') ? '' : held;
 }
 
-function tailLength(run: Run, text: string, last: number): number {
+function tailLength(run: OutputRun, text: string, last: number): number {
   if (last >= 0xd800) return 1;
   if (!run.speech) return 0;
   if (last === CR) return 1;

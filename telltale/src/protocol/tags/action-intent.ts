@@ -39,7 +39,7 @@ const ID_FIELD = /^[A-Za-z0-9_-]+(?:\[\d+\])*$/;
 const BEYOND_ENVELOPE: readonly string[] = ['type', 'mode', 'id'];
 
 /** Whether it names its target, so that its body is the parameters and may be empty. */
-export const hasName = ({ present }: Attributes): boolean => (present & NAME_BIT) !== 0;
+export const hasName = ({ present }: ActionIntentAttributes): boolean => (present & NAME_BIT) !== 0;
 
 export interface BadField {
   readonly field: string;
@@ -48,7 +48,7 @@ export interface BadField {
 }
 
 /** The first attribute with a value that its field cannot have. */
-function badField({ present, values }: Attributes): BadField | undefined {
+function badField({ present, values }: ActionIntentAttributes): BadField | undefined {
   if ((present & FIELD_BITS) === 0) return undefined;
   for (const code of CODES) {
     const value = values[code];
@@ -112,7 +112,10 @@ function readIds(value: string): readonly string[] | undefined {
  * The envelope of an action with fields as attributes, or what is wrong with it, in words for the model. With a name
  * there, the body is the parameters themselves, unless it is an envelope.
  */
-export function withFields({ present, values }: Attributes, body: JsonObject): JsonObject | string {
+export function withFields(
+  { present, values }: ActionIntentAttributes,
+  body: JsonObject,
+): JsonObject | string {
   if ((present & FIELD_BITS) === 0) return body;
   const isBare = (present & NAME_BIT) !== 0 && !isEnvelope(body);
   const envelope: Record<string, Json> = isBare ? { parameters: body } : { ...body };
@@ -145,7 +148,7 @@ function clipped(value: Json): string {
 /** An opening tag as it was read. */
 export interface ReadTag {
   readonly name: TagName;
-  readonly attributes: Attributes;
+  readonly attributes: ActionIntentAttributes;
   readonly readable: boolean;
 }
 
@@ -213,7 +216,7 @@ export function actionIntent(
 }
 
 /** The attributes of a finished tag. */
-export interface Attributes {
+export interface ActionIntentAttributes {
   /** By code; undefined where it is absent. A bare attribute has the value `true`. */
   readonly values: readonly (string | undefined)[];
   /** One bit for each code that is present. */
@@ -224,11 +227,16 @@ export interface Attributes {
   readonly repeated: string | undefined;
 }
 
-export const NO_ATTRIBUTES: Attributes = { values: [], present: 0, other: undefined, repeated: undefined };
+export const NO_ATTRIBUTES: ActionIntentAttributes = {
+  values: [],
+  present: 0,
+  other: undefined,
+  repeated: undefined,
+};
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
 /** Reads what the scan found in `tag`, its text from `<` to `>`. */
-export function readAttributes(scan: TagScan, tag: string): Attributes {
+export function readAttributes(scan: TagScan, tag: string): ActionIntentAttributes {
   const { spans, spanCount } = scan;
   if (spanCount === 0) return NO_ATTRIBUTES;
   const escapes = tag.includes('&');

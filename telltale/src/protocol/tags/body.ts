@@ -183,10 +183,10 @@ export function keepCandidate(body: BodyScan): void {
 const GOES_ON = 10;
 const IS_TAIL = 11;
 const IS_TEXT = 12;
-type Step = typeof GOES_ON | typeof IS_TAIL | typeof IS_TEXT | Exclude<BodyState, 0>;
+type TagBodyStep = typeof GOES_ON | typeof IS_TAIL | typeof IS_TEXT | Exclude<BodyState, 0>;
 
 /** Up to the moment it is certainly a tag, a candidate holds no quote and no backslash: it can be text as well. */
-function stepCandidate(body: BodyScan, scan: TagScan, c: number): Step {
+function stepCandidate(body: BodyScan, scan: TagScan, c: number): TagBodyStep {
   const verdict = stepTag(scan, c);
   const isTag = verdict === COMPLETE || (verdict === PENDING && scan.certain);
   if (!isTag) return verdict === PENDING ? GOES_ON : IS_TEXT;
@@ -201,7 +201,7 @@ function stepOwnClose(body: BodyScan): typeof CLOSED | typeof IS_TAIL {
   return isInString(body) ? IS_TAIL : CLOSED;
 }
 
-function stepTail(c: number): Step {
+function stepTail(c: number): TagBodyStep {
   if (c === LF) return BROKEN_BY_CLOSE;
   return isSpace(c) ? GOES_ON : IS_TEXT;
 }

@@ -8,7 +8,13 @@ import {
   renewIdBook,
 } from '../envelope/ids.ts';
 import type { ActionIntent, ParserEvent, Place } from '../intents.ts';
-import { emit, endRun as endRunOf, leaveHeld, newRun as newRunIn, type Output } from '../prose/output.ts';
+import {
+  emit,
+  endRun as endRunOf,
+  leaveHeld,
+  newRun as newRunIn,
+  type ProseOutput,
+} from '../prose/output.ts';
 import {
   controlInForeach,
   type Fault,
@@ -24,12 +30,12 @@ import {
 } from './faults.ts';
 import { type ElementName, isControl, type TagName } from './names.ts';
 
-type Ending = 'closed' | 'left_open' | 'truncated';
+type ElementsEnding = 'closed' | 'left_open' | 'truncated';
 
 /** Opens an element after its event, if it has one; a self-closing one is closed at once. */
 export function openElement(
   turn: Turn,
-  frame: Frame,
+  frame: ElementsFrame,
   event: ParserEvent | undefined,
   selfClosing: boolean,
   at: number,
@@ -49,14 +55,14 @@ export function closeElement(turn: Turn, name: ElementName, at: number): void {
 }
 
 /** Closes what stands above `index`, innermost first, as left open or truncated. */
-export function closeAbove(turn: Turn, index: number, ending: Ending, at: number): void {
+export function closeAbove(turn: Turn, index: number, ending: ElementsEnding, at: number): void {
   while (turn.elements.stack.length - 1 > index) {
     const frame = popElement(turn.elements);
     if (frame !== undefined) endElement(turn, frame, ending, at);
   }
 }
 
-function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void {
+function endElement(turn: Turn, frame: ElementsFrame, ending: ElementsEnding, at: number): void {
   const { output, book } = turn;
   const { name } = frame;
   if (ending === 'truncated') emit(output, truncated(name), at);
@@ -86,7 +92,7 @@ function endElement(turn: Turn, frame: Frame, ending: Ending, at: number): void 
 }
 
 export interface TurnOptions {
-  readonly output: Output;
+  readonly output: ProseOutput;
   readonly actionsIn: readonly Place[];
   readonly key: string | undefined;
   readonly ids: Set<string>;
@@ -99,7 +105,7 @@ export interface TurnOptions {
  * where it stands (rules 1, 2.4, 2.5, 2.7 and 4). A record, for the reason the reader is one.
  */
 export interface Turn {
-  readonly output: Output;
+  readonly output: ProseOutput;
   readonly actionsIn: readonly Place[];
   readonly key: string | undefined;
   readonly elements: Elements;
@@ -182,7 +188,7 @@ export function placement(
   return isControl(name) && elements.last.foreach >= 0 ? isText(controlInForeach(name), true) : undefined;
 }
 
-export type Frame =
+export type ElementsFrame =
   | { readonly name: 'thought' | 'response' }
   | { readonly name: 'if'; readonly test: string; inElse: boolean }
   | { readonly name: 'foreach'; readonly list: string; readonly as: string; readonly actions: ActionIntent[] }
@@ -194,7 +200,7 @@ export type Frame =
  */
 export interface Elements {
   /** Innermost last. */
-  stack: readonly Frame[];
+  stack: readonly ElementsFrame[];
   innermost: ElementName | undefined;
   /** What prose belongs to: the innermost thought or response, which stands at index `speech`; -1 outside. */
   place: Place;
@@ -241,17 +247,17 @@ export function findElement({ last }: Elements, name: ElementName): number {
 }
 
 /** The open element at an index that may be -1. (An array would look -1 up as a name, forty times slower.) */
-export function frameAt({ stack }: Elements, index: number): Frame | undefined {
+export function frameAt({ stack }: Elements, index: number): ElementsFrame | undefined {
   return index < 0 ? undefined : stack[index];
 }
 
 /** The open `<foreach>`, if any; it cannot hold another. */
-export function openForeach(elements: Elements): Extract<Frame, { name: 'foreach' }> | undefined {
+export function openForeach(elements: Elements): Extract<ElementsFrame, { name: 'foreach' }> | undefined {
   const frame = frameAt(elements, elements.last.foreach);
   return frame?.name === 'foreach' ? frame : undefined;
 }
 
-function pushElement(elements: Elements, frame: Frame): void {
+function pushElement(elements: Elements, frame: ElementsFrame): void {
   const { stack, last, place, speech, outer } = elements;
   const { name } = frame;
   elements.outer = { last: last[name], place, speech, outer };
@@ -265,7 +271,7 @@ function pushElement(elements: Elements, frame: Frame): void {
   elements.innermost = name;
 }
 
-function popElement(elements: Elements): Frame | undefined {
+function popElement(elements: Elements): ElementsFrame | undefined {
   const { stack, outer } = elements;
   const frame = frameAt(elements, stack.length - 1);
   if (frame === undefined) return undefined;

@@ -1,7 +1,7 @@
 import type { EarlierIds } from '../envelope/ids.ts';
 import type { Place } from '../intents.ts';
 import { BACKTICK, isSpace, LF, LT, OPEN_BRACE, TILDE } from '../prose/chars.ts';
-import { createOutput, type Output, putText, renewOutput } from '../prose/output.ts';
+import { createOutput, type ProseOutput, putText, renewOutput } from '../prose/output.ts';
 import type { ReadTag } from './action-intent.ts';
 import { type BodyScan, createBodyScan, dropBody } from './body.ts';
 import { createTurn, faultBeforeText, renewTurn, type Turn } from './elements.ts';
@@ -64,7 +64,7 @@ export interface ReaderOptions {
  * functions rather than closures: the engine compiles them once for all turns, which halves the cost of a chunk.
  */
 export interface Reader {
-  readonly output: Output;
+  readonly output: ProseOutput;
   readonly turn: Turn;
   readonly md: Markdown;
   /** The common one, but for a tag that chunks cut. */

@@ -252,11 +252,11 @@ export function createSharedTagParser(options: SharedParserOptions): TagParser {
   return withMethods<OwnParser, keyof typeof METHODS>(METHODS, fieldsOf(options));
 }
 
-interface Counter {
+interface TagParserCounter {
   consumed: number;
 }
 
-interface OwnParser extends TagParser, Counter {
+interface OwnParser extends TagParser, TagParserCounter {
   consumed: number;
   readonly reader: Reader;
 }
@@ -288,20 +288,20 @@ function push(this: OwnParser, chunk: string): ParserEvent[] {
 }
 
 /** Apart from `push`, so that what most chunks need is small enough to become part of the caller's loop. */
-function readClosely(parser: Counter, reader: Reader, chunk: string): ParserEvent[] {
+function readClosely(parser: TagParserCounter, reader: Reader, chunk: string): ParserEvent[] {
   const events = read(reader, chunk, parser.consumed);
   parser.consumed = reader.output.consumed;
   return events;
 }
 
-function finish(parser: Counter, reader: Reader): ParserEvent[] {
+function finish(parser: TagParserCounter, reader: Reader): ParserEvent[] {
   if (reader.outlook === 'ended') return [];
   const events = endStream(reader, parser.consumed);
   parser.consumed = reader.output.consumed;
   return events;
 }
 
-function begin(parser: Counter, reader: Reader): void {
+function begin(parser: TagParserCounter, reader: Reader): void {
   renewReader(reader);
   parser.consumed = 0;
 }

@@ -23,7 +23,7 @@ import { createIdBook, type EarlierIds } from '../envelope/ids.ts';
 import type { ParserEvent } from '../intents.ts';
 import { createMemberScan, endMembers, type MemberScan, scanMembers } from '../json/member-scan.ts';
 import { parseValue, readObject, strictJson } from '../json/tolerant-json.ts';
-import { createOutput, emit, type Output } from '../prose/output.ts';
+import { createOutput, emit, type ProseOutput } from '../prose/output.ts';
 import { DEFAULT_MAX_BODY } from '../turn-parser.ts';
 
 export interface ToolsParserOptions {
@@ -52,7 +52,7 @@ export function createToolsParser(options: ToolsParserOptions = {}): CallParser 
 }
 
 function createListener(maxBody: number, book: CallBook): CallListener {
-  const output: Output = createOutput();
+  const output: ProseOutput = createOutput();
   let name = '';
   let input = '';
   let length = 0;
@@ -146,7 +146,7 @@ const createRespond = (): Respond => ({
 });
 
 /** Takes more of the input; `at` is its offset in the turn. */
-function hearRespond(respond: Respond, output: Output, input: string, at: number): void {
+function hearRespond(respond: Respond, output: ProseOutput, input: string, at: number): void {
   const { scan } = respond;
   for (let from = 0; from < input.length; ) {
     const { found, to } = scanMembers(scan, input, from);
@@ -186,7 +186,7 @@ function keep(respond: Respond): void {
 }
 
 /** The call is complete; `input` is all of it. */
-function endRespond(respond: Respond, output: Output, input: string, at: number): void {
+function endRespond(respond: Respond, output: ProseOutput, input: string, at: number): void {
   const found = endMembers(respond.scan);
   if (found === 'value') keep(respond);
   const { members } = respond;
@@ -216,7 +216,7 @@ function endRespond(respond: Respond, output: Output, input: string, at: number)
 /** It came to nothing: what was heard of it is no whole response. */
 function breakRespond(
   { text }: Respond,
-  output: Output,
+  output: ProseOutput,
   at: number,
   fault: ReturnType<typeof callBadJson>,
 ): void {

@@ -35,8 +35,8 @@ interface TokenRow {
   readonly createdBy?: string;
 }
 
-interface Known {
-  readonly caller: Caller | undefined;
+interface TokensKnown {
+  readonly caller: TokensCaller | undefined;
   readonly atMs: number;
 }
 
@@ -50,14 +50,14 @@ export function createTokens(
   random: (size: number) => Buffer = randomBytes,
 ): Tokens {
   /** Known tokens only, in the order in which they were read. */
-  const fresh = new Map<string, Known>();
+  const fresh = new Map<string, TokensKnown>();
   const usedAt = new Map<string, number>();
 
-  const read = async (hash: string): Promise<Caller | undefined> => {
+  const read = async (hash: string): Promise<TokensCaller | undefined> => {
     const before = fresh.get(hash);
     const atMs = clock.monotonic();
     if (before !== undefined && atMs - before.atMs < FRESH_MS) return before.caller;
-    const row = (await tables.get(HASHES, hash)) as Caller | undefined;
+    const row = (await tables.get(HASHES, hash)) as TokensCaller | undefined;
     fresh.delete(hash);
     if (row === undefined) return undefined;
     const caller = { name: row.name, role: row.role, by: tokenIdentity(row.name) };
@@ -167,7 +167,7 @@ export function withStartToken(
 ): { readonly tokens: Tokens; readonly token: string } {
   const token = newToken(random);
   const own = digestOf(token);
-  const caller: Caller = { name: identityText(startedBy), by: startedBy, role: 'admin' };
+  const caller: TokensCaller = { name: identityText(startedBy), by: startedBy, role: 'admin' };
   return {
     token,
     tokens: {
@@ -259,13 +259,13 @@ export interface Tokens {
   /** Whether there was one. */
   revoke(name: string): Promise<boolean>;
   /** Whose token it is; undefined where it is nobody's. */
-  check(token: string): Promise<Caller | undefined>;
+  check(token: string): Promise<TokensCaller | undefined>;
   /** Whether any is set. */
   any(): Promise<boolean>;
 }
 
 /** Who sent a request. */
-export interface Caller {
+export interface TokensCaller {
   /** What it is called on the screen: the token's name, or who started the server. */
   readonly name: string;
   /** How logs and the audit sign what it does: `token:ci`, `user:ana`. */

@@ -58,12 +58,12 @@ const plainError = (thrown: Error): unknown =>
 
 const MAX_ISSUES = 3;
 
-interface Issue {
+interface AppIssue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
-function unfit(target: string, issues: readonly Issue[]) {
+function unfit(target: string, issues: readonly AppIssue[]) {
   const found = issues
     .slice(0, MAX_ISSUES)
     .map(({ path, message }) => (path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`))

@@ -27,7 +27,7 @@ const RENEW_MS = 20_000;
 const MAX_KEPT_CHARS = 1024 * 1024;
 
 /** What was asked for, and by whose instance of the server it is being answered, or the answer. */
-interface Row {
+interface IdempotencyRow {
   /** Method, path and body, hashed. */
   readonly asked: string;
   readonly claim?: string;
@@ -42,7 +42,7 @@ interface Row {
   };
 }
 
-interface Begun {
+interface IdempotencyBegun {
   readonly asked: string;
   readonly since: number;
 }
@@ -64,7 +64,7 @@ export function createIdempotency(deps: IdempotencyDeps): MiddlewareHandler<AppE
   const { tables, clock, newId, onError } = deps;
 
   /** Holds a claim until the returned function is called. */
-  const renew = (key: string, row: Row): (() => void) => {
+  const renew = (key: string, row: IdempotencyRow): (() => void) => {
     let cancel = (): void => undefined;
     const again = () => {
       tables.exchange([at(key, row)], [at(key, row, CLAIM_MS)]).catch(onError);
@@ -80,14 +80,14 @@ export function createIdempotency(deps: IdempotencyDeps): MiddlewareHandler<AppE
     if (!KEY.test(sent)) throw badIdempotencyKey();
     const key = hashOf(scopeOf(c.get('caller')), sent);
     const asked = hashOf(c.req.method, c.env.incoming.url ?? '', bodyOf(c.env.incoming));
-    const claim: Row = { asked, claim: newId() };
-    const before = (await tables.get(BEGUN, key)) as unknown as Begun | undefined;
-    const begun: Begun = before?.asked === asked ? before : { asked, since: clock.now() };
+    const claim: IdempotencyRow = { asked, claim: newId() };
+    const before = (await tables.get(BEGUN, key)) as unknown as IdempotencyBegun | undefined;
+    const begun: IdempotencyBegun = before?.asked === asked ? before : { asked, since: clock.now() };
     const isFirst = await tables.exchange(
       [at(key, undefined), { table: BEGUN, key, value: before as unknown as Json | undefined }],
       [at(key, claim, CLAIM_MS), { table: BEGUN, key, value: { ...begun }, ttlMs: KEEP_MS }],
     );
-    if (!isFirst) return replay(c, (await tables.get(TABLE, key)) as Row | undefined, asked);
+    if (!isFirst) return replay(c, (await tables.get(TABLE, key)) as IdempotencyRow | undefined, asked);
     c.set('once', { since: begun.since, digest: createHash('sha256').update(`${key} ${asked}`).digest() });
     const release = renew(key, claim);
     try {
@@ -120,14 +120,14 @@ export function onceId(c: Context<AppEnv>, prefix: string): string | undefined {
 export const isMadeBefore = (thrown: unknown): boolean =>
   thrown instanceof RuntimeError && thrown.code === 'stream_exists';
 
-const at = (key: string, row: Row | undefined, ttlMs?: number): TimedWrite => ({
+const at = (key: string, row: IdempotencyRow | undefined, ttlMs?: number): TimedWrite => ({
   table: TABLE,
   key,
   value: row === undefined ? undefined : JSON.parse(JSON.stringify(row)),
   ...(ttlMs === undefined ? {} : { ttlMs }),
 });
 
-function replay(c: Context<AppEnv>, row: Row | undefined, asked: string): Response {
+function replay(c: Context<AppEnv>, row: IdempotencyRow | undefined, asked: string): Response {
   // Given up, or run out, since it was found.
   if (row === undefined) throw idempotencyRunning();
   if (row.asked !== asked) throw idempotencyMismatch();
@@ -144,7 +144,7 @@ function replay(c: Context<AppEnv>, row: Row | undefined, asked: string): Respon
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
 /** What is to be kept of an answer, if it is to be. */
-async function keptOf(c: Context<AppEnv>, asked: string): Promise<Row | undefined> {
+async function keptOf(c: Context<AppEnv>, asked: string): Promise<IdempotencyRow | undefined> {
   const { res, error } = c;
   const type = res.headers.get('content-type') ?? '';
   if (res.status >= 500 || (error instanceof RuntimeError && error.retryable)) return undefined;

@@ -5,7 +5,7 @@ import { cannotListen } from '../../kernel/errors.ts';
 import { registerListener } from '../../targets/access/addresses.ts';
 import { badRequest, type ErrorDeps, errorAnswer, headersTooLarge, requestTimeout } from './error-answer.ts';
 
-export interface HttpDeps extends ErrorDeps {
+export interface HttpHttpDeps extends ErrorDeps {
   readonly host: string;
   /** 0 for a free one. */
   readonly port: number;
@@ -22,7 +22,7 @@ export interface OpenHttp {
 const BACKLOG = 4_096;
 
 /** Listens. Nobody can hold a connection without asking something in time, or flood the server with one request. */
-export async function openHttp({ host, port, limits, receive, ...deps }: HttpDeps): Promise<OpenHttp> {
+export async function openHttp({ host, port, limits, receive, ...deps }: HttpHttpDeps): Promise<OpenHttp> {
   const http = createServer({
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersMs,

@@ -17,7 +17,7 @@ export interface StaticFiles {
   answer(path: string, accept: string, ifNoneMatch: string | undefined): Promise<StaticAnswer>;
 }
 
-interface Loaded {
+interface StaticFilesLoaded {
   readonly plain: Uint8Array<ArrayBuffer>;
   readonly gzip?: Uint8Array<ArrayBuffer>;
   readonly br?: Uint8Array<ArrayBuffer>;
@@ -61,9 +61,9 @@ export async function openStaticFiles(folder: string): Promise<StaticFiles> {
   }
   const index = files.get('/index.html');
   if (index !== undefined) files.set('/', index);
-  const loaded = new Map<string, Promise<Loaded>>();
+  const loaded = new Map<string, Promise<StaticFilesLoaded>>();
 
-  const load = (file: string): Promise<Loaded> => {
+  const load = (file: string): Promise<StaticFilesLoaded> => {
     const before = loaded.get(file);
     if (before !== undefined) return before;
     const loading = loadFile(file);
@@ -106,7 +106,7 @@ export async function openStaticFiles(folder: string): Promise<StaticFiles> {
  * Brotli at a middle level: of the console's script 15 % less than gzip, in a tenth of a second, once. The highest would
  * take two seconds for another 8 %.
  */
-async function loadFile(file: string): Promise<Loaded> {
+async function loadFile(file: string): Promise<StaticFilesLoaded> {
   const plain = await readFile(file);
   const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
   if (plain.length < MIN_COMPRESSED || COMPRESSED.has(endingOf(file))) return { plain, etag };

@@ -15,7 +15,7 @@ const MAX_MESSAGE = 500;
 /** Those that are written down as counted at a time. */
 const MAX_AT_A_TIME = 500;
 
-interface Counted {
+interface CollapseCounted {
   /** Ids of those that are not written down yet. */
   readonly open: Set<string>;
   last: OutboxRow;
@@ -31,16 +31,16 @@ interface Counted {
  * store's, and who is counted in it is known there with the same write: who comes after a restart counts on.
  */
 export function createCollapse(outbox: Outbox, onAdded: (row: OutboxRow) => void): Collapse {
-  const windows = new Map<string, Counted>();
+  const windows = new Map<string, CollapseCounted>();
 
   /** Whoever has counted in it sees to it that it is sent: the process that made it may be gone by then. */
-  const hear = (counted: Counted, row: OutboxRow) => {
+  const hear = (counted: CollapseCounted, row: OutboxRow) => {
     if (counted.isHeard) return;
     counted.isHeard = true;
     onAdded(row);
   };
 
-  const write = async (id: string, counted: Counted, until: number): Promise<void> => {
+  const write = async (id: string, counted: CollapseCounted, until: number): Promise<void> => {
     while (counted.open.size > 0) {
       const batch = [...counted.open].slice(0, MAX_AT_A_TIME);
       const before = await outbox.get(id, 'waiting');
@@ -91,7 +91,7 @@ export function createCollapse(outbox: Outbox, onAdded: (row: OutboxRow) => void
 const countOf = ({ data }: OutboxRow): number => (typeof data.count === 'number' ? data.count : 0);
 
 function said(
-  { last }: Counted,
+  { last }: CollapseCounted,
   before: number,
   batch: readonly string[],
 ): Pick<OutboxRow, 'message' | 'data'> {

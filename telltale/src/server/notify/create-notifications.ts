@@ -10,7 +10,7 @@ import type { Clock } from '../../kernel/time.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
-import { childEnvironment, type Env } from '../../targets/process/child-environment.ts';
+import { type ChildEnvironmentEnv, childEnvironment } from '../../targets/process/child-environment.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import { runChannelCommand, sendWebhook } from './channels.ts';
 import { createCollapse } from './collapse.ts';
@@ -34,7 +34,7 @@ export interface NotificationsOptions {
   readonly clock: Clock;
   readonly random: () => number;
   /** Of commands and the desktop: they get the little that programs need, and what `permissions.environment` names. */
-  readonly env?: Env;
+  readonly env?: ChildEnvironmentEnv;
   readonly fetch?: typeof globalThis.fetch;
   readonly desktop?: Desktop;
   /** The page of a session or run: `http://127.0.0.1:4800/#/sessions/ses_1`. */
@@ -86,7 +86,12 @@ export function createNotifications(options: NotificationsOptions): Notification
   });
   const collapse = createCollapse(outbox, dispatcher.add);
 
-  const put = async (event: WatchedEvent, agent: string, notice: Notice, channel: Channel): Promise<void> => {
+  const put = async (
+    event: WatchedEvent,
+    agent: string,
+    notice: Notice,
+    channel: NotificationsChannel,
+  ): Promise<void> => {
     if (dispatcher.isUnusable(agent, channel.name)) return;
     const stream = streamOf(event);
     const id = outboxId(event.at, stream, event.seq, channel.name);
@@ -299,10 +304,10 @@ async function tailOf(
   return lines.map((line) => (kind === 'run' ? decodeRunEvent(line, stream) : decodeEvent(line, stream)));
 }
 
-type Manifest = NonNullable<AgentManifest['notifications']>;
-export type ChannelManifest = Manifest['channels'][string];
+type NotificationsManifest = NonNullable<AgentManifest['notifications']>;
+export type ChannelManifest = NotificationsManifest['channels'][string];
 
-export interface Channel {
+export interface NotificationsChannel {
   readonly name: string;
   readonly kind: NotificationInfo['kind'];
   readonly manifest: ChannelManifest;
@@ -313,14 +318,14 @@ export interface Channel {
 export interface Channels {
   /** Whether any agent has some. */
   any(): boolean;
-  find(agent: string, channel: string): Channel | undefined;
+  find(agent: string, channel: string): NotificationsChannel | undefined;
   /** Who is to be told of it. */
-  of(agent: string, notice: Notice): readonly Channel[];
+  of(agent: string, notice: Notice): readonly NotificationsChannel[];
 }
 
 function createChannels(catalog: Pick<AgentCatalog, 'list'>, onError: (thrown: unknown) => void): Channels {
   const agentOf = (name: string) => catalog.list().find((entry) => entry.name === name)?.agent;
-  const all = (name: string): readonly Channel[] => {
+  const all = (name: string): readonly NotificationsChannel[] => {
     const agent = agentOf(name);
     const channels = agent?.manifest.notifications?.channels ?? {};
     if (agent === undefined) return [];
@@ -351,7 +356,7 @@ function createChannels(catalog: Pick<AgentCatalog, 'list'>, onError: (thrown: u
   };
 }
 
-const channelUnknown = (agent: string, to: string, channels: readonly Channel[]) =>
+const channelUnknown = (agent: string, to: string, channels: readonly NotificationsChannel[]) =>
   new RuntimeError(
     'channel_unknown',
     `A step of ${agent} tells "${to}", which is none of its channels: all of them are told.`,

@@ -17,7 +17,7 @@ export interface DispatcherDeps {
 }
 
 /** Sends what is in the outbox when it is due. Of several processes on one store, one sends each. */
-export interface Dispatcher {
+export interface NotifyDispatcher {
   /** Takes up what waits in the store. */
   begin(): Promise<void>;
   /** Hears of a row that was put there. */
@@ -38,7 +38,7 @@ const AGAIN_MS = 2_000;
 /** What is for others to send is looked at again after that. */
 const OTHERS_MS = 60_000;
 
-export function createDispatcher(deps: DispatcherDeps): Dispatcher {
+export function createDispatcher(deps: DispatcherDeps): NotifyDispatcher {
   const { outbox, clock, random, isOurs, deliver, onError } = deps;
   /** Ids that wait, each with when it is to be looked at. */
   const due = new Map<string, number>();
@@ -174,7 +174,7 @@ const MAX_CHANNELS = 1_000;
 const TABLE = 'notify.pace';
 
 /** Where one more stands: sent by itself, or counted with others. */
-export type Turn =
+export type DispatcherTurn =
   | { readonly kind: 'own' }
   /** `since` names the minute, `until` is its end. */
   | { readonly kind: 'counted'; readonly since: number; readonly until: number };
@@ -189,9 +189,9 @@ export const paceKey = ({ agent, channel }: { readonly agent: string; readonly c
   `${agent} ${channel}`;
 
 /** How much each channel is told, by all processes of a store together. */
-export interface Pace {
+export interface DispatcherPace {
   /** In the order in which it is asked. `over` names a minute whose message has gone out: it is over, whatever the clock says. */
-  take(channel: string, over?: number): Promise<Turn>;
+  take(channel: string, over?: number): Promise<DispatcherTurn>;
 }
 
 /**
@@ -202,7 +202,10 @@ export interface Pace {
  * Clocks of machines differ: the minutes are those of the clock that is furthest ahead. Who is behind joins the minute
  * that lies ahead, and begins the next one behind it, not before.
  */
-export function createPace(tables: Pick<Tables, 'get' | 'exchange'>, clock: Pick<Clock, 'now'>): Pace {
+export function createPace(
+  tables: Pick<Tables, 'get' | 'exchange'>,
+  clock: Pick<Clock, 'now'>,
+): DispatcherPace {
   /** Since when, and how long that is believed: a minute that lies ahead may have ended elsewhere. */
   const full = new Map<string, { readonly since: number; readonly until: number }>();
   /** The last that was asked for: two of one process at once would only get in each other's way. */
@@ -216,7 +219,7 @@ export function createPace(tables: Pick<Tables, 'get' | 'exchange'>, clock: Pick
   };
 
   /** Whoever changes the minute in between takes a place: after twenty of them it is full. */
-  const takeOne = async (channel: string, over: number | undefined): Promise<Turn> => {
+  const takeOne = async (channel: string, over: number | undefined): Promise<DispatcherTurn> => {
     for (;;) {
       const now = clock.now();
       const known = full.get(channel);
@@ -251,7 +254,7 @@ export function createPace(tables: Pick<Tables, 'get' | 'exchange'>, clock: Pick
   };
 }
 
-const counted = (since: number): Turn => ({ kind: 'counted', since, until: since + WINDOW_MS });
+const counted = (since: number): DispatcherTurn => ({ kind: 'counted', since, until: since + WINDOW_MS });
 
 /** The minute that is stored, or the one behind it. */
 function windowAt(now: number, stored: Window | undefined, over: number | undefined): Window {

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import type { Clock } from '../../kernel/time.ts';
-import { childEnvironment, type Env } from '../../targets/process/child-environment.ts';
+import { type ChildEnvironmentEnv, childEnvironment } from '../../targets/process/child-environment.ts';
 import type { Delivered, Parcel } from './channels.ts';
 import { type Program, runProgram } from './channels.ts';
 
@@ -10,7 +10,7 @@ export type Desktop = (parcel: Parcel) => Promise<Delivered>;
 export interface DesktopDeps {
   /** `linux`, `darwin`, `win32`. */
   readonly platform: string;
-  readonly env: Env;
+  readonly env: ChildEnvironmentEnv;
   readonly clock: Clock;
 }
 

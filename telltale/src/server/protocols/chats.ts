@@ -27,7 +27,7 @@ export type Said =
       readonly answers: readonly { readonly review: string; readonly reply: ReviewReply }[];
     };
 
-export interface Asked {
+export interface ChatsAsked {
   readonly agent: LoadedAgent<unknown>;
   /** The conversation, as the client calls it. */
   readonly thread: string;
@@ -41,14 +41,14 @@ export interface Asked {
 
 /** The conversations of front ends: each is a session, and has one exchange at a time. */
 export interface Chats {
-  begin(asked: Asked): Promise<Begun>;
+  begin(asked: ChatsAsked): Promise<ChatsBegun>;
   /** Ends the exchange with all that runs; the conversation goes on with the next message. */
   breakOff(exchange: Exchange): void;
   /** The exchange of a conversation that is under way, of whichever agent, whoever works on it. */
   current(
     thread: string,
     agent?: string,
-  ): Promise<{ readonly begun: Begun; readonly agent: string } | undefined>;
+  ): Promise<{ readonly begun: ChatsBegun; readonly agent: string } | undefined>;
 }
 
 export function createChats(deps: ServerDeps): Chats {
@@ -59,7 +59,7 @@ export function createChats(deps: ServerDeps): Chats {
   const elsewhere = createElsewhere(deps);
   const isHere = (id: string) => runtime.session(id) !== undefined;
 
-  const begin = async (asked: Asked): Promise<Begun> => {
+  const begin = async (asked: ChatsAsked): Promise<ChatsBegun> => {
     const current = await currents.claim(asked.agent.manifest.name, asked.thread);
     try {
       const begun = await (asked.said.kind === 'message'
@@ -78,7 +78,7 @@ export function createChats(deps: ServerDeps): Chats {
     }
   };
 
-  const say = async (asked: Asked, said: Extract<Said, { kind: 'message' }>): Promise<Begun> => {
+  const say = async (asked: ChatsAsked, said: Extract<Said, { kind: 'message' }>): Promise<ChatsBegun> => {
     const { name } = asked.agent.manifest;
     const known = said.anew === true ? undefined : await table.find(name, asked.thread);
     const session = known === undefined ? undefined : await takeUp(known, asked);
@@ -89,7 +89,7 @@ export function createChats(deps: ServerDeps): Chats {
     return doing(begun, () => session.say(said.text));
   };
 
-  const start = async ({ agent, thread, user, replays }: Asked, input: string): Promise<Begun> => {
+  const start = async ({ agent, thread, user, replays }: ChatsAsked, input: string): Promise<ChatsBegun> => {
     const { queued, place } = await accepted(deps, 'session');
     let session: Session<unknown>;
     try {
@@ -116,7 +116,10 @@ export function createChats(deps: ServerDeps): Chats {
     );
   };
 
-  const answer = async (asked: Asked, { answers }: Extract<Said, { kind: 'answers' }>): Promise<Begun> => {
+  const answer = async (
+    asked: ChatsAsked,
+    { answers }: Extract<Said, { kind: 'answers' }>,
+  ): Promise<ChatsBegun> => {
     const known = await table.find(asked.agent.manifest.name, asked.thread);
     const session = known === undefined ? undefined : await takeUp(known, asked);
     const open = session === undefined ? [] : await runtime.reviews({ session: session.id });
@@ -140,7 +143,7 @@ export function createChats(deps: ServerDeps): Chats {
   /** The session, at work here or elsewhere; undefined where it cannot go on, and a new one has to. */
   const takeUp = async (
     id: string,
-    { agent, by }: Pick<Asked, 'agent' | 'by'>,
+    { agent, by }: Pick<ChatsAsked, 'agent' | 'by'>,
   ): Promise<Session<unknown> | undefined> => {
     idle.take(id);
     const here = runtime.session(id);
@@ -169,7 +172,11 @@ export function createChats(deps: ServerDeps): Chats {
     }
   };
 
-  const join = async (session: Session<unknown>, asked: Asked, beginning: Beginning): Promise<Begun> => {
+  const join = async (
+    session: Session<unknown>,
+    asked: ChatsAsked,
+    beginning: Beginning,
+  ): Promise<ChatsBegun> => {
     const { seq, metadata, open, reviews } = await runtime.state(session.id);
     const asking = reviews.filter((review) => review.answer === undefined);
     const fold = createExchangeFold(beginning, asking, true);
@@ -183,7 +190,7 @@ export function createChats(deps: ServerDeps): Chats {
     return { exchange, metadata, open: [...open], reviews: asking };
   };
 
-  const doing = async (begun: Begun, act: () => Promise<void>): Promise<Begun> => {
+  const doing = async (begun: ChatsBegun, act: () => Promise<void>): Promise<ChatsBegun> => {
     try {
       await act();
       return begun;
@@ -274,7 +281,7 @@ async function findRunning(
   { runtime, closing }: Pick<ServerDeps, 'runtime' | 'closing'>,
   elsewhere: Elsewhere,
   id: string,
-): Promise<Begun | undefined> {
+): Promise<ChatsBegun | undefined> {
   const info = await runtime.store.info(id);
   if (info?.status !== 'running' || (await runtime.state(id)).idle) return undefined;
   const first = await lastBeginning(
@@ -312,7 +319,7 @@ const beginningOf = (event: SessionEvent): Beginning =>
   event.type === 'message.received' ? { kind: 'message', text: event.text } : { kind: 'session' };
 
 /** An exchange that has begun, and how the session stood before. */
-export interface Begun {
+export interface ChatsBegun {
   readonly exchange: Exchange;
   /** Undefined of a new session, whose first event has it. */
   readonly metadata: JsonObject | undefined;
@@ -325,7 +332,7 @@ export interface Begun {
 export interface Current {
   readonly thread: string;
   readonly agent: string;
-  begun?: Begun;
+  begun?: ChatsBegun;
   /** Whether it is being broken off. */
   stopping: boolean;
   /** Resolves once the next exchange may begin. */

@@ -5,7 +5,7 @@ import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import { badRequest } from '../http/error-answer.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { createAgUiFold } from './ag-ui/create-ag-ui-fold.ts';
-import type { Begun } from './chats.ts';
+import type { ChatsBegun } from './chats.ts';
 import { type Chats, createChats, type Said } from './chats.ts';
 import { mountOpenAi } from './openai/openai-routes.ts';
 import {
@@ -107,7 +107,7 @@ function mountUiMessages(app: Hono<AppEnv>, deps: ServerDeps, chats: Chats): voi
   };
   const serve = (
     c: Context<AppEnv>,
-    begun: Begun,
+    begun: ChatsBegun,
     agent: string,
     request: ChatRequest | undefined,
     onGone: () => void,

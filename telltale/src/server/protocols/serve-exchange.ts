@@ -11,7 +11,7 @@ export interface ExchangeFolder {
   end(end: ExchangeEnd): readonly object[];
 }
 
-export interface ServeOptions {
+export interface ServeExchangeServeOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent behind the last event, as it is. */
   readonly last?: string;
@@ -25,7 +25,7 @@ export function serveExchange(
   { clock }: Pick<ServerDeps, 'clock'>,
   exchange: Exchange,
   fold: ExchangeFolder,
-  { headers = {}, last, onGone }: ServeOptions,
+  { headers = {}, last, onGone }: ServeExchangeServeOptions,
 ): Response | undefined {
   let leave: (() => void) | undefined;
   const body = createSseBody({

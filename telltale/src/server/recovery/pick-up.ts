@@ -7,7 +7,7 @@ import type { Store, StreamInfo } from '../../store/store.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import type { ServerDeps } from '../server-edges.ts';
 
-type Deps = Pick<ServerDeps, 'runtime' | 'onError'> & {
+type PickUpDeps = Pick<ServerDeps, 'runtime' | 'onError'> & {
   readonly catalog: Pick<AgentCatalog, 'list'>;
 };
 
@@ -21,7 +21,7 @@ const MAX_ABOVE = 50;
  * all places of this process are taken; what came is in the inbox, for whoever has one first.
  */
 export async function takeUp(
-  deps: Deps,
+  deps: PickUpDeps,
   stream: string,
   first?: () => Promise<unknown>,
 ): Promise<'settled' | 'no room'> {
@@ -72,7 +72,7 @@ const GOES_ON: ReadonlySet<string> = new Set(['running', 'waiting', 'interrupted
 
 /** Takes a session over, with the agent as the catalog has it; else its manifest is read again. `by`: the runtime itself. */
 export async function resumeSession(
-  { runtime, catalog, onError }: Deps,
+  { runtime, catalog, onError }: PickUpDeps,
   id: string,
   options: Omit<ResumeOptions<unknown>, 'agent' | 'onWaiting'> = {},
 ): Promise<Session<unknown>> {
@@ -92,7 +92,7 @@ export async function resumeSession(
  * has it elsewhere, word for word the same.
  */
 export async function agentOf(
-  { runtime, catalog }: Pick<Deps, 'runtime' | 'catalog'>,
+  { runtime, catalog }: Pick<PickUpDeps, 'runtime' | 'catalog'>,
   id: string,
 ): Promise<LoadedAgent<unknown> | undefined> {
   const [line] = await runtime.store.read(id, { limit: 1 });

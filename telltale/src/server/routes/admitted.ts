@@ -4,19 +4,19 @@ import type { Runtime } from '../../session/runtime-types.ts';
 import { withHeaders } from '../http/error-answer.ts';
 import { isMadeBefore } from '../http/idempotency.ts';
 
-export interface AdmissionDeps {
+export interface AdmittedAdmissionDeps {
   readonly runtime: Pick<Runtime, 'fleet' | 'store' | 'places'>;
   readonly clock: Pick<Clock, 'monotonic' | 'after'>;
 }
 
-type Place = NonNullable<ReturnType<NonNullable<Runtime['places']>['reserve']>>;
+type AdmittedPlace = NonNullable<ReturnType<NonNullable<Runtime['places']>['reserve']>>;
 
 /** Something new that was let in, and counts from now on. */
 export interface Accepted {
   /** It is written down for another process. */
   readonly queued: boolean;
   /** Until it has a place of its own: to be released in any case. */
-  readonly place: Place | undefined;
+  readonly place: AdmittedPlace | undefined;
 }
 
 /** For as long as a full fleet's clients are asked to wait. */
@@ -44,7 +44,11 @@ export async function admitted(
  * Lets something new in, and counts it at once. A run waits for its turn where all is taken; a session is refused with
  * `fleet_full` where no process of the fleet has a place for it.
  */
-export async function accepted(deps: AdmissionDeps, kind: 'session' | 'run', id?: string): Promise<Accepted> {
+export async function accepted(
+  deps: AdmittedAdmissionDeps,
+  kind: 'session' | 'run',
+  id?: string,
+): Promise<Accepted> {
   const { runtime } = deps;
   const { places, fleet, store } = runtime;
   const how = kind === 'session' ? 'now' : undefined;
@@ -64,17 +68,17 @@ export async function accepted(deps: AdmissionDeps, kind: 'session' | 'run', id?
 
 /** A place in this process for something that only it can go on with. Throws `fleet_full`. */
 export async function placeHere(
-  deps: AdmissionDeps,
+  deps: AdmittedAdmissionDeps,
   kind: 'session' | 'run',
   id: string,
-): Promise<Place | undefined> {
+): Promise<AdmittedPlace | undefined> {
   const { places } = deps.runtime;
   return places === undefined ? undefined : untilFree(deps, async () => places.reserve(kind, id));
 }
 
 /** Tries until there is room, for a moment. */
 async function untilFree<T>(
-  { runtime: { fleet, places }, clock }: AdmissionDeps,
+  { runtime: { fleet, places }, clock }: AdmittedAdmissionDeps,
   attempt: () => Promise<T | undefined>,
 ): Promise<T> {
   const end = clock.monotonic() + GRACE_MS;

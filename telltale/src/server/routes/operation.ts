@@ -7,7 +7,7 @@ import { needs } from '../http/access.ts';
 import type { AppEnv, Caller } from '../server-edges.ts';
 import { ERROR_ANSWERS, wholeNumber } from './schemas/wire.ts';
 
-export interface Call<Params extends z.ZodObject, Query extends z.ZodObject, Body> {
+export interface OperationCall<Params extends z.ZodObject, Query extends z.ZodObject, Body> {
   readonly c: Context<AppEnv>;
   readonly caller: Caller;
   readonly params: z.output<Params>;
@@ -17,7 +17,7 @@ export interface Call<Params extends z.ZodObject, Query extends z.ZodObject, Bod
 
 /** Gives what is answered as JSON, or a response of its own. */
 export type Handle<Answer, Params extends z.ZodObject, Query extends z.ZodObject, Body> = (
-  call: Call<Params, Query, Body>,
+  call: OperationCall<Params, Query, Body>,
 ) => Promise<Answer | Response> | Answer | Response;
 
 const EMPTY = z.object({});
@@ -30,7 +30,7 @@ export function addOperation<
   Body = undefined,
 >(
   app: OpenAPIHono<AppEnv>,
-  operation: Operation<Answer, Params, Query, Body>,
+  operation: RouteOperation<Answer, Params, Query, Body>,
   handle: Handle<Answer, Params, Query, Body>,
 ): void {
   const { method, path, role, params = EMPTY, status = 200 } = operation;
@@ -38,7 +38,7 @@ export function addOperation<
   const query = operation.query?.strict() ?? EMPTY;
   const name = `${method.toUpperCase()} ${path}`;
   app.openAPIRegistry.registerPath(
-    describeOperation(operation as Operation<unknown, z.ZodObject, z.ZodObject, unknown>),
+    describeOperation(operation as RouteOperation<unknown, z.ZodObject, z.ZodObject, unknown>),
   );
   app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ':$1'), needs(role), async (c) => {
     const answer = await handle({
@@ -77,7 +77,7 @@ async function bodyOf(c: Context<AppEnv>, optional: true | undefined): Promise<u
 export type Nothing = z.ZodObject<Record<never, never>>;
 
 /** A route, as the document describes it and as requests are held against it. */
-export interface Operation<
+export interface RouteOperation<
   Answer,
   Params extends z.ZodObject = Nothing,
   Query extends z.ZodObject = Nothing,
@@ -138,7 +138,7 @@ function describeOperation({
   laterWhen,
   answer,
   stream,
-}: Operation<unknown, z.ZodObject, z.ZodObject, unknown>): RouteConfig {
+}: RouteOperation<unknown, z.ZodObject, z.ZodObject, unknown>): RouteConfig {
   const needs = `Needs the role \`${role}\`.`;
   return {
     method,

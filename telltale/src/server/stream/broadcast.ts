@@ -7,7 +7,7 @@ import type { Gatherer, Pulse, StreamLimits } from './stream-source.ts';
 
 /** A client that gets events as they come. */
 export interface Follower {
-  readonly connection: Connection;
+  readonly connection: BroadcastConnection;
   /** Whether it gets deltas and progress. */
   readonly live: boolean;
   /** The seq of the last event that it was sent. */
@@ -153,7 +153,7 @@ const isOne = (open: LiveEvent, event: LiveEvent): event is Delta =>
   (event.type === 'response.delta' || event.depth === (open as typeof event).depth);
 
 /** One client's response. Nothing is queued here: what is not in its socket is not kept. */
-export interface Connection {
+export interface BroadcastConnection {
   /** False once it was ended, or the client is gone. */
   readonly isOpen: boolean;
   /** When it was last written to. */
@@ -199,11 +199,11 @@ export function openConnection(
   { socket }: IncomingMessage,
   response: ServerResponse,
   { clock, limits, waiting }: ConnectionDeps,
-): Connection {
+): BroadcastConnection {
   /** Bytes that its socket has not taken yet. */
   let own = 0;
   /** What was left of that at the last look. */
-  let left: Left = { writes: 0, inHand: 0 };
+  let left: BroadcastLeft = { writes: 0, inHand: 0 };
   let wake: (() => void) | undefined;
   let over: () => void = () => undefined;
 
@@ -243,7 +243,7 @@ export function openConnection(
     over();
   };
 
-  const connection: { -readonly [Key in keyof Connection]: Connection[Key] } = {
+  const connection: { -readonly [Key in keyof BroadcastConnection]: BroadcastConnection[Key] } = {
     isOpen: true,
     writtenAt: clock.monotonic(),
     stuckSince: undefined,
@@ -290,7 +290,7 @@ export function openConnection(
   return connection;
 }
 
-interface Left {
+interface BroadcastLeft {
   /** Bytes of writes of which the system has not taken all. */
   readonly writes: number;
   /** What it has not taken of the one in hand. */
@@ -301,14 +301,14 @@ interface Left {
  * A socket's `writableLength` counts a write until all of it is gone, and one may be all that waits for a client; what is
  * left of it only the handle knows. Node's own time-outs of sockets ask it, too.
  */
-const leftIn = ({ socket, writableLength }: ServerResponse): Left => ({
+const leftIn = ({ socket, writableLength }: ServerResponse): BroadcastLeft => ({
   writes: writableLength,
   inHand:
     (socket as { readonly _handle?: { readonly writeQueueSize?: number } | null } | null)?._handle
       ?.writeQueueSize ?? 0,
 });
 
-const isLess = (now: Left, before: Left): boolean =>
+const isLess = (now: BroadcastLeft, before: BroadcastLeft): boolean =>
   now.writes < before.writes || (now.writes === before.writes && now.inHand < before.inHand);
 
 /** The first bytes of every stream: how soon a browser that lost it comes back. */
@@ -318,7 +318,7 @@ export const KEEP_ALIVE = ': still here\n\n';
 export const END = 'event: end\ndata: {}\n\n';
 
 /** What the server says of the stream itself. `ready`: from here on no headline is missed. */
-export type Notice =
+export type BroadcastNotice =
   | { readonly kind: 'ready' }
   /** The client was too slow, and may come back at once. */
   | { readonly kind: 'dropped'; readonly reason: string }
@@ -326,7 +326,8 @@ export type Notice =
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'closing' };
 
-export const noticeFrame = (notice: Notice): string => `event: notice\ndata: ${JSON.stringify(notice)}\n\n`;
+export const noticeFrame = (notice: BroadcastNotice): string =>
+  `event: notice\ndata: ${JSON.stringify(notice)}\n\n`;
 
 /** An event on the log. Without an `event:` field, so that `onmessage` of an EventSource hears it. */
 export const eventFrame = (seq: number, json: string): string => `id: ${seq}\ndata: ${json}\n\n`;

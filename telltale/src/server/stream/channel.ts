@@ -28,7 +28,7 @@ export interface ChannelDeps {
   readonly onError: (thrown: unknown) => void;
 }
 
-export interface StreamRef {
+export interface ChannelStreamRef {
   readonly kind: 'session' | 'run';
   readonly stream: string;
 }
@@ -36,7 +36,7 @@ export interface StreamRef {
 /** One stream that somebody follows. */
 export interface Channel {
   /** `head`: what is up to it, a client reads from the log for itself; what is behind it, all are told. */
-  readonly place: Readonly<Place>;
+  readonly place: Readonly<ChannelPlace>;
   /** Resolves once the place is known; rejects where there is no such stream. */
   readonly opened: Promise<void>;
   pages(): ReadPage;
@@ -49,10 +49,10 @@ export interface Channel {
   close(): void;
 }
 
-export function createChannel(deps: ChannelDeps, { kind, stream }: StreamRef): Channel {
+export function createChannel(deps: ChannelDeps, { kind, stream }: ChannelStreamRef): Channel {
   const { runtime, clock, limits, pulse, turnstile, onError } = deps;
   const { store } = runtime;
-  const place: Place = { kind, stream, head: 0, known: 0, isOver: false, isReading: true };
+  const place: ChannelPlace = { kind, stream, head: 0, known: 0, isOver: false, isReading: true };
   const json = createLineJson(kind, stream);
   const frameOf = (seq: number, line: string) => eventFrame(seq, json(line));
   const pages = () => createLogPages(store, stream, limits, turnstile);
@@ -173,7 +173,7 @@ export function createChannel(deps: ChannelDeps, { kind, stream }: StreamRef): C
 }
 
 /** How far a channel is. */
-export interface Place {
+export interface ChannelPlace {
   readonly kind: 'session' | 'run';
   readonly stream: string;
   /** The last event that followers were told of. */
@@ -206,7 +206,7 @@ export interface CatchUp {
   close(): void;
 }
 
-function createCatchUp(place: Place, deps: CatchUpDeps): CatchUp {
+function createCatchUp(place: ChannelPlace, deps: CatchUpDeps): CatchUp {
   const { store, page, broadcast, frameOf, onFailure, onDone } = deps;
   const { kind, stream } = place;
   let mayHaveMoved = false;
@@ -278,22 +278,25 @@ function createCatchUp(place: Place, deps: CatchUpDeps): CatchUp {
   };
 }
 
-type Kind = 'session' | 'run';
+type ChannelKind = 'session' | 'run';
 
-const ENDS: Readonly<Record<Kind, ReadonlySet<string>>> = {
+const ENDS: Readonly<Record<ChannelKind, ReadonlySet<string>>> = {
   session: new Set(['session.completed', 'session.failed', 'session.stalled', 'session.cancelled']),
   run: new Set(['workflow.completed', 'workflow.failed', 'workflow.cancelled']),
 };
-const RESUMES: Readonly<Record<Kind, string>> = { session: 'session.resumed', run: 'workflow.resumed' };
+const RESUMES: Readonly<Record<ChannelKind, string>> = {
+  session: 'session.resumed',
+  run: 'workflow.resumed',
+};
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'stalled', 'cancelled']);
 
 /** Whether a stream is over after an event of this type. One that waits is not. */
-const isOverAfter = (kind: Kind, type: string, wasOver: boolean): boolean =>
+const isOverAfter = (kind: ChannelKind, type: string, wasOver: boolean): boolean =>
   ENDS[kind].has(type) || (wasOver && type !== RESUMES[kind]);
 
 /** Whether a stream of this status is over. */
 const isOverWith = (status: string): boolean => ENDED.has(status);
 
 /** Whether a line of the log may be one of those; the rest need not be read to know. */
-const mayEnd = (kind: Kind, line: string): boolean =>
+const mayEnd = (kind: ChannelKind, line: string): boolean =>
   line.includes(kind === 'session' ? '"type":"session.' : '"type":"workflow.');

@@ -5,7 +5,7 @@ import { createTurnstile } from '../../kernel/semaphore.ts';
 import type { Clock } from '../../kernel/time.ts';
 import { isRunEvent, type StreamEvent, streamOf } from '../../session/log/read-log.ts';
 import {
-  type Connection,
+  type BroadcastConnection,
   createBroadcast,
   type Follower,
   KEEP_ALIVE,
@@ -13,7 +13,7 @@ import {
   openConnection,
   plainFrame,
 } from './broadcast.ts';
-import { type Channel, createChannel, type StreamRef } from './channel.ts';
+import { type Channel, type ChannelStreamRef, createChannel } from './channel.ts';
 import { createNewsOfOthers } from './news-of-others.ts';
 import { logTooShort, nothingToFollow, serverClosing, tooManyStreams } from './stream-errors.ts';
 import {
@@ -45,7 +45,7 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
   const waiting = { bytes: 0 };
   const pulse = createPulse(clock, limits);
   const turnstile = createTurnstile(limits.maxReads);
-  const connections = new Set<Connection>();
+  const connections = new Set<BroadcastConnection>();
   const channels = new Map<string, KeptChannel>();
   const headlines = createHeadlines({ runtime, clock, limits, pulse, turnstile, onError });
   let clients = 0;
@@ -72,7 +72,7 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
     }
   };
 
-  const look = (connection: Connection, now: number) => {
+  const look = (connection: BroadcastConnection, now: number) => {
     connection.look();
     const { isOpen, stuckSince, writtenAt } = connection;
     if (!isOpen) {
@@ -88,7 +88,7 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
     if (channels.get(stream)?.channel === channel) channels.delete(stream);
   };
 
-  const enter = (ref: StreamRef): KeptChannel => {
+  const enter = (ref: ChannelStreamRef): KeptChannel => {
     const found = channels.get(ref.stream);
     if (found?.channel.place.kind === ref.kind) return found;
     if (found !== undefined) throw nothingToFollow(ref.kind, ref.stream, runtime.store.location);
@@ -116,7 +116,7 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
   const connected = async (
     request: IncomingMessage,
     response: ServerResponse,
-    follow: (connection: Connection) => Promise<void>,
+    follow: (connection: BroadcastConnection) => Promise<void>,
   ) => {
     const connection = openConnection(request, response, { clock, limits, waiting });
     connections.add(connection);
@@ -205,7 +205,7 @@ export interface Headlines {
   /** An event that was committed in this process. */
   told(event: StreamEvent): void;
   /** Serves one client, until it is gone. */
-  follow(connection: Connection): Promise<void>;
+  follow(connection: BroadcastConnection): Promise<void>;
   close(): void;
 }
 
@@ -254,7 +254,7 @@ function createHeadlines(deps: HeadlinesDeps): Headlines {
 /** A page is handed over in pieces of that size, so that a slow client is seen to take them one by one. */
 const PIECE_BYTES = 64 * 1024;
 
-export interface FollowOptions {
+export interface StreamsFollowOptions {
   /** The seq of the last event that the client has. One beyond the log's end counts as its end. */
   readonly after: number;
   readonly live: boolean;
@@ -266,8 +266,8 @@ export interface FollowOptions {
  */
 async function followChannel(
   channel: Channel,
-  connection: Connection,
-  { after, live }: FollowOptions,
+  connection: BroadcastConnection,
+  { after, live }: StreamsFollowOptions,
 ): Promise<void> {
   let wake: () => void = () => undefined;
   const follower: Follower = {
@@ -307,7 +307,7 @@ async function readUp(channel: Channel, follower: Follower): Promise<void> {
   }
 }
 
-async function feed(connection: Connection, frames: string): Promise<void> {
+async function feed(connection: BroadcastConnection, frames: string): Promise<void> {
   const bytes = Buffer.from(frames);
   for (let at = 0; at < bytes.length && connection.isOpen; at += PIECE_BYTES)
     if (!connection.feed(bytes.subarray(at, at + PIECE_BYTES))) await connection.drained();

@@ -12,9 +12,9 @@ import type { CodeOperation, CodeRelic, CodeTool } from '../../targets/code/code
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { AgentCode } from './agent-code.ts';
 import {
+  type ArtifactManifestFound,
   artifactManifest,
   defaultUnknown,
-  type Found,
   importsInCode,
   nameReserved,
   noOperations,
@@ -36,12 +36,12 @@ import { isStandardSchema, standardOf } from './definitions.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
 import type { WorkflowCode } from './workflow-code.ts';
 
-type Given = Readonly<Record<string, unknown>>;
+type AgentManifestGiven = Readonly<Record<string, unknown>>;
 
 /** An agent as the checks of manifests see it, with all that it imports from code. Findings, never throws. */
-export async function agentManifest(definition: Given, folder: string): Promise<CodeManifest> {
+export async function agentManifest(definition: AgentManifestGiven, folder: string): Promise<CodeManifest> {
   const { tools, relics, agents, workflows, artifacts, model, models, output, ...settings } = definition;
-  const findings: Found[] = [];
+  const findings: ArtifactManifestFound[] = [];
   if ('import' in settings) findings.push({ path: ['import'], finding: importsInCode() });
   const imports = await readImports({ tools, relics, agents, workflows, artifacts }, folder, findings);
   const named = readModels(model, models, findings);
@@ -82,7 +82,7 @@ const MADE: Readonly<Record<ImportList, string>> = {
 };
 
 interface ReadImports {
-  readonly document: Given;
+  readonly document: AgentManifestGiven;
   readonly fromCode: readonly CodeImport[];
   /** Where the entries of each list of the document stand in what was written. */
   readonly places: ReadonlyMap<string, readonly number[]>;
@@ -91,7 +91,7 @@ interface ReadImports {
 async function readImports(
   lists: Readonly<Record<ImportList, unknown>>,
   folder: string,
-  findings: Found[],
+  findings: ArtifactManifestFound[],
 ): Promise<ReadImports> {
   const document: Record<string, unknown> = {};
   const fromCode: CodeImport[] = [];
@@ -146,7 +146,7 @@ export async function codeImport(
 
 const PROVIDER_MODEL = /^[A-Za-z0-9][A-Za-z0-9_.-]*\/\S+$/;
 
-function readModels(model: unknown, models: unknown, findings: Found[]) {
+function readModels(model: unknown, models: unknown, findings: ArtifactManifestFound[]) {
   const objects = new Map<string, Model>();
   const refer = (found: unknown, path: readonly string[]): unknown => {
     if ((typeof found !== 'object' && typeof found !== 'function') || found === null) return found;
@@ -179,8 +179,8 @@ function readModels(model: unknown, models: unknown, findings: Found[]) {
   };
 }
 
-async function readOutput(output: unknown, findings: Found[]) {
-  const { schema, jsonSchema, ...rest } = (output ?? {}) as Given;
+async function readOutput(output: unknown, findings: ArtifactManifestFound[]) {
+  const { schema, jsonSchema, ...rest } = (output ?? {}) as AgentManifestGiven;
   if (!isStandardSchema(schema)) return { standard: undefined, document: output };
   const made =
     jsonSchema === undefined
@@ -193,7 +193,7 @@ async function readOutput(output: unknown, findings: Found[]) {
 /** A workflow as the checks of manifests see it. */
 async function workflowManifest(workflow: DefinedWorkflow<unknown>, folder: string): Promise<CodeManifest> {
   const { input, jsonSchema, ...settings } = workflow.definition as Readonly<Record<string, unknown>>;
-  const findings: Found[] = [];
+  const findings: ArtifactManifestFound[] = [];
   const shown = await shownSchema(input, jsonSchema, ['input'], findings);
   const code: WorkflowCode = { input: standardOf(input) };
   return {
@@ -216,7 +216,7 @@ async function toolManifest(tool: DefinedTool, folder: string): Promise<CodeMani
     Record<string, unknown>
   >;
   const label = `defineTool(${JSON.stringify(tool.name) ?? ''})`;
-  const findings: Found[] = [];
+  const findings: ArtifactManifestFound[] = [];
   if (typeof run !== 'function') findings.push({ path: ['run'], finding: notAFunction(run) });
   const results = await checkedOutput(output);
   const shown = await shownSchema(parameters, jsonSchema, ['parameters'], findings);
@@ -274,7 +274,7 @@ async function relicManifest(relic: DefinedRelic, folder: string): Promise<CodeM
     readonly default?: string;
   };
   const label = `defineRelic(${JSON.stringify(relic.name) ?? ''})`;
-  const findings: Found[] = [];
+  const findings: ArtifactManifestFound[] = [];
   const given = isMap(operations) ? Object.entries(operations as Record<string, KeptOperation>) : [];
   if (given.length === 0) findings.push({ path: ['operations'], finding: noOperations() });
   const parameters: Record<string, JsonObject> = { health: NO_PARAMETERS };
@@ -313,10 +313,10 @@ async function relicManifest(relic: DefinedRelic, folder: string): Promise<CodeM
 async function parametersOf(
   { parameters, jsonSchema }: KeptOperation,
   path: readonly string[],
-  findings: Found[],
+  findings: ArtifactManifestFound[],
 ): Promise<JsonObject> {
   const place = jsonSchema === undefined ? 'parameters' : 'jsonSchema';
-  const fail = (finding: Found['finding']) => {
+  const fail = (finding: ArtifactManifestFound['finding']) => {
     findings.push({ path: [...path, place], finding });
     return NO_PARAMETERS;
   };
@@ -366,7 +366,7 @@ async function shownSchema(
   schema: unknown,
   jsonSchema: unknown,
   path: IssuePath,
-  findings: Found[],
+  findings: ArtifactManifestFound[],
 ): Promise<unknown> {
   if (!isStandardSchema(schema)) return schema;
   if (jsonSchema !== undefined) return jsonSchema;

@@ -176,11 +176,11 @@ export function defineTool<
 }
 
 type WorkflowDocument = z.input<ReturnType<typeof workflow>>;
-type OwnKeys = '$schema' | 'kind' | 'input' | 'steps' | 'states';
+type DefinitionsOwnKeys = '$schema' | 'kind' | 'input' | 'steps' | 'states';
 type StateDocument = NonNullable<WorkflowDocument['states']>[string];
 
 /** The keys of the manifest that are the same in code. */
-type Sections = Written<Omit<WorkflowDocument, OwnKeys>>;
+type DefinitionsSections = Written<Omit<WorkflowDocument, DefinitionsOwnKeys>>;
 
 /** A step, as in a manifest. */
 export type StepDefinition = Written<WrittenStep>;
@@ -191,7 +191,7 @@ export interface StateDefinition extends Written<Omit<StateDocument, 'steps'>> {
 }
 
 /** A workflow, written in code. Keys, defaults and checks are those of a manifest (docs/workflows.md). */
-export interface WorkflowDefinition<Input extends Schema> extends Sections {
+export interface WorkflowDefinition<Input extends Schema> extends DefinitionsSections {
   /** Checked before a run begins; what it gives is the run's input. Any object without it. */
   readonly input?: Input;
   /** The JSON Schema of `input` that models read, where the library cannot write it itself. */

@@ -8,7 +8,7 @@ import type { LedBy } from '../hooks/hook-types.ts';
 import type { Stop } from '../stop.ts';
 
 /** Where a led session stands while it waits for its run. */
-export type Standing =
+export type GuidanceStanding =
   | { readonly kind: 'idle' }
   /** It was resumed with this task in hand, and does not know whether the run still wants it done. */
   | { readonly kind: 'resumed'; readonly task: string }
@@ -55,13 +55,13 @@ export interface Lead {
   /** Whose hooks count for the session beside its agent's, where the session cannot know. */
   readonly by: LedBy | undefined;
   /** The session's side. Undefined once the session is stopped. */
-  wait(standing: Standing, stop: Stop): Promise<Order | undefined>;
+  wait(standing: GuidanceStanding, stop: Stop): Promise<Order | undefined>;
   /** Whether the run has taken back a task that the session may still work on. */
   isWithdrawn(task: string): boolean;
   /** The session has ended, or this process lets go of it. */
   close(session: string, error: ErrorJson): void;
   /** The run's side: resolves when the session waits, or has ended. Rejects with the signal's reason. */
-  standing(signal: AbortSignal): Promise<Standing>;
+  standing(signal: AbortSignal): Promise<GuidanceStanding>;
   isWaiting(): boolean;
   /** False where the session does not wait: then it is not taken. */
   order(order: Order): boolean;
@@ -74,14 +74,14 @@ export interface Lead {
 }
 
 export function createLead(by?: LedBy): Lead {
-  let at: Standing | undefined;
+  let at: GuidanceStanding | undefined;
   let give: ((order: Order) => void) | undefined;
   let over: LeadEnd | undefined;
   let parkedFor: string | undefined;
   const withdrawn = new Set<string>();
-  const waiting = new Set<(standing: Standing) => void>();
+  const waiting = new Set<(standing: GuidanceStanding) => void>();
 
-  const stand = (standing: Standing) => {
+  const stand = (standing: GuidanceStanding) => {
     at = standing;
     for (const then of [...waiting]) then(standing);
     waiting.clear();
@@ -123,7 +123,7 @@ export function createLead(by?: LedBy): Lead {
           waiting.delete(then);
           reject(signal.reason);
         };
-        const then = (standing: Standing) => {
+        const then = (standing: GuidanceStanding) => {
           signal.removeEventListener('abort', leave);
           resolve(standing);
         };

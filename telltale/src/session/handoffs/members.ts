@@ -10,19 +10,19 @@ import type { Begin, ChildSession } from '../children/child-session.ts';
 import { type ChildEnd, idTaken, MAX_DEPTH, resultOf, tooDeep } from '../children/child-session.ts';
 import { createLogCopy } from '../children/copy-log.ts';
 import { sharedFields, valuesOf } from '../children/shared-metadata.ts';
-import { type SharedValues, TOLD, type Told } from '../inbox.ts';
+import { type InboxTold, type SharedValues, TOLD } from '../inbox.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { readSession } from '../read-session.ts';
 import { inheritedVariables, settableVariables } from '../variables/declared-variables.ts';
 
 /** What a new agent begins with: what it is told, and where that stands on the log of the conversation. */
-export interface Beginning {
+export interface MembersBeginning {
   readonly text: string;
   readonly seq: number;
   readonly depth: number;
 }
 
-interface Opened {
+interface MembersOpened {
   readonly session: ChildSession;
   readonly id: string;
   /** What it was told before, or begins with. */
@@ -45,7 +45,7 @@ export class Member {
   readonly agent: LoadedAgent<unknown>;
   readonly session: ChildSession;
 
-  constructor(deps: ChildDeps, agent: LoadedAgent<unknown>, { session, id, told, take }: Opened) {
+  constructor(deps: ChildDeps, agent: LoadedAgent<unknown>, { session, id, told, take }: MembersOpened) {
     this.sent = told;
     this.deps = deps;
     this.agent = agent;
@@ -97,7 +97,7 @@ export class Member {
   }
 
   /** Leaves it a message, unless it has it. What it has had it takes once, whoever sends it again after a crash. */
-  async tell(message: Pick<Told, 'from' | 'text' | 'seq' | 'depth'>): Promise<void> {
+  async tell(message: Pick<InboxTold, 'from' | 'text' | 'seq' | 'depth'>): Promise<void> {
     if (message.seq <= this.sent) return;
     this.sent = message.seq;
     const values = sharedValues(this.deps, this.agent);
@@ -152,7 +152,7 @@ function sharedValues({ prepared, log }: ChildDeps, { manifest }: LoadedAgent<un
 export async function openMember(
   deps: ChildDeps,
   agent: LoadedAgent<unknown>,
-  beginning: Beginning,
+  beginning: MembersBeginning,
 ): Promise<Member> {
   const { prepared, log, store, spawn } = deps;
   const { manifest } = agent;

@@ -14,7 +14,7 @@ import { sessionContext } from '../decision-context.ts';
 import type { SessionContext } from '../session-context.ts';
 
 /** Who speaks next, and what decided it. */
-export interface Decision {
+export interface SpeakerRulesDecision {
   readonly to: string;
   readonly by: HandoffBy;
   readonly reason?: string | undefined;
@@ -29,15 +29,15 @@ export interface Speaker {
   readonly state: SessionState | undefined;
 }
 
-type Entry = Exclude<AgentManifest['handoff'][number], string>;
-type Tested = Pick<Entry, 'if' | 'always'>;
+type SpeakerRulesEntry = Exclude<AgentManifest['handoff'][number], string>;
+type Tested = Pick<SpeakerRulesEntry, 'if' | 'always'>;
 
 /** The first of the agent's own entries that holds at this point. */
 export async function decideByEntries(
   conversation: SessionContext,
   speaker: Speaker,
   at: 'before_turn' | 'after_turn',
-): Promise<Decision | undefined> {
+): Promise<SpeakerRulesDecision | undefined> {
   for (const [index, entry] of speaker.manifest.handoff.entries()) {
     if (typeof entry === 'string' || (entry.at ?? 'after_turn') !== at) continue;
     if (entry.if === undefined && entry.always === undefined) continue;
@@ -53,7 +53,7 @@ export async function decideByEntries(
 export async function decideByMessage(
   conversation: SessionContext,
   speaker: Speaker,
-): Promise<Decision | undefined> {
+): Promise<SpeakerRulesDecision | undefined> {
   const { group } = conversation.manifest;
   for (const [index, rule] of (group?.on_message ?? []).entries())
     if (await holds(conversation, speaker, rule, `group: on_message ${index}`))
@@ -76,14 +76,14 @@ export async function decideByGroup(
   conversation: SessionContext,
   speaker: Speaker,
   last: string | undefined,
-): Promise<Decision | undefined> {
+): Promise<SpeakerRulesDecision | undefined> {
   const { manifest, state, deps } = conversation;
   const { group } = manifest;
   if (group === undefined) return undefined;
   const { agents, next_speaker: next } = group;
   const { name } = speaker.manifest;
   const spoken = state.thread?.spoken ?? [];
-  const decided = (to: string): Decision => ({ to, by: 'group' });
+  const decided = (to: string): SpeakerRulesDecision => ({ to, by: 'group' });
   if (next === 'round_robin') return decided(agents[agents.indexOf(name) + 1] ?? 'user');
   if (next === 'random') {
     const left = agents.filter((each) => each !== name && !spoken.includes(each));

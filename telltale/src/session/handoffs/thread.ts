@@ -19,14 +19,14 @@ import type { Left } from '../recover.ts';
 import type { SessionContext } from '../session-context.ts';
 import { childEdgesOf, type SessionWorks } from '../session-works.ts';
 import { isLetGo } from '../stop.ts';
-import { type Beginning, type Member, openMember } from './members.ts';
+import { type Member, type MembersBeginning, openMember } from './members.ts';
 import {
-  type Decision,
   decideByEntries,
   decideByGroup,
   decideByMessage,
   firstOf,
   type Speaker,
+  type SpeakerRulesDecision,
 } from './speaker-rules.ts';
 
 /** The parts of the session whose log is the conversation's. */
@@ -128,7 +128,10 @@ export class Thread {
   }
 
   /** Where the conversation goes before the agent is asked. */
-  private async beforeSpeaking(within: SessionContext, name: string): Promise<Decision | undefined> {
+  private async beforeSpeaking(
+    within: SessionContext,
+    name: string,
+  ): Promise<SpeakerRulesDecision | undefined> {
     const { thread, turn } = this.state;
     if (thread === undefined && turn === 0 && within.manifest.group !== undefined) {
       const first = firstOf(within.manifest);
@@ -151,7 +154,7 @@ export class Thread {
     return byEntry;
   }
 
-  private async afterSpeaking(within: SessionContext, name: string): Promise<Decision> {
+  private async afterSpeaking(within: SessionContext, name: string): Promise<SpeakerRulesDecision> {
     const speaker = this.speakerAt(name);
     const asked = speaker.state?.handoff;
     if (asked !== undefined) {
@@ -245,7 +248,7 @@ export class Thread {
   }
 
   /** In a fork an agent begins anew: it is told all that was said. */
-  private async beginning(): Promise<Beginning> {
+  private async beginning(): Promise<MembersBeginning> {
     const { thread, forkedAt = 0, seq } = this.state;
     const { log, deps } = this.wired.context;
     if (thread !== undefined && thread.seq > forkedAt) {
@@ -259,7 +262,11 @@ export class Thread {
     return { text: `What was said so far:\n${shownLines(lines)}`, seq, depth };
   }
 
-  private async handOver(within: SessionContext, from: string, decision: Decision): Promise<void> {
+  private async handOver(
+    within: SessionContext,
+    from: string,
+    decision: SpeakerRulesDecision,
+  ): Promise<void> {
     const { context } = this.wired;
     const { state, log, deps } = context;
     const { to, by, reason } = decision;
@@ -350,14 +357,14 @@ const tooMany = ({ thread, agent }: SessionState, limit: number) =>
 /** Characters of a conversation that the next agent is told; of more, the beginning and the end. */
 const MAX_TOLD = 32_768;
 
-export interface Line {
+export interface ThreadLine {
   readonly who: string;
   readonly text: string;
 }
 
 /** Who said what, of events on the log of a conversation. */
-function linesOf(events: readonly SessionEvent[], agent: string): readonly Line[] {
-  return events.flatMap((event): readonly Line[] => {
+function linesOf(events: readonly SessionEvent[], agent: string): readonly ThreadLine[] {
+  return events.flatMap((event): readonly ThreadLine[] => {
     switch (event.type) {
       case 'session.started':
         return [{ who: PERSON, text: event.input }];
@@ -394,7 +401,7 @@ export interface Passing {
 }
 
 /** What the next agent is told. */
-function toldText(lines: readonly Line[], { from, reason, carry, summary, isBack }: Passing): string {
+function toldText(lines: readonly ThreadLine[], { from, reason, carry, summary, isBack }: Passing): string {
   const because = reason === undefined ? '' : ` Why: ${reason}`;
   const opening = `You have the conversation${isBack ? ' again' : ''}: ${from} handed it to you.${because}`;
   const last = lines.findLast(({ who }) => who === PERSON);
@@ -408,7 +415,7 @@ function toldText(lines: readonly Line[], { from, reason, carry, summary, isBack
 
 const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n\n');
 
-function shownLines(lines: readonly Line[]): string {
+function shownLines(lines: readonly ThreadLine[]): string {
   const { head, tail, omitted } = cutText(
     lines.map(({ who, text }) => `${who}: ${text}`).join('\n'),
     MAX_TOLD,

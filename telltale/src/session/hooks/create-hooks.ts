@@ -37,7 +37,7 @@ export interface HookSources {
     | undefined;
 }
 
-export interface HookDeps extends AskDeps {
+export interface HookDeps extends HooksAskDeps {
   /** The stream that all of this stands on: part of the keys that commands get. */
   readonly stream: string;
   /** Hooks that were asked before about what has not begun or not been told: they are not asked again. */
@@ -160,7 +160,7 @@ export function createHooks(sources: HookSources, deps: HookDeps, turnstile?: Tu
   };
 }
 
-const PASSED: Verdict = { outcome: 'passed' };
+const PASSED: HooksVerdict = { outcome: 'passed' };
 
 const place = (list: HookLists[HookKind] | undefined, of: string): readonly PlacedHook[] =>
   (list ?? []).map((hook, index) => ({ hook, of, index }));
@@ -192,14 +192,14 @@ function judge(
   { hook }: PlacedHook,
   { answer, fallback }: HookReply,
   asked: { readonly now: Json; readonly check?: CheckParameters | undefined },
-): { readonly verdict: Verdict; readonly fallback: string | undefined } {
+): { readonly verdict: HooksVerdict; readonly fallback: string | undefined } {
   const read = readAnswer(kind, answer, asked);
   if (read.ok) return { verdict: read.value, fallback };
   const problem = fallback ?? read.error;
   const second = readAnswer(kind, hook.fallback, asked);
   if (second.ok) return { verdict: second.value, fallback: problem };
   const reason = `neither its answer nor its fallback can be used: ${second.error}`;
-  const verdict: Verdict = kind === 'before_action' ? { outcome: 'refused', reason } : PASSED;
+  const verdict: HooksVerdict = kind === 'before_action' ? { outcome: 'refused', reason } : PASSED;
   return { verdict, fallback: problem === second.error ? problem : `${problem}; ${second.error}` };
 }
 
@@ -208,7 +208,7 @@ function recordOf(
   { hook: asked, of, index }: PlacedHook,
   came: {
     readonly reply: HookReply;
-    readonly verdict: Verdict;
+    readonly verdict: HooksVerdict;
     readonly fallback: string | undefined;
     readonly action: string | undefined;
   },
@@ -249,13 +249,13 @@ function bodiesOf({ invoked }: HookReply, record: HookRecord, { balance }: HookD
 }
 
 /** What a hook's answer comes to. */
-export type Verdict =
+export type HooksVerdict =
   | { readonly outcome: 'passed' }
   | { readonly outcome: 'refused'; readonly reason: string }
   | { readonly outcome: 'changed'; readonly to: Json };
 
 /** What the answer is held against: the parameters or the result as they are. */
-export interface Asked {
+export interface HooksAsked {
   readonly now: Json;
   readonly check?: CheckParameters | undefined;
 }
@@ -263,10 +263,10 @@ export interface Asked {
 /** Characters of a reason that a model is told. */
 const MAX_REASON = 2_000;
 const NO_REASON = 'it gave no reason';
-const PASSED_ANSWER: Verdict = { outcome: 'passed' };
+const PASSED_ANSWER: HooksVerdict = { outcome: 'passed' };
 
 /** Pure. Err: what is wrong with an answer that cannot be used; then the hook's fallback counts. */
-export function readAnswer(hook: HookKind, answer: Json, asked: Asked): Result<Verdict, string> {
+export function readAnswer(hook: HookKind, answer: Json, asked: HooksAsked): Result<HooksVerdict, string> {
   switch (hook) {
     case 'before_turn':
     case 'after_turn':
@@ -279,7 +279,7 @@ export function readAnswer(hook: HookKind, answer: Json, asked: Asked): Result<V
   }
 }
 
-function readBefore(answer: Json, { now, check }: Asked): Result<Verdict, string> {
+function readBefore(answer: Json, { now, check }: HooksAsked): Result<HooksVerdict, string> {
   if (answer === null || answer === true) return ok(PASSED_ANSWER);
   if (answer === false) return ok({ outcome: 'refused', reason: NO_REASON });
   if (isPlainObject(answer)) {
@@ -291,7 +291,11 @@ function readBefore(answer: Json, { now, check }: Asked): Result<Verdict, string
   return err(unusable(answer, 'nothing, true, false, {"refuse": "why"} or {"parameters": {…}}'));
 }
 
-function readChanged(to: JsonObject, now: Json, check: CheckParameters | undefined): Result<Verdict, string> {
+function readChanged(
+  to: JsonObject,
+  now: Json,
+  check: CheckParameters | undefined,
+): Result<HooksVerdict, string> {
   if (deepEqual(to, now)) return ok(PASSED_ANSWER);
   const problem = check?.(to);
   return problem === undefined
@@ -299,7 +303,7 @@ function readChanged(to: JsonObject, now: Json, check: CheckParameters | undefin
     : err(`the parameters it gave do not fit: ${problem.message}`);
 }
 
-function readAfter(answer: Json, { now }: Asked): Result<Verdict, string> {
+function readAfter(answer: Json, { now }: HooksAsked): Result<HooksVerdict, string> {
   if (answer === null || answer === true) return ok(PASSED_ANSWER);
   const result = isPlainObject(answer) ? (answer as JsonObject).result : undefined;
   if (result !== undefined)
@@ -312,7 +316,7 @@ const reasonOf = (text: string): string => clip(text.trim(), MAX_REASON) || NO_R
 const unusable = (answer: Json, allowed: string): string =>
   `it answered ${clip(showValue(answer), 200)}; a hook here answers ${allowed}`;
 
-export interface AskDeps {
+export interface HooksAskDeps {
   readonly command: RunCommand;
   /** Without it every invocation comes to its fallback. */
   readonly invoke?: Invoke | undefined;
@@ -357,7 +361,7 @@ function programOf([program = '', first]: readonly string[]): string {
 }
 
 /** Asks one hook. Rejects with the signal's reason, and with nothing else. */
-async function askHook(hook: Hook, question: HookQuestion, deps: AskDeps): Promise<HookReply> {
+async function askHook(hook: Hook, question: HookQuestion, deps: HooksAskDeps): Promise<HookReply> {
   const { signal } = question;
   signal.throwIfAborted();
   const began = deps.clock.monotonic();
@@ -375,7 +379,7 @@ async function askHook(hook: Hook, question: HookQuestion, deps: AskDeps): Promi
 async function askArtifact(
   hook: Extract<Hook, { readonly invoke: string }>,
   { kind, payload, signal }: HookQuestion,
-  { invoke, context }: AskDeps,
+  { invoke, context }: HooksAskDeps,
   since: () => number,
 ): Promise<HookReply> {
   if (invoke === undefined)
@@ -390,7 +394,7 @@ async function askArtifact(
 async function askCommand(
   { command, cwd, env, timeout, fallback }: Extract<Hook, { readonly command: unknown }>,
   { kind, payload, key, signal }: HookQuestion,
-  deps: AskDeps,
+  deps: HooksAskDeps,
 ): Promise<Pick<HookReply, 'answer' | 'fallback'>> {
   const what = `the ${kind} hook "${programOf(command)}"`;
   const ended = await deps.command(

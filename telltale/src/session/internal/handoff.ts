@@ -9,15 +9,15 @@ import type { Definition } from './definition.ts';
 
 const HANDOFF = 'handoff';
 
-interface Offer {
+interface HandoffOffer {
   readonly to: string;
   readonly when: string | undefined;
   readonly carry: Carried | undefined;
 }
 
 /** The agents to which the model of this one may hand over. */
-const offersOf = ({ handoff }: AgentManifest): readonly Offer[] =>
-  handoff.flatMap((entry): readonly Offer[] => {
+const offersOf = ({ handoff }: AgentManifest): readonly HandoffOffer[] =>
+  handoff.flatMap((entry): readonly HandoffOffer[] => {
     if (typeof entry === 'string') return [{ to: entry, when: undefined, carry: undefined }];
     const { to, when, carry } = entry;
     return entry.if === undefined && entry.always === undefined ? [{ to, when, carry }] : [];

@@ -10,7 +10,7 @@ import { compileUserSchema } from '../../manifest/schema/user-schemas/check-user
 import { describeField } from '../../prompt/render-metadata.ts';
 import { clip } from '../../prompt/text.ts';
 
-export type MetadataManifest = AgentManifest['metadata'];
+export type MetadataMetadataManifest = AgentManifest['metadata'];
 
 export type MetadataChanges = Readonly<Record<string, { readonly from: Json; readonly to: Json }>>;
 
@@ -47,7 +47,7 @@ interface Compiled {
 }
 
 /** Compiles patterns and schemas, once for an agent. Throws for fields that no checked manifest has. */
-export function createMetadata(manifest: MetadataManifest): Metadata {
+export function createMetadata(manifest: MetadataMetadataManifest): Metadata {
   const { limits } = manifest;
   const fields = new Map<string, Compiled>(
     Object.entries(manifest.fields).map(([name, field]) => [
@@ -58,17 +58,17 @@ export function createMetadata(manifest: MetadataManifest): Metadata {
   const depth = Math.min(limits.depth, MAX_DEPTH);
   const maxBytes = limits.bytes.bytes;
 
-  const judge = ({ check }: Compiled, value: Json): Violation | undefined =>
+  const judge = ({ check }: Compiled, value: Json): MetadataViolation | undefined =>
     isDeeperThan(value, depth)
       ? { code: 'too_deep', message: `It is nested more than ${depth} deep.` }
       : check(value);
 
   /** The value that the field would have, or why it may not. */
-  const next = (compiled: Compiled, old: Json, sent: Json): { readonly to: Json } | Violation => {
+  const next = (compiled: Compiled, old: Json, sent: Json): { readonly to: Json } | MetadataViolation => {
     const { field } = compiled;
     if (sent === null) return { to: field.default ?? null };
     const merges = field.type === 'object' && field.merge === 'deep' && isPlainObject(sent);
-    if (merges && isDeeperThan(sent, depth)) return judge(compiled, sent) as Violation;
+    if (merges && isDeeperThan(sent, depth)) return judge(compiled, sent) as MetadataViolation;
     const to = merges ? mergePatch(old, sent as JsonObject) : sent;
     return judge(compiled, to) ?? { to };
   };
@@ -157,7 +157,7 @@ export function createMetadata(manifest: MetadataManifest): Metadata {
   };
 }
 
-const tooLarge = (bytes: number): Violation => ({
+const tooLarge = (bytes: number): MetadataViolation => ({
   code: 'too_large',
   message: `With it all values together would have more than ${bytes} bytes.`,
 });
@@ -184,7 +184,7 @@ const MAX_NAMES_LISTED = 32;
 const fieldError = (
   field: string,
   sent: Json,
-  { code, message }: Violation,
+  { code, message }: MetadataViolation,
   allowed: string,
 ): FieldError => ({
   field: clip(field, MAX_FIELD_NAME),
@@ -242,15 +242,15 @@ export type FieldErrorCode =
   | 'more_errors';
 
 /** Why a value does not satisfy its field. */
-export interface Violation {
+export interface MetadataViolation {
   readonly code: FieldErrorCode;
   readonly message: string;
 }
 
 /** The first thing wrong with a value, or undefined if it satisfies the field. Values are at most `MAX_DEPTH` deep. */
-export type FieldCheck = (value: Json) => Violation | undefined;
+export type FieldCheck = (value: Json) => MetadataViolation | undefined;
 
-const violation = (code: FieldErrorCode, message: string): Violation => ({ code, message });
+const violation = (code: FieldErrorCode, message: string): MetadataViolation => ({ code, message });
 
 /** Makes a field ready to judge any number of values: its pattern and its schema are compiled here, once. */
 export function compileField(name: string, field: MetadataField): FieldCheck {
@@ -270,7 +270,7 @@ export function compileField(name: string, field: MetadataField): FieldCheck {
   }
 }
 
-function wrongType(value: Json, wanted: string): Violation {
+function wrongType(value: Json, wanted: string): MetadataViolation {
   return violation('wrong_type', `It is ${typeName(value)}, not ${wanted}.`);
 }
 

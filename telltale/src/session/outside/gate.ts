@@ -28,7 +28,7 @@ export interface GateDeps {
 }
 
 /** `concurrency` of a trigger, over all processes of a store, and through restarts. */
-export interface Gate {
+export interface OutsideGate {
   enter(entrant: Entrant): Promise<OutsideOutcome>;
   close(): void;
 }
@@ -49,7 +49,7 @@ const REPLACED = 'Its trigger came again, and says when_busy: replace.';
  * what another left does not start it twice, and one that takes long to begin is still counted. So there are never more
  * than `max`, and what waits is lost with no process.
  */
-export function createGate(deps: GateDeps, name: string, limit: GateLimit): Gate {
+export function createGate(deps: GateDeps, name: string, limit: GateLimit): OutsideGate {
   const { clock, onError, crashPoint } = deps;
   const table = createGateTable(deps.tables, name);
   /** Being started here. */
@@ -59,13 +59,13 @@ export function createGate(deps: GateDeps, name: string, limit: GateLimit): Gate
   let closed = false;
   let disarm: () => void = () => undefined;
 
-  const standingOf = async (run: string): Promise<Standing> => {
+  const standingOf = async (run: string): Promise<GateStanding> => {
     const info = await deps.info(run);
     if (info === undefined || info.head === 0) return 'missing';
     return hasEnded(info.status) ? 'over' : 'there';
   };
-  const standings = async ({ under }: GateRow): Promise<ReadonlyMap<string, Standing>> => {
-    const found = new Map<string, Standing>();
+  const standings = async ({ under }: GateRow): Promise<ReadonlyMap<string, GateStanding>> => {
+    const found = new Map<string, GateStanding>();
     for (let at = 0; at < under.length; at += LOOKS)
       await Promise.all(
         under.slice(at, at + LOOKS).map(async ({ run }) => found.set(run, await standingOf(run))),
@@ -228,12 +228,12 @@ export interface GateTable {
   /** It is on its log. */
   forget(run: string): Promise<void>;
   /** Writes what `decide` makes of the row, unless that is undefined; decides again where another was quicker. */
-  change<Decided extends Change>(
+  change<Decided extends GateChange>(
     decide: (row: GateRow) => Decided | undefined | Promise<Decided | undefined>,
   ): Promise<Decided | undefined>;
 }
 
-export interface Change {
+export interface GateChange {
   readonly row: GateRow;
   /** What a run is to be started with. */
   readonly keep?: { readonly run: string; readonly seen: JsonObject } | undefined;
@@ -316,14 +316,14 @@ const MAX_QUEUED = 1_000;
 /** How long whoever let a run in has for starting it before another takes it to be dead, and starts it. */
 const LET_IN_MS = 30_000;
 
-export type Entry =
+export type GateEntry =
   | { readonly kind: 'start'; readonly row: GateRow }
   /** `dropped`: those that waited and never will start. */
   | { readonly kind: 'waiting'; readonly row: GateRow; readonly dropped: readonly string[] }
   | { readonly kind: 'busy' };
 
 /** A run comes to the gate. One that has been here before, and whose process died, goes where it stood. */
-function enterGate(row: GateRow, run: string, now: number, { max, when_busy }: GateLimit): Entry {
+function enterGate(row: GateRow, run: string, now: number, { max, when_busy }: GateLimit): GateEntry {
   const { under, queue } = row;
   if (under.some((each) => each.run === run))
     return { kind: 'start', row: { ...row, under: letIn(without(under, run), run, now) } };
@@ -344,7 +344,7 @@ function enterGate(row: GateRow, run: string, now: number, { max, when_busy }: G
 const hasRoom = ({ under, queue }: GateRow, max: number): boolean => under.length < max && queue.length === 0;
 
 /** What became of a run that was let in. `missing`: it is on no log. */
-export type Standing = 'there' | 'over' | 'missing';
+export type GateStanding = 'there' | 'over' | 'missing';
 
 export interface Looked {
   readonly row: GateRow;
@@ -357,7 +357,7 @@ export interface Looked {
 /** Lets in whose turn has come; undefined where nothing changes. `held`: those that are being started here. */
 function lookThrough(
   row: GateRow,
-  standing: ReadonlyMap<string, Standing>,
+  standing: ReadonlyMap<string, GateStanding>,
   held: ReadonlySet<string>,
   now: number,
   max: number,

@@ -278,7 +278,7 @@ export const beginRow = (spec: string, now: number, before?: ScheduleRow): Sched
   pending: before?.pending ?? [],
 });
 
-export interface Look {
+export interface KeepScheduleLook {
   readonly row: ScheduleRow;
   readonly now: number;
   /** After `row.last`, up to `now`. */
@@ -301,7 +301,14 @@ export interface Claims {
 }
 
 /** What is to be claimed now; undefined where there is nothing to do. */
-export function decideClaims({ row, now, dues, missed, held, claimMs }: Look): Claims | undefined {
+export function decideClaims({
+  row,
+  now,
+  dues,
+  missed,
+  held,
+  claimMs,
+}: KeepScheduleLook): Claims | undefined {
   const left = row.pending.filter(({ due, at }) => !held.has(due) && at + claimMs <= now);
   const chosen = choose(dues, missed, now);
   const last = dues.newest.at(-1);

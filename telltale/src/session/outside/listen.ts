@@ -121,7 +121,7 @@ function hooksOf(triggers: readonly OutsideTrigger[]): ReadonlyMap<string, Webho
  * only: whoever posts to a hook is told that it only waits, and a schedule keeps its claim until it is heard of. What
  * waits for others to end (`concurrency`) is in the store, and so is when it last fired (`cooldown`).
  */
-export interface Turnstile {
+export interface ListenTurnstile {
   /** `over` of the entrant is called once: also where this rejects, unless the turnstile is closed first. */
   enter(entrant: Entrant): Promise<OutsideOutcome>;
   close(): void;
@@ -132,7 +132,11 @@ const COOLDOWNS = 'cooldowns';
 const WAITING: OutsideOutcome = { kind: 'waiting' };
 
 /** `name`: of the trigger, in the store. */
-export function createTurnstile(deps: GateDeps, name: string, pacing: OutsideTrigger['pacing']): Turnstile {
+export function createTurnstile(
+  deps: GateDeps,
+  name: string,
+  pacing: OutsideTrigger['pacing'],
+): ListenTurnstile {
   const { clock, tables } = deps;
   const { debounceMs, cooldownMs, delayMs, concurrency } = pacing;
   const gate = concurrency === undefined ? undefined : createGate(deps, name, concurrency);

@@ -9,11 +9,11 @@ import {
   GATES,
   type GateLimit,
   type GateRow,
+  type GateStanding,
   type GateTable,
   type HandGate,
   type LetIn,
   readGate,
-  type Standing,
 } from './gate.ts';
 
 /** Rows that are looked through: one for each workflow of an agent that only so many may run at a time. */
@@ -197,14 +197,14 @@ const knows = (row: GateRow, run: string): boolean =>
 
 const lookForEnds =
   (info: Store['info']) =>
-  async (runs: readonly string[]): Promise<readonly Standing[]> => {
-    const found: Standing[] = [];
+  async (runs: readonly string[]): Promise<readonly GateStanding[]> => {
+    const found: GateStanding[] = [];
     for (let at = 0; at < runs.length; at += LOOKS)
       found.push(...(await Promise.all(runs.slice(at, at + LOOKS).map((run) => standingOf(info, run)))));
     return found;
   };
 
-async function standingOf(info: Store['info'], run: string): Promise<Standing> {
+async function standingOf(info: Store['info'], run: string): Promise<GateStanding> {
   const found = await info(run);
   if (found === undefined || found.head === 0) return 'missing';
   return hasEnded(found.status) ? 'over' : 'there';
@@ -262,27 +262,27 @@ const MAX_WAITING = 1_000;
 /** How long whoever let a run in has for making its log, before it is taken to be dead. */
 const MAKING_MS = 30_000;
 
-export type Asked =
+export type TurnsAsked =
   | { readonly kind: 'in'; readonly row: GateRow }
   /** It is made, and comes for its turn itself. */
   | { readonly kind: 'may wait' }
   | { readonly kind: 'busy' };
 
 /** A run that is not on its log yet. One that is not to wait is counted from here on. */
-function askFor(row: GateRow, run: string, now: number, { max, when_busy }: GateLimit): Asked {
+function askFor(row: GateRow, run: string, now: number, { max, when_busy }: GateLimit): TurnsAsked {
   if (isIn(row, run)) return { kind: 'in', row };
   if (when_busy !== 'skip') return { kind: row.queue.length < MAX_WAITING ? 'may wait' : 'busy' };
   return hasRoom(row, max) ? { kind: 'in', row: letIn(row, run, now) } : { kind: 'busy' };
 }
 
-export type Turn =
+export type TurnsTurn =
   | { readonly kind: 'in'; readonly row: GateRow }
   | { readonly kind: 'waits'; readonly row: GateRow }
   /** Another one has taken its place: it is to end. */
   | { readonly kind: 'dropped'; readonly row: GateRow };
 
 /** A run that is on its log comes for its turn. */
-function takeTurn(row: GateRow, run: string, now: number, { max, when_busy }: GateLimit): Turn {
+function takeTurn(row: GateRow, run: string, now: number, { max, when_busy }: GateLimit): TurnsTurn {
   const { queue, dropped = [] } = row;
   if (isIn(row, run)) return { kind: 'in', row };
   if (dropped.includes(run)) return { kind: 'dropped', row };
@@ -304,7 +304,7 @@ export interface Passed {
 /** Lets in whose turn has come. Where there seems to be no room, those that have ended, or were never made, make some. */
 async function passOn(
   row: GateRow,
-  standingsOf: (runs: readonly string[]) => Promise<readonly Standing[]>,
+  standingsOf: (runs: readonly string[]) => Promise<readonly GateStanding[]>,
   now: number,
   max: number,
 ): Promise<Passed> {
@@ -330,7 +330,7 @@ async function passOn(
   };
 }
 
-const isUnder = ({ at }: LetIn, standing: Standing | undefined, now: number): boolean =>
+const isUnder = ({ at }: LetIn, standing: GateStanding | undefined, now: number): boolean =>
   standing === 'there' || (standing === 'missing' && at + MAKING_MS > now);
 
 /** It has ended, or could not be made. */

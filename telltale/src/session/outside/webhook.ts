@@ -95,7 +95,7 @@ const UNCLAIMED = 0;
 /** Between two looks a row may come and go. */
 const MAX_TRIES = 10;
 
-export type Taken =
+export type WebhookTaken =
   | {
       readonly kind: 'first';
       /** When somebody first took it, who may have died since: its run's id follows from it. */
@@ -115,10 +115,10 @@ export interface HookGuard {
    * Takes a delivery, once over all processes of a store. Rejects with `hook_replayed` where its id stood for something
    * else, and while another is taking it.
    */
-  take(hook: string, scheme: HookSignature, delivery: SignedDelivery): Promise<Taken>;
+  take(hook: string, scheme: HookSignature, delivery: SignedDelivery): Promise<WebhookTaken>;
 }
 
-interface Row {
+interface WebhookRow {
   readonly body: string;
   readonly since: number;
   /** When it was claimed. */
@@ -133,12 +133,12 @@ export function createHookGuard(tables: Tables, clock: Pick<Clock, 'now'>, agent
       const keys = keysOf(agent, hook, scheme, delivery).map((key) => ({ table: TABLE, key }));
       const ttlMs = REMEMBERED_MS[scheme];
       /** Who took longer than a claim counts has lost it to another, whose word it is now. */
-      const settle = (row: Row, settled: Row) =>
+      const settle = (row: WebhookRow, settled: WebhookRow) =>
         tables.exchange(
           keys.map((key) => ({ ...key, value: row as unknown as Json })),
           keys.map((key) => ({ ...key, value: settled as unknown as Json, ttlMs })),
         );
-      const first = (row: Row): Taken => ({
+      const first = (row: WebhookRow): WebhookTaken => ({
         kind: 'first',
         since: row.since,
         async over(run) {
@@ -157,7 +157,7 @@ export function createHookGuard(tables: Tables, clock: Pick<Clock, 'now'>, agent
         if (done !== undefined)
           return { kind: 'known', ...(done.run === undefined ? {} : { run: done.run }) };
         if (rows.some(({ at }) => at + CLAIM_MS > now)) throw hookInHand(hook);
-        const row: Row = { body: delivery.bodyHash, since: rows[0]?.since ?? now, at: now };
+        const row: WebhookRow = { body: delivery.bodyHash, since: rows[0]?.since ?? now, at: now };
         const isOurs = await tables.exchange(
           keys.map((key, n) => ({ ...key, value: found[n] })),
           keys.map((key) => ({ ...key, value: row as unknown as Json, ttlMs })),
@@ -184,7 +184,7 @@ function keysOf(
   ];
 }
 
-function readRow(value: Json | undefined): Row | undefined {
+function readRow(value: Json | undefined): WebhookRow | undefined {
   if (!isJsonObject(value)) return undefined;
   const { body, since, at, over, run } = value;
   if (typeof body !== 'string' || typeof since !== 'number' || typeof at !== 'number') return undefined;

@@ -6,7 +6,7 @@ import { holdsNow, lookAgain, matchTriggers, restoreTriggerStand } from '../../t
 import type { FieldUpdate, Firing } from '../../triggers/state-trigger.ts';
 
 /** What an event means to a trigger. */
-export interface Found {
+export interface FieldMirrorFound {
   readonly trigger: SessionTrigger;
   /** null: it is set off by an event. */
   readonly as: Firing['as'] | null;
@@ -25,9 +25,9 @@ export interface FieldMirror {
   update(
     values: NewValues,
     options: { readonly at: number; readonly isTakenOver: boolean },
-  ): readonly Found[];
+  ): readonly FieldMirrorFound[];
   /** Something changed that tests may read beside. */
-  lookAgain(at: number): readonly Found[];
+  lookAgain(at: number): readonly FieldMirrorFound[];
   /** Whether the condition of a trigger is so now. */
   holds(trigger: SessionTrigger): boolean;
   /** What `${trigger.*}` shows of a trigger while nothing changes. */
@@ -54,7 +54,11 @@ export function createFieldMirror({ side, now, begun, beyond, onProblem }: Field
       if (value === undefined) delete into[name];
       else into[name] = value;
   };
-  const found = (firings: readonly Firing[], changed: readonly string[], at: number): readonly Found[] =>
+  const found = (
+    firings: readonly Firing[],
+    changed: readonly string[],
+    at: number,
+  ): readonly FieldMirrorFound[] =>
     firings.map(({ trigger: place, as }) => {
       const trigger = side.indexed[place] as SessionTrigger;
       return { trigger, as, seen: seenOf(trigger, as, changed, at) };

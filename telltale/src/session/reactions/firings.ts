@@ -8,23 +8,23 @@ import type { CompiledTriggers, SessionTrigger } from '../../triggers/compile-tr
 import {
   hasRoom,
   NEVER_DUE,
-  type Pace,
+  type PacingPace,
+  type PacingWaiting,
   pace,
   readWaiting,
   runsOf,
   type Stage,
   toReplace,
-  type Waiting,
   waitingData,
   waitsOf,
 } from '../../triggers/pacing.ts';
 import type { SessionLog } from '../session-log.ts';
 
 /** A firing: what set it off, and how far it has come. */
-export interface Attempt {
+export interface FiringsAttempt {
   readonly trigger: SessionTrigger;
   readonly stage: 'begun' | Stage;
-  readonly as: Waiting['as'];
+  readonly as: PacingWaiting['as'];
   readonly seen: JsonObject;
   /** The workflows that led here, this one last. */
   readonly chain: readonly string[];
@@ -35,7 +35,7 @@ export interface Attempt {
 
 /** Carries firings out: through their waits to a run, or to the reason why there is none. */
 export interface Firings {
-  attempt(attempt: Attempt): void;
+  attempt(attempt: FiringsAttempt): void;
   /** A run has ended: who waits for its turn gets it. */
   ended(run: string, workflow: string): void;
   /** The condition of a trigger no longer holds: its runs have no reason any more, nor have firings that wait. */
@@ -46,7 +46,7 @@ export interface Firings {
     trigger: SessionTrigger,
     reason: Suppressed['reason'],
     message: string,
-    origin: Pick<Attempt, 'cause' | 'chain'>,
+    origin: Pick<FiringsAttempt, 'cause' | 'chain'>,
   ): void;
   /** Goes on with what was under way before a restart. */
   begin(): void;
@@ -75,13 +75,13 @@ export function createFirings(deps: FiringDeps): Firings {
   let isEnding = false;
 
   /** Events of a firing belong to its chain, so that a trigger on them cannot go on for ever. */
-  const append = (body: EventBody, { cause, chain }: Pick<Attempt, 'cause' | 'chain'>): Cause => {
+  const append = (body: EventBody, { cause, chain }: Pick<FiringsAttempt, 'cause' | 'chain'>): Cause => {
     chains.note(state.seq + 1, chain);
     return log.append(body, cause);
   };
   const isOver = () => isEnding || (state.status !== 'running' && state.status !== 'waiting');
 
-  const decide = (attempt: Attempt) => {
+  const decide = (attempt: FiringsAttempt) => {
     const { trigger, stage, chain, as } = attempt;
     const view = {
       now: clock.now(),
@@ -93,7 +93,7 @@ export function createFirings(deps: FiringDeps): Firings {
     carryOut(attempt, pace(trigger, { stage, chain, seq: state.seq }, view));
   };
 
-  const carryOut = (attempt: Attempt, step: Pace) => {
+  const carryOut = (attempt: FiringsAttempt, step: PacingPace) => {
     switch (step.kind) {
       case 'drop':
         return;
@@ -117,7 +117,7 @@ export function createFirings(deps: FiringDeps): Firings {
     }
   };
 
-  const fire = (attempt: Attempt) => {
+  const fire = (attempt: FiringsAttempt) => {
     const { trigger, seen, chain } = attempt;
     const run = ids.next('run');
     chains.started(run, chain);
@@ -135,7 +135,7 @@ export function createFirings(deps: FiringDeps): Firings {
   };
 
   const suppress = (
-    attempt: Pick<Attempt, 'trigger' | 'chain' | 'cause'>,
+    attempt: Pick<FiringsAttempt, 'trigger' | 'chain' | 'cause'>,
     reason: Suppressed['reason'],
     message: string,
   ) => {
@@ -150,7 +150,7 @@ export function createFirings(deps: FiringDeps): Firings {
     append(reason === 'depth' ? { ...body, chain } : body, attempt);
   };
 
-  const wait = (attempt: Attempt, stage: Stage, id: string, due: number) => {
+  const wait = (attempt: FiringsAttempt, stage: Stage, id: string, due: number) => {
     const { trigger, as, seen, chain } = attempt;
     const since = stage === 'queued' ? { since: clock.now() } : {};
     const data = waitingData({ trigger: trigger.id, stage, as, seen, chain, ...since });
@@ -167,7 +167,7 @@ export function createFirings(deps: FiringDeps): Firings {
     if (timer === undefined || waiting === undefined || trigger === undefined) return;
     const { stage, as, seen, chain } = waiting;
     const cause = append({ type: 'timer.fired', id }, { cause: timer.cause, chain });
-    const attempt: Attempt = { trigger, stage, as, seen, chain, cause, isEcho: false };
+    const attempt: FiringsAttempt = { trigger, stage, as, seen, chain, cause, isEcho: false };
     if (stage === 'queued' && isOver() && !takesPlace(trigger))
       suppress(attempt, 'busy', 'The session ended before its turn came.');
     else decide(attempt);

@@ -15,7 +15,7 @@ import type { CompiledTriggers, SessionTrigger, TestQuestion } from '../../trigg
 import { contextOf } from '../../triggers/compile-triggers.ts';
 import { MAX_CHAIN } from '../../triggers/pacing.ts';
 import type { SessionLog } from '../session-log.ts';
-import { createFieldMirror, type Found } from './field-mirror.ts';
+import { createFieldMirror, type FieldMirrorFound } from './field-mirror.ts';
 import { type Chains, createChains, createFirings, type Firings } from './firings.ts';
 
 /** What a session's events set off. Nobody waits for any of it. */
@@ -90,7 +90,7 @@ export function createTriggerReactions(deps: TriggerReactionDeps): TriggerReacti
   const firings = createFirings({ ...deps, chains, holds });
   const questions = createQuestions({ invoke: deps.invoke, context: deps.decisionContext });
 
-  const setOff = ({ trigger, as, seen }: Found, { cause, chain, isEcho }: Origin) => {
+  const setOff = ({ trigger, as, seen }: FieldMirrorFound, { cause, chain, isEcho }: Origin) => {
     if (as === 'exit' && trigger.cancelsOnExit) firings.cancelRuns(trigger);
     else
       firings.attempt({
@@ -110,7 +110,7 @@ export function createTriggerReactions(deps: TriggerReactionDeps): TriggerReacti
     isEcho: event.type === 'trigger.suppressed',
   });
 
-  const changed = (event: EventOf<'metadata.changed' | 'variable.changed'>): readonly Found[] => {
+  const changed = (event: EventOf<'metadata.changed' | 'variable.changed'>): readonly FieldMirrorFound[] => {
     const isMetadata = event.type === 'metadata.changed';
     const [mirror, other] = isMetadata ? [metadata, vars] : [vars, metadata];
     const isTakenOver = event.by === SEED_WRITER;
@@ -133,7 +133,7 @@ export function createTriggerReactions(deps: TriggerReactionDeps): TriggerReacti
     return found;
   };
 
-  const events = (event: SessionEvent): readonly Found[] =>
+  const events = (event: SessionEvent): readonly FieldMirrorFound[] =>
     (triggers.byEvent.get(event.type) ?? []).flatMap((trigger) => {
       const values = { ...now, context: deps.testContext };
       const { held, problem } = matchEvent(trigger, event, values);
@@ -143,7 +143,7 @@ export function createTriggerReactions(deps: TriggerReactionDeps): TriggerReacti
 
   const react = (event: SessionEvent) => {
     inHand = event;
-    const found: Found[] = [];
+    const found: FieldMirrorFound[] = [];
     const isUpdate = event.type === 'metadata.changed' || event.type === 'variable.changed';
     if (isUpdate) found.push(...changed(event));
     if (isEndOfRun(event)) firings.ended(event.run, event.workflow);
@@ -256,19 +256,19 @@ export interface Origin {
 }
 
 /** Why an artifact is asked: an update, a restart (its last answer may be lost), or values taken over from others. */
-export type Asking = 'update' | 'restart' | 'taken over';
+export type TriggerReactionsAsking = 'update' | 'restart' | 'taken over';
 
 export interface ArtifactTestDeps {
   readonly log: Pick<SessionLog, 'state' | 'append'>;
   readonly questions: Questions;
   readonly chains: Chains;
   readonly firings: Pick<Firings, 'suppress'>;
-  readonly setOff: (found: Found, origin: Origin) => void;
+  readonly setOff: (found: FieldMirrorFound, origin: Origin) => void;
 }
 
 /** Tests of triggers that artifacts decide: the answer is put on the log before it counts. */
 export interface ArtifactTests {
-  ask(found: Found, origin: Origin, asking: Asking): void;
+  ask(found: FieldMirrorFound, origin: Origin, asking: TriggerReactionsAsking): void;
   /** What was answered last. */
   held(trigger: SessionTrigger): boolean;
 }
@@ -320,8 +320,8 @@ function answered(
   { fire, cancelsOnExit }: SessionTrigger,
   was: boolean,
   is: boolean,
-  asking: Asking,
-): Found['as'] | undefined {
+  asking: TriggerReactionsAsking,
+): FieldMirrorFound['as'] | undefined {
   if (fire === undefined) return is ? null : undefined;
   if (was && !is && cancelsOnExit) return 'exit';
   if (asking === 'taken over') return undefined;
@@ -345,13 +345,13 @@ export interface QuestionDeps {
   readonly context: () => DecisionContext;
 }
 
-interface Open {
+interface TriggerReactionsOpen {
   readonly then: (record: InvokeRecord) => void;
   record: InvokeRecord | undefined;
 }
 
 function createQuestions({ invoke, context }: QuestionDeps): Questions {
-  const open: Open[] = [];
+  const open: TriggerReactionsOpen[] = [];
   const closing = new AbortController();
   const settle = () => {
     for (let first = open[0]; first?.record !== undefined && !closing.signal.aborted; first = open[0]) {
@@ -362,7 +362,7 @@ function createQuestions({ invoke, context }: QuestionDeps): Questions {
   return {
     ask({ id, question }, then) {
       if (question === undefined || open.length >= MAX_QUESTIONS) return false;
-      const asked: Open = { then, record: undefined };
+      const asked: TriggerReactionsOpen = { then, record: undefined };
       open.push(asked);
       const where = `${TRIGGER_QUESTION}${id}`;
       const answer = (record: InvokeRecord) => {

@@ -221,16 +221,18 @@ export const channelOf = (session: string): string =>
     : `long ${createHash('sha256').update(session).digest('base64url')}`;
 
 /** What is asked for: a session's live events, beginning with what is open of its speech, or headlines. */
-export type Ask = { readonly kind: 'session'; readonly session: string } | { readonly kind: 'headlines' };
+export type LiveChannelAsk =
+  | { readonly kind: 'session'; readonly session: string }
+  | { readonly kind: 'headlines' };
 
 const ASKS_HEADLINES = 'headlines';
 const ASKS_SESSION = 'session ';
 
-export const askText = (ask: Ask): string =>
+export const askText = (ask: LiveChannelAsk): string =>
   ask.kind === 'headlines' ? ASKS_HEADLINES : ASKS_SESSION + ask.session;
 
 /** Undefined for what another version may ask. */
-export function readAsk(text: string): Ask | undefined {
+export function readAsk(text: string): LiveChannelAsk | undefined {
   if (text === ASKS_HEADLINES) return { kind: 'headlines' };
   return text.startsWith(ASKS_SESSION)
     ? { kind: 'session', session: text.slice(ASKS_SESSION.length) }

@@ -29,7 +29,7 @@ export interface DistantSessionOptions {
  * To interrupt it does nothing: it is not this process that would let go of it.
  */
 export function createDistantSession(
-  deps: FollowDeps,
+  deps: RemoteSessionFollowDeps,
   id: string,
   { after = 0, onWaiting = 'hold', onError }: DistantSessionOptions,
 ): Session<unknown> {
@@ -117,14 +117,14 @@ export function createDistantSession(
   };
 }
 
-interface Found {
+interface RemoteSessionFound {
   readonly result: SessionResult;
   /** The last event of its log by then. */
   readonly head: number;
 }
 
 /** How a session ended, by its log, once it has; with `release` also that it waits, for a person or what it called. */
-function resultOnLog(store: Store, session: string, onWaiting: OnWaiting): Promise<Found> {
+function resultOnLog(store: Store, session: string, onWaiting: OnWaiting): Promise<RemoteSessionFound> {
   return new Promise((resolve, reject) => {
     let isLooking = false;
     let again = false;
@@ -156,7 +156,11 @@ function resultOnLog(store: Store, session: string, onWaiting: OnWaiting): Promi
   });
 }
 
-async function resultNow(store: Store, session: string, onWaiting: OnWaiting): Promise<Found | undefined> {
+async function resultNow(
+  store: Store,
+  session: string,
+  onWaiting: OnWaiting,
+): Promise<RemoteSessionFound | undefined> {
   const status = (await store.info(session))?.status;
   if (status === undefined || !(hasEnded(status) || (status === 'waiting' && onWaiting === 'release')))
     return undefined;
@@ -183,12 +187,12 @@ function resultOf(state: SessionState): SessionResult {
   };
 }
 
-export interface FollowDeps {
+export interface RemoteSessionFollowDeps {
   readonly runtime: Pick<Runtime, 'store' | 'session' | 'prompt'>;
   readonly clock: Clock;
 }
 
-export interface FollowOptions {
+export interface RemoteSessionFollowOptions {
   /** The last durable event that is known already. */
   readonly after: number;
   readonly told: (event: ObservedEvent) => void;
@@ -207,9 +211,9 @@ const MAX_WAITING = 4_096;
  * deltas. The returned function ends it.
  */
 function followSession(
-  { runtime, clock }: FollowDeps,
+  { runtime, clock }: RemoteSessionFollowDeps,
   session: string,
-  { after, told, onFailure }: FollowOptions,
+  { after, told, onFailure }: RemoteSessionFollowOptions,
 ): () => void {
   const { store } = runtime;
   const soFar = createSpeechSoFar();

@@ -90,13 +90,13 @@ function moves(store: Store, clock: Clock, stream: string, ms: number): Promise<
   });
 }
 
-interface Deps {
+interface AnswerReviewDeps {
   readonly store: Store;
   readonly clock: Clock;
 }
 
 /** The answer as it goes onto the log: whose it is, and the messages that it stands for. */
-interface Given {
+interface AnswerReviewGiven {
   readonly said: AnswerMessage;
   readonly by: string;
   readonly consumed: readonly number[];
@@ -107,7 +107,7 @@ interface Given {
  * first: another answer, or that it is to be cancelled. Throws where it is not ours that counts.
  */
 async function writeAnswer(
-  deps: Deps,
+  deps: AnswerReviewDeps,
   writer: StreamWriter,
   review: OpenReview,
   said: AnswerMessage,
@@ -125,7 +125,7 @@ async function writeAnswer(
   if (cancels !== undefined)
     throw reviewOver(review.review, session, `is being cancelled by ${cancels.from}`);
   const first = earlier === undefined ? undefined : readAnswerMessage(earlier.body);
-  const given: Given =
+  const given: AnswerReviewGiven =
     earlier === undefined || first === undefined
       ? { said, by, consumed }
       : { said: first, by: earlier.from, consumed: [earlier.id, ...consumed] };
@@ -135,7 +135,11 @@ async function writeAnswer(
 }
 
 /** Gives how it has ended, where it has: then nothing is written. Nothing is where the review is not open, either. */
-async function onRun(deps: Deps, writer: StreamWriter, given: Given): Promise<string | undefined> {
+async function onRun(
+  deps: AnswerReviewDeps,
+  writer: StreamWriter,
+  given: AnswerReviewGiven,
+): Promise<string | undefined> {
   const state = await readRun(deps.store, writer.stream);
   if (state.status !== 'running' && state.status !== 'waiting') return state.status;
   if (state.cancelling !== undefined) return 'cancelled';
@@ -144,9 +148,9 @@ async function onRun(deps: Deps, writer: StreamWriter, given: Given): Promise<st
 }
 
 async function onSession(
-  { store, clock }: Deps,
+  { store, clock }: AnswerReviewDeps,
   writer: StreamWriter,
-  { said, by, consumed }: Given,
+  { said, by, consumed }: AnswerReviewGiven,
 ): Promise<string | undefined> {
   const session = writer.stream;
   const [state, info] = await Promise.all([readSession(store, session), store.info(session)]);

@@ -117,13 +117,15 @@ const workOf = ({ claims, stuck, verdicts }: GuidedState): NonNullable<ReviewDet
   verdicts,
 });
 
-type Ending = EventOf<'review.resolved' | 'review.voided'> | RunEventOf<'review.resolved' | 'review.voided'>;
+type ReviewEnding =
+  | EventOf<'review.resolved' | 'review.voided'>
+  | RunEventOf<'review.resolved' | 'review.voided'>;
 
 /** The first answer counts. */
 function endOf(
   events: readonly { readonly type: string }[],
 ): Pick<ReviewDetails, 'status' | 'decision' | 'voided'> {
-  const endings = events as readonly Ending[];
+  const endings = events as readonly ReviewEnding[];
   const resolved = endings.find((event) => event.type === 'review.resolved');
   if (resolved?.type !== 'review.resolved') return { status: 'open' };
   const { answer, by, at, note } = resolved;

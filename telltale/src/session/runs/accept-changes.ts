@@ -7,8 +7,8 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { isMap } from '../../manifest/schema/values.ts';
 import {
   type ChangePlan,
-  type Decision,
-  type Decisions,
+  type PlanChangesDecision,
+  type PlanChangesDecisions,
   pinSteps,
   planChanges,
 } from '../../workflows/changes/plan-changes.ts';
@@ -123,12 +123,12 @@ const changeEvent = (
   ...(plan.fails === undefined ? {} : { fails: plan.fails }),
 });
 
-const NOTHING_DECIDED: Decisions = { decide: new Map(), runNew: new Set() };
+const NOTHING_DECIDED: PlanChangesDecisions = { decide: new Map(), runNew: new Set() };
 
-function toDecisions(accept: AcceptChanges): Decisions {
+function toDecisions(accept: AcceptChanges): PlanChangesDecisions {
   if (typeof accept === 'boolean') return NOTHING_DECIDED;
   const decide = new Map(
-    Object.entries(accept.decide ?? {}).map(([step, said]): [string, Decision] => [
+    Object.entries(accept.decide ?? {}).map(([step, said]): [string, PlanChangesDecision] => [
       step,
       isMap(said) ? { as: 'skip', output: said.skip as Json } : { as: said as StepDecision },
     ]),
@@ -137,7 +137,7 @@ function toDecisions(accept: AcceptChanges): Decisions {
 }
 
 /** Those about the steps of one run: its own begin with no other run's prefix. */
-const under = ({ decide, runNew }: Decisions, prefix: string): Decisions => ({
+const under = ({ decide, runNew }: PlanChangesDecisions, prefix: string): PlanChangesDecisions => ({
   decide: new Map(
     ownNames(decide.keys(), prefix).flatMap((step) => {
       const decision = decide.get(prefix + step);
@@ -153,7 +153,7 @@ const ownNames = (names: Iterable<string>, prefix: string): readonly string[] =>
     return own.includes(':') ? [] : [own];
   });
 
-function wrongOf({ decide, runNew }: Decisions, runs: readonly PlannedRun[]): readonly string[] {
+function wrongOf({ decide, runNew }: PlanChangesDecisions, runs: readonly PlannedRun[]): readonly string[] {
   const prefixes = new Set(runs.map(({ prefix }) => prefix));
   const strangers = [...decide.keys(), ...runNew].filter(
     (name) => !prefixes.has(name.slice(0, name.lastIndexOf(':') + 1)),

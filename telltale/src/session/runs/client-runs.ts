@@ -14,10 +14,10 @@ import type {
   ClientRuns,
   ClientRunsOptions,
   ClientView,
+  ClientWorkerStanding,
   OpenClientRun,
   QuestionRef,
   SettleOptions,
-  Standing,
 } from './client-worker.ts';
 import { clientRefusal } from './client-worker.ts';
 import { readInput } from './find-workflow.ts';
@@ -147,7 +147,7 @@ async function standingOf(
   root: string,
   state: RunState,
   ref: QuestionRef,
-): Promise<Standing> {
+): Promise<ClientWorkerStanding> {
   const task = questionOf(state, ref);
   if (task === undefined) return { kind: 'withdrawn', why: 'it was never put.' };
   if (task.claim !== undefined)

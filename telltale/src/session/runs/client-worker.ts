@@ -133,7 +133,7 @@ export interface QuestionRef {
 }
 
 /** What has become of a question that was put to a client. */
-export type Standing =
+export type ClientWorkerStanding =
   | { readonly kind: 'open'; readonly task: ClientTask }
   /** It has been answered, and nothing has been since. */
   | { readonly kind: 'accepted'; readonly task: ClientTask }
@@ -178,7 +178,7 @@ export interface ClientRuns {
   standing(
     ref: QuestionRef,
     identity: string,
-  ): Promise<{ readonly root: string; readonly standing: Standing }>;
+  ): Promise<{ readonly root: string; readonly standing: ClientWorkerStanding }>;
   /**
    * Sends what the client has to say of a task. It was judged before. The first for a question counts: `counts` says
    * whether this one does, where that is known at once; else `claimed` does, once the run has settled.

@@ -15,14 +15,18 @@ import { tableOf } from '../variables/variable-keeper.ts';
 import type { KeptByRun, NewRun } from './new-run.ts';
 import type { Realm, RunsDeps } from './run-environment.ts';
 
-type Begun = Pick<NewRun, 'id' | 'workflow' | 'ground' | 'origin'>;
+type KeptVariablesBegun = Pick<NewRun, 'id' | 'workflow' | 'ground' | 'origin'>;
 
 /**
  * The defined variables that a run reads and writes by itself: its workflow's own, but for those that its session has
  * under the same name; without a session those of the agent, too, but for what is kept by session. Those in a relic
  * live for the run.
  */
-export function keptVariables({ workflow, ground, origin }: Omit<Begun, 'id'>): readonly DefinedVariable[] {
+export function keptVariables({
+  workflow,
+  ground,
+  origin,
+}: Omit<KeptVariablesBegun, 'id'>): readonly DefinedVariable[] {
   const own = workflow.context_variables.defined;
   const { manifest } = ground.agent;
   const { defined } = manifest.context_variables;
@@ -34,7 +38,7 @@ export function keptVariables({ workflow, ground, origin }: Omit<Begun, 'id'>): 
 }
 
 /** Reads what is kept, as a run begins; undefined where it keeps nothing. */
-export async function readKeptByRun(deps: RunsDeps, run: Begun): Promise<KeptByRun | undefined> {
+export async function readKeptByRun(deps: RunsDeps, run: KeptVariablesBegun): Promise<KeptByRun | undefined> {
   const variables = keptVariables(run);
   if (variables.length === 0) return undefined;
   const keys = await keysOf(deps, run, variables);
@@ -54,7 +58,7 @@ export async function readKeptByRun(deps: RunsDeps, run: Begun): Promise<KeptByR
 /** Of a run's session only what is asked for is read: that folds its log. */
 async function keysOf(
   { store, user }: RunsDeps,
-  { id, ground, origin }: Begun,
+  { id, ground, origin }: KeptVariablesBegun,
   variables: readonly DefinedVariable[],
 ): Promise<VariableKeys> {
   const agent = ground.agent.manifest.name;

@@ -8,7 +8,7 @@ import type { Task, TaskReport, TaskWorkers, WorkerCall } from '../../workflows/
 import { allSteps } from '../../workflows/machine/composite.ts';
 import type { Begin, ChildSession, Lineage } from '../children/child-session.ts';
 import { MAX_DEPTH, tooDeep } from '../children/child-session.ts';
-import { createLead, forSession, type Lead, type Standing } from '../guided/guidance.ts';
+import { createLead, forSession, type GuidanceStanding, type Lead } from '../guided/guidance.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { readSession } from '../read-session.ts';
 import { agentUnknown, leaving, lineageOf, ownAgent, parkWithAgent } from './agent-step.ts';
@@ -64,7 +64,7 @@ export function createLedSessions(deps: LedSessionsDeps): LedSessions {
       goOn?.();
     }
   };
-  const reported = (task: Task, call: WorkerCall, at: Standing): TaskReport | undefined => {
+  const reported = (task: Task, call: WorkerCall, at: GuidanceStanding): TaskReport | undefined => {
     if (at.kind === 'ended') return { kind: 'failed', by: at.session, error: at.error };
     if (at.kind === 'idle' || at.kind === 'resumed' || at.task !== task.key) return undefined;
     if (!isBound(call.agent)) tellUsage(journal, call, at);
@@ -156,7 +156,7 @@ async function boundLead({ bound, journal }: LedSessionsDeps, { park, signal }: 
 function tellUsage(
   journal: RunJournal,
   { step, cause }: WorkerCall,
-  { report, used }: Extract<Standing, { kind: 'report' }>,
+  { report, used }: Extract<GuidanceStanding, { kind: 'report' }>,
 ): void {
   const known = journal.state.ledUsage.get(report.by) ?? { input: 0, output: 0, cost_usd: 0 };
   const input = used.input - known.input;
@@ -201,13 +201,13 @@ export interface LedSession {
   end(end: RunWalkEnd): Promise<void>;
 }
 
-interface Live {
+interface LedSessionsLive {
   readonly id: string;
   readonly lead: Lead;
   readonly child: ChildSession;
 }
 
-type Found =
+type LedSessionsFound =
   | { readonly id: string; readonly isNew: boolean }
   | { readonly by: string; readonly error: ErrorJson };
 
@@ -217,9 +217,14 @@ const MAX_SESSIONS = 100;
 function createLedSession(deps: LedSessionDeps, name: string): LedSession {
   const { runs, realm, state } = deps;
   const { store, spawn } = runs;
-  let live: Live | undefined;
+  let live: LedSessionsLive | undefined;
 
-  const begin = (agent: LoadedAgent<unknown>, id: string, isNew: boolean, lineage: Lineage): Live => {
+  const begin = (
+    agent: LoadedAgent<unknown>,
+    id: string,
+    isNew: boolean,
+    lineage: Lineage,
+  ): LedSessionsLive => {
     const lead = createLead({ workflow: realm.workflow, command: realm.prepared.targets.command });
     const model = agent.manifest.model === undefined ? { model: realm.prepared.model } : {};
     const begun: Begin = isNew
@@ -237,7 +242,7 @@ function createLedSession(deps: LedSessionDeps, name: string): LedSession {
     return { id, lead, child };
   };
   /** The last of its sessions that has not ended; where there is none, the id of the next. */
-  const find = async (task: Task | undefined): Promise<Found> => {
+  const find = async (task: Task | undefined): Promise<LedSessionsFound> => {
     for (let n = 1; n <= MAX_SESSIONS; n++) {
       const id = sessionId(state.id, name, n);
       const info = await store.info(id);

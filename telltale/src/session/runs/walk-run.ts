@@ -42,17 +42,17 @@ import { createRunAsking, type RunAsking } from './run-questions.ts';
 import type { DriveCall, Driven, RunWalkEnd } from './run-registry.ts';
 import { groupOfRun } from './run-types.ts';
 
-type WalkDeps = RunsDeps & { readonly leads: ReadonlyMap<string, Lead> };
+type WalkRunWalkDeps = RunsDeps & { readonly leads: ReadonlyMap<string, Lead> };
 
 /** What walks the runs of a runtime. What their manifests say is remembered from run to run. */
-export function createWalkRun(deps: WalkDeps, callRun: Runs['call']): (call: DriveCall) => Driven {
+export function createWalkRun(deps: WalkRunWalkDeps, callRun: Runs['call']): (call: DriveCall) => Driven {
   const read = createTemplateReader();
   return (call) => walkRun(deps, callRun, read, call);
 }
 
 /** Puts together what walks a run: the machine, what its steps do and how its decisions are taken. */
 function walkRun(
-  deps: WalkDeps,
+  deps: WalkRunWalkDeps,
   callRun: Runs['call'],
   read: ReadTemplates,
   { held, realm, entry }: DriveCall,

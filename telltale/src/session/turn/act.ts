@@ -1,4 +1,4 @@
-import { type Decision, decideTest } from '../../conditions/cel/evaluate.ts';
+import { decideTest, type EvaluateDecision } from '../../conditions/cel/evaluate.ts';
 import { showsTag } from '../../events/fold-turns.ts';
 import { toRuntimeError } from '../../kernel/errors.ts';
 import { added } from '../../kernel/grow.ts';
@@ -196,7 +196,7 @@ const FIELD = /\bmetadata\.([A-Za-z_]\w*)/g;
 export function decideIf(
   { works, manifest, state }: Pick<SessionContext, 'works' | 'manifest' | 'state'>,
   test: string,
-): Decision {
+): EvaluateDecision {
   const decided = decideTest(test, () => works.context());
   if (decided.problem === undefined) return decided;
   const declared = manifest.metadata?.fields ?? {};

@@ -66,7 +66,7 @@ export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedF
   /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
   calls: CallParser | undefined;
   /** Made once something is held back: in most turns nothing is. */
-  gate: Gate | undefined;
+  gate: ActiveTurnGate | undefined;
   readonly spoken: Spoken;
   groups: readonly string[];
   /** What it has said of elements that are open. */
@@ -107,7 +107,7 @@ export function endStream({ abort, streaming }: Asker): void {
   if (streaming !== undefined) giveUp(streaming);
 }
 
-export type Fault = Extract<ParserEvent, { readonly type: 'fault' }>;
+export type ActiveTurnFault = Extract<ParserEvent, { readonly type: 'fault' }>;
 
 /**
  * Faults in branches that do not hold. What stands there does not count, and so most of them do not matter; but the model
@@ -115,9 +115,9 @@ export type Fault = Extract<ParserEvent, { readonly type: 'fault' }>;
  */
 export interface PassedFaults {
   /** The one straight before the event in hand. */
-  passedLast: Fault | undefined;
+  passedLast: ActiveTurnFault | undefined;
   /** Those that can put the rest of a turn in doubt. */
-  passed: readonly Fault[];
+  passed: readonly ActiveTurnFault[];
 }
 
 /** The first is the one that did. */
@@ -146,7 +146,7 @@ export function passBy(faults: PassedFaults, event: ParserEvent): void {
 }
 
 /** At the end of an `<if>`: whether it was left open, as the fault says that stands there. */
-export function leftOpenIf(faults: PassedFaults): Fault | undefined {
+export function leftOpenIf(faults: PassedFaults): ActiveTurnFault | undefined {
   const { passedLast } = faults;
   faults.passedLast = undefined;
   return passedLast !== undefined && OF_IF.includes(passedLast.message) ? passedLast : undefined;
@@ -205,7 +205,7 @@ const EVENT_WEIGHT = 64;
  * Lets parser events through one by one, and holds them back, prose included, while a sync action or the close of a
  * `<parallel>` is waited for. Reading and parsing go on meanwhile.
  */
-export interface Gate {
+export interface ActiveTurnGate {
   /** Whether something is held back. */
   held: boolean;
   queue: readonly { readonly event: ParserEvent; readonly consumed: number }[];
@@ -215,7 +215,7 @@ export interface Gate {
   waiting: readonly (() => void)[];
 }
 
-export const createGate = (): Gate => ({
+export const createGate = (): ActiveTurnGate => ({
   held: false,
   queue: NONE,
   at: 0,
@@ -225,7 +225,7 @@ export const createGate = (): Gate => ({
 });
 
 /** Keeps an event for later. Returns whether there is too much of it now: once. */
-export function queueAt(gate: Gate, event: ParserEvent, consumed: number): boolean {
+export function queueAt(gate: ActiveTurnGate, event: ParserEvent, consumed: number): boolean {
   gate.queue = added(gate.queue, { event, consumed });
   gate.weight += weigh(event);
   if (gate.weight <= MAX_HELD_CHARS || gate.full) return false;
@@ -235,7 +235,7 @@ export function queueAt(gate: Gate, event: ParserEvent, consumed: number): boole
 
 /** Holds back all that follows until `release` calls back; then lets it through with `act`, up to the next hold. */
 export function holdAt(
-  gate: Gate,
+  gate: ActiveTurnGate,
   release: (open: () => void) => void,
   act: (event: ParserEvent, consumed: number) => void,
 ): void {
@@ -248,7 +248,7 @@ export function holdAt(
   });
 }
 
-function openGateNow(gate: Gate, act: (event: ParserEvent, consumed: number) => void): void {
+function openGateNow(gate: ActiveTurnGate, act: (event: ParserEvent, consumed: number) => void): void {
   gate.held = false;
   for (let next = gate.queue[gate.at]; next !== undefined && !gate.held; next = gate.queue[gate.at]) {
     gate.at++;
@@ -264,13 +264,13 @@ function openGateNow(gate: Gate, act: (event: ParserEvent, consumed: number) => 
 }
 
 /** Calls back once nothing is held back; at once if nothing is. */
-export function whenOpen(gate: Gate, then: () => void): void {
+export function whenOpen(gate: ActiveTurnGate, then: () => void): void {
   if (gate.held) gate.waiting = added(gate.waiting, then);
   else then();
 }
 
 /** Nothing that it holds back is let through any more, and nobody waits for that. */
-export function dropQueue(gate: Gate): void {
+export function dropQueue(gate: ActiveTurnGate): void {
   gate.queue = NONE;
   gate.at = 0;
   gate.weight = 0;

@@ -112,14 +112,14 @@ const RIGHT_FORM = 'If you want it done, make it like this:';
 const RUN =
   'You wrote a call as plain text, in the form of another system. It ran this time, because it could mean nothing else. From now on make it like this:';
 
-interface Meaning {
+interface InTextMeaning {
   readonly call: ForeignCall;
   readonly action?: DeclaredAction;
   readonly target?: Target | undefined;
   readonly problem?: string;
 }
 
-function meaningOf({ deps, works, calls }: SessionContext, call: ForeignCall): Meaning {
+function meaningOf({ deps, works, calls }: SessionContext, call: ForeignCall): InTextMeaning {
   const { parameters } = call;
   const target = calls?.style.names.find(call.name);
   const name = target?.name ?? call.name;
@@ -144,7 +144,7 @@ function restrictions({ manifest }: SessionContext): readonly string[] {
 
 async function whyNotRun(
   { works }: SessionContext,
-  { call, action, target, problem }: Meaning,
+  { call, action, target, problem }: InTextMeaning,
 ): Promise<string | undefined> {
   if (problem !== undefined) return sentence(problem);
   if (target === undefined || action === undefined)

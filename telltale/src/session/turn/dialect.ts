@@ -4,7 +4,7 @@ import type { EarlierIds } from '../../protocol/envelope/ids.ts';
 import { createSharedTagParser, type TagParser } from '../../protocol/tags/tag-parser.ts';
 import type { SessionContext } from '../session-context.ts';
 
-type Told = Pick<SessionContext, 'manifest' | 'state' | 'calls'>;
+type DialectTold = Pick<SessionContext, 'manifest' | 'state' | 'calls'>;
 
 /** The parser of the turn in hand, which has begun: where the model writes tags, the one of the turn before. */
 export function takeTurnParser(context: SessionContext): TagParser | CallParser {
@@ -19,7 +19,7 @@ export function takeTurnParser(context: SessionContext): TagParser | CallParser 
 }
 
 /** A parser of its own for the turn in hand. What it takes for duplicate ids are those of the turn. */
-export function createTurnParser(context: Told, earlier: EarlierIds): TagParser | CallParser {
+export function createTurnParser(context: DialectTold, earlier: EarlierIds): TagParser | CallParser {
   const { manifest, state, calls } = context;
   const { max_body, actions_in } = manifest.protocol;
   // One literal: spreads of options that are mostly absent the engine compiled and gave up again without end.

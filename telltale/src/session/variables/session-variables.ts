@@ -118,7 +118,7 @@ export interface WriteOptions {
   readonly beside?: Beside;
 }
 
-export interface Written {
+export interface SessionVariablesWritten {
   readonly name: string;
   readonly from: Json;
   readonly to: Json;
@@ -130,7 +130,12 @@ export interface Written {
  * The one way in which a variable is set by hand. Checks that there is one, that the writer may, and that the value is
  * of its type; throws what is wrong. A defined variable goes to its table in the transaction of the event.
  */
-export type SetVariable = (name: string, value: Json, by: VariableWriter, options?: WriteOptions) => Written;
+export type SetVariable = (
+  name: string,
+  value: Json,
+  by: VariableWriter,
+  options?: WriteOptions,
+) => SessionVariablesWritten;
 
 /** Where variables are set. */
 export interface SettableIn {
@@ -147,7 +152,7 @@ export function setVariable(
   value: Json,
   by: VariableWriter,
   { as = by, run, resets, cause, beside }: WriteOptions = {},
-): Written {
+): SessionVariablesWritten {
   const variable = settableBy(manifest, name, by);
   const wrong = resets === true ? undefined : valueProblem(variable, value);
   if (wrong !== undefined) throw wrong;

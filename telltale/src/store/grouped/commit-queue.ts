@@ -72,7 +72,7 @@ const FEWEST_PARTED = 16;
 /** What fewer callers take says little of others. */
 const FEWEST_MEASURED = 8;
 
-export function createCommitQueue(deps: CommitQueueDeps, pace: Pace = createPace()): CommitQueue {
+export function createCommitQueue(deps: CommitQueueDeps, pace: CommitQueuePace = createPace()): CommitQueue {
   let batch = emptyBatch();
   let flight: Flight | undefined;
   let isScheduled = false;
@@ -337,7 +337,7 @@ function createGatherers(): Gatherers {
  * disk, the way there and back). That pays where callers take longer than that part does; on a slow disk one large group
  * is better. So both are measured.
  */
-export interface Pace {
+export interface CommitQueuePace {
   /** So many writes are on their way. */
   sent(writes: number): void;
   /**
@@ -365,7 +365,7 @@ const MOST_USUAL = 2;
 /** Sizes that differ by less than this share of themselves say nothing of what a write costs. */
 const LEAST_SPREAD = 0.1;
 
-export function createPace(now: () => number = () => performance.now()): Pace {
+export function createPace(now: () => number = () => performance.now()): CommitQueuePace {
   const commits = createLine();
   let sentAt = 0;
   let size = 0;
@@ -393,14 +393,14 @@ export function createPace(now: () => number = () => performance.now()): Pace {
   };
 }
 
-interface Line {
+interface CommitQueueLine {
   add(size: number, ms: number): void;
   /** What a commit of nothing would take: all of it, where sizes were too much alike to tell. */
   fixedMs(): number;
 }
 
 /** The straight line nearest to the latest commits, older ones counting less and less. */
-function createLine(): Line {
+function createLine(): CommitQueueLine {
   let share = 1;
   let size = 0;
   let ms = 0;

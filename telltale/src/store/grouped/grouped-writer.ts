@@ -1,6 +1,6 @@
 import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
-import type { Listeners } from '../listeners.ts';
+import type { StoreListeners } from '../listeners.ts';
 import type { Append, InboxMessage, StreamWriter } from '../store.ts';
 import { streamReleased } from '../store-errors.ts';
 import type { CommitQueue } from './commit-queue.ts';
@@ -10,7 +10,7 @@ import type { WriterState } from './writer-state.ts';
 export interface GroupedWriterDeps {
   readonly queue: CommitQueue;
   readonly state: WriterState;
-  readonly wakers: Listeners<string>;
+  readonly wakers: StoreListeners<string>;
 }
 
 const RELEASE_AGAIN_MS = 1_000;

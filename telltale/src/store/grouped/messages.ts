@@ -1,6 +1,6 @@
 import type { ErrorJson } from '../../kernel/errors.ts';
 import type { StreamHead } from '../store.ts';
-import type { ChecksumReport, Compacted, Fault, StoreDescription } from '../upkeep/upkeep.ts';
+import type { ChecksumReport, Compacted, StoreDescription, UpkeepFault } from '../upkeep/upkeep.ts';
 
 /** What passes between a store and what keeps it: the thread that has a file open, or the connections of a database. */
 
@@ -196,7 +196,7 @@ export interface Results {
   readonly weigh: number;
   readonly rows: readonly StoredRow[];
   readonly lists: readonly string[];
-  readonly examine: readonly Fault[];
+  readonly examine: readonly UpkeepFault[];
   readonly checksums: ChecksumReport;
   readonly compact: Compacted;
   readonly read: ReadChunk;

@@ -372,14 +372,14 @@ export interface Settling {
   settled(): Promise<void>;
 }
 
-interface Settled {
+interface MemoryStoreSettled {
   readonly call: (error?: RuntimeError) => void;
   readonly error: RuntimeError | undefined;
   readonly stream: string | undefined;
 }
 
 function createSettling(moved: (stream: string) => void): Settling {
-  let calls: Settled[] = [];
+  let calls: MemoryStoreSettled[] = [];
 
   const run = () => {
     const due = calls;

@@ -1,7 +1,7 @@
 import type { Json } from '../../kernel/json.ts';
 import type { Clock } from '../../kernel/time.ts';
 import type { GraphStore } from '../graph.ts';
-import { createListeners, type Listeners } from '../listeners.ts';
+import { createListeners, type StoreListeners } from '../listeners.ts';
 import type { InboxMessage, StoredSnapshot, StreamHead, StreamOwner, Tables } from '../store.ts';
 import { checkName, isExactSum, notANumber, notExact } from '../store-errors.ts';
 
@@ -130,8 +130,8 @@ export interface MemoryHome {
   readonly streams: Map<string, MemoryStream>;
   readonly tables: Map<string, Map<string, MemoryValue>>;
   readonly lists: Map<string, MemoryEntry[]>;
-  readonly wakers: Listeners<string>;
-  readonly watchers: Listeners<string>;
+  readonly wakers: StoreListeners<string>;
+  readonly watchers: StoreListeners<string>;
   /** The place of the newest stream. */
   places: number;
   /** The id of the newest message. */

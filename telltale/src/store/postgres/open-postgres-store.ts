@@ -299,14 +299,14 @@ export interface LiveEnds {
   missed(): void;
 }
 
-type Listener = Parameters<LiveWire['listen']>[1];
+type PostgresStoreListener = Parameters<LiveWire['listen']>[1];
 
 const LIVE = 'l:';
 /** Of a channel's name: it goes with every message, beside `MAX_LIVE_BYTES`. */
 const MAX_CHANNEL_BYTES = 700;
 
 function createLiveEnds(wire: () => Wire): LiveEnds {
-  const listeners = new Map<string, Set<Listener>>();
+  const listeners = new Map<string, Set<PostgresStoreListener>>();
   const check = (channel: string) => {
     checkName('A channel', channel);
     const bytes = Buffer.byteLength(channel);

@@ -6,7 +6,7 @@ import { isAppend, type Write } from './group/encode-call.ts';
 import type { Ask, AskPrepared } from './writer-link.ts';
 
 /** How far a stream is: its last event, and the last message that waits. */
-interface Mark {
+interface OwnershipMark {
   head: number;
   message: number;
 }
@@ -51,7 +51,7 @@ export function createAttention(deps: AttentionDeps): Attention {
     FROM "${schema}".streams s JOIN "${schema}".heads h ON h.id = s.id WHERE s.stream = ANY ($1::text[])`;
   const MESSAGES = `SELECT i.id, s.stream FROM "${schema}".inbox i JOIN "${schema}".heads h ON h.id = i.stream
     JOIN "${schema}".streams s ON s.id = i.stream WHERE NOT i.idle AND h.owner = $1 ORDER BY i.id LIMIT ${MAX_MESSAGES}`;
-  const watched = new Map<string, Mark>();
+  const watched = new Map<string, OwnershipMark>();
   const ends = new Map<string, () => void>();
   let told = new Set<number>();
   let [sendings, sends] = [0, 0];
@@ -336,14 +336,14 @@ export interface OwnStreams {
   committed(writes: readonly Write[], outcomes: ReadonlyMap<number, Outcome>): ReadonlyMap<string, number>;
 }
 
-interface Own {
+interface OwnershipOwn {
   readonly stream: string;
   readonly epoch: number;
   head: number;
 }
 
 export function createOwnStreams(): OwnStreams {
-  const byId = new Map<number, Own>();
+  const byId = new Map<number, OwnershipOwn>();
   const byName = new Map<string, number>();
 
   const add = (stream: string, { id, epoch, head }: Taken) => {

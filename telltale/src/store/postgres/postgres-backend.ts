@@ -55,7 +55,7 @@ const isUnanswered = (outcome: Outcome | undefined): boolean =>
   outcome !== undefined && 'error' in outcome && outcome.error.code === UNANSWERED;
 const nameOf = (item: Exclude<Write, AppendOp>): string => ('stream' in item ? String(item.stream) : '');
 
-type Group = Extract<ToBackend, { readonly kind: 'group' }>;
+type PostgresBackendGroup = Extract<ToBackend, { readonly kind: 'group' }>;
 
 /** Writes over one connection, in the order of the groups; reads over others, once what was asked before is committed. */
 export function createPostgresBackend(deps: BackendDeps): StoreBackend {
@@ -87,7 +87,7 @@ export function createPostgresBackend(deps: BackendDeps): StoreBackend {
     if (!doubtful.isEmpty()) looking ??= setInterval(clearDoubts, deps.lookMs).unref();
   };
 
-  const write = async ({ writes, now }: Group): Promise<void> => {
+  const write = async ({ writes, now }: PostgresBackendGroup): Promise<void> => {
     const sends = writes.some((item) => !isAppend(item) && item.op === 'send');
     if (clearing !== undefined) await clearing;
     if (sends) attention.sending(true);
@@ -126,7 +126,7 @@ export function createPostgresBackend(deps: BackendDeps): StoreBackend {
     return { later };
   };
 
-  const perform = async (group: Group): Promise<void> => {
+  const perform = async (group: PostgresBackendGroup): Promise<void> => {
     if (group.writes.length > 0) await write(group);
     else await undefined; // whoever posted it expects no answer before that returns
     if (group.reads.length > 0)

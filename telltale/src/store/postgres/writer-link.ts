@@ -1,5 +1,5 @@
 import type { Client, Pool, QueryArrayConfig, QueryArrayResult, QueryResult } from 'pg';
-import type { Answer } from './group/decode-answer.ts';
+import type { DecodeAnswer } from './group/decode-answer.ts';
 import { type PostgresClients, setHeld } from './postgres-clients.ts';
 import { isBroken } from './postgres-errors.ts';
 
@@ -11,7 +11,7 @@ import { isBroken } from './postgres-errors.ts';
  * A writer then goes on from the last event that it knows to be committed, and the fence refuses it if there are more.
  */
 export interface WriterLink {
-  call(values: readonly unknown[]): Promise<Answer | null>;
+  call(values: readonly unknown[]): Promise<DecodeAnswer | null>;
   /** The process stays for what is under way; or not. */
   hold(held: boolean): void;
   close(): Promise<void>;
@@ -66,7 +66,7 @@ export function createWriterLink({ clients, schema, durability, patience }: Writ
       return patiently(patience, async () => {
         const over = client ?? (await connect());
         try {
-          const { rows } = await over.query<[Answer | null]>({ ...query, values: [...values] });
+          const { rows } = await over.query<[DecodeAnswer | null]>({ ...query, values: [...values] });
           return rows[0]?.[0] ?? null;
         } catch (error) {
           if (isBroken(error)) drop(over);

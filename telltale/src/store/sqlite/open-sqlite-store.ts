@@ -112,13 +112,13 @@ export function startStoreThread(settings: ThreadSettings): Promise<StoreBackend
   });
 }
 
-type Group = Extract<ToBackend, { readonly kind: 'group' }>;
+type SqliteStoreGroup = Extract<ToBackend, { readonly kind: 'group' }>;
 
 /**
  * A group on its way to the thread. What is copied between threads costs by the object: plain appends, which nearly all
  * are, become numbers in one array and texts in another, and what is left stands beside them with its place.
  */
-export interface PackedGroup extends Omit<Group, 'kind' | 'writes'> {
+export interface PackedGroup extends Omit<SqliteStoreGroup, 'kind' | 'writes'> {
   readonly kind: 'packed';
   /** Of each append: its place, stream, epoch, expectedSeq and count. */
   readonly numbers: Float64Array;
@@ -128,7 +128,7 @@ export interface PackedGroup extends Omit<Group, 'kind' | 'writes'> {
 
 const NUMBERS = 5;
 
-export function packGroup({ now, writes, reads }: Group): PackedGroup {
+export function packGroup({ now, writes, reads }: SqliteStoreGroup): PackedGroup {
   const numbers = new Float64Array(writes.length * NUMBERS);
   const bodies: string[] = [];
   const others: [number, AppendOp | WriteRequest][] = [];
@@ -146,7 +146,7 @@ export function packGroup({ now, writes, reads }: Group): PackedGroup {
   return { kind: 'packed', now, reads, numbers: numbers.subarray(0, at), bodies, others };
 }
 
-export function unpackGroup({ now, reads, numbers, bodies, others }: PackedGroup): Group {
+export function unpackGroup({ now, reads, numbers, bodies, others }: PackedGroup): SqliteStoreGroup {
   const writes: (AppendOp | WriteRequest)[] = new Array(bodies.length + others.length);
   for (const [place, write] of others) writes[place] = write;
   let at = 0;

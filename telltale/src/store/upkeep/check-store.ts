@@ -4,7 +4,7 @@ import type { Store, StreamInfo } from '../store.ts';
 import { fromBackup } from './append-committed.ts';
 import { isHalfFork } from './half-fork.ts';
 import { allLists, allRows, entryPages, eventPages, listPages } from './pages.ts';
-import { type Fault, RESTORING } from './upkeep.ts';
+import { RESTORING, type UpkeepFault } from './upkeep.ts';
 import { createStreamVerifier, type StreamFlaw } from './verify-stream.ts';
 
 export interface CheckProgress {
@@ -27,7 +27,7 @@ export interface CheckReport {
   /** Events without a checksum, where there are any: a changed byte in them may go unnoticed. */
   readonly uncovered?: number;
   /** The first `MAX_FAULTS`. */
-  readonly faults: readonly Fault[];
+  readonly faults: readonly UpkeepFault[];
   /** Those that are left out of the list. */
   readonly more: number;
 }
@@ -45,10 +45,10 @@ export async function checkStore(
   store: Store,
   { signal, onProgress = () => undefined }: CheckOptions = {},
 ): Promise<CheckReport> {
-  const faults: Fault[] = [];
+  const faults: UpkeepFault[] = [];
   const counts = { streams: 0, events: 0, snapshots: 0, messages: 0, rows: 0, entries: 0 };
   let more = 0;
-  const report = (fault: Fault) => {
+  const report = (fault: UpkeepFault) => {
     if (faults.length < MAX_FAULTS) faults.push(fault);
     else more++;
   };
@@ -84,7 +84,7 @@ export async function checkStore(
 interface CheckedStream {
   readonly snapshots: number;
   readonly messages: number;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly UpkeepFault[];
   /** Why it could not be read to its end. */
   readonly unread?: RuntimeError;
 }
@@ -98,7 +98,7 @@ async function checkStream(
   counted: (events: number) => void,
 ): Promise<CheckedStream> {
   const { stream, head, status, owner } = info;
-  const faults: Fault[] = [];
+  const faults: UpkeepFault[] = [];
   const add = (flaw: StreamFlaw | undefined, hint = fromBackup(stream)) => {
     if (flaw !== undefined && faults.length < MAX_OF_STREAM)
       faults.push({ grade: 'damage', stream, ...flaw, hint });
@@ -143,7 +143,7 @@ const changedAt = (seq: number): StreamFlaw => ({
 });
 
 /** By stream, the events that do not fit their checksums. */
-async function readChecksums(store: Store, report: (fault: Fault) => void) {
+async function readChecksums(store: Store, report: (fault: UpkeepFault) => void) {
   const changed = new Map<string, Set<number>>();
   try {
     const found = await store.upkeep.checksums();
@@ -182,7 +182,7 @@ function lostDue({ status, owner, due }: StreamInfo, folded: number | undefined)
 async function checkTables(
   store: Store,
   counts: { rows: number; entries: number },
-  report: (fault: Fault) => void,
+  report: (fault: UpkeepFault) => void,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const reading = async (what: string, read: () => Promise<void>) => {
@@ -208,35 +208,35 @@ async function checkTables(
   });
 }
 
-const damaged = (stream: string, { message, hint = fromBackup(stream) }: RuntimeError): Fault => ({
+const damaged = (stream: string, { message, hint = fromBackup(stream) }: RuntimeError): UpkeepFault => ({
   grade: 'damage',
   stream,
   found: message,
   hint,
 });
 
-const halfRestored = (stream: string): Fault => ({
+const halfRestored = (stream: string): UpkeepFault => ({
   grade: 'damage',
   stream,
   found: 'It is not whole: a copy or an import into this store was broken off.',
   hint: 'Run the same copy or import again; it goes on from there.',
 });
 
-const halfForked = (stream: string): Fault => ({
+const halfForked = (stream: string): UpkeepFault => ({
   grade: 'note',
   stream,
   found: 'It is not whole: the fork that was to make it was broken off.',
   hint: 'Nothing is lost: fork again. telltale store prune takes this one out when it is old enough.',
 });
 
-const withoutEvents = (stream: string): Fault => ({
+const withoutEvents = (stream: string): UpkeepFault => ({
   grade: 'note',
   stream,
   found: 'It has no events: whoever made it died before the first.',
   hint: 'Nothing is lost. telltale store prune takes it out when it is old enough.',
 });
 
-const deadOwner = (pid: number, streams: number): Fault => ({
+const deadOwner = (pid: number, streams: number): UpkeepFault => ({
   grade: 'note',
   found: `Process ${pid}, which is dead, is noted as the owner of ${streams} ${streams === 1 ? 'stream' : 'streams'}.`,
   hint: 'Nothing is lost: who works on this store next takes them over.',

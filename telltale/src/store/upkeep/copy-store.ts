@@ -16,7 +16,7 @@ import {
 } from './plan-copy.ts';
 import { RESTORING } from './upkeep.ts';
 
-export interface CopyOptions {
+export interface CopyStoreCopyOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** Adds to what is there. */
   readonly merge?: boolean;
@@ -58,7 +58,7 @@ const ROWS_AT_ONCE = 500;
  * from there when it is called again with the same stores. Refused with `store_not_empty` or `copy_refused`, before
  * anything is written; `copy_unlike` where the two are not the same afterwards.
  */
-export async function copyStore(from: Store, to: Store, options: CopyOptions): Promise<CopyReport> {
+export async function copyStore(from: Store, to: Store, options: CopyStoreCopyOptions): Promise<CopyReport> {
   const { clock, merge = false, running = false, signal, onProgress = () => undefined } = options;
   const plan = await planCopy(from, to, {
     merge,
@@ -99,7 +99,7 @@ async function copyStreams(
   from: Store,
   to: Store,
   { streams }: CopyPlan,
-  { signal, onProgress = () => undefined }: CopyOptions,
+  { signal, onProgress = () => undefined }: CopyStoreCopyOptions,
 ): Promise<number> {
   let [done, events] = [0, 0];
   const tell = () => onProgress({ doing: 'streams', done, of: streams.length, events });
@@ -311,7 +311,7 @@ async function* numbered<Row extends { readonly n: number }>(
 
 /** What both stores have, read anew. */
 export interface CheckedCopy {
-  readonly streams: readonly CheckedStream[];
+  readonly streams: readonly CopyStoreCheckedStream[];
   readonly events: number;
   readonly rows: number;
   readonly entries: number;
@@ -327,7 +327,7 @@ export interface CheckedCopy {
   readonly cameCount: number;
 }
 
-export interface CheckedStream {
+export interface CopyStoreCheckedStream {
   readonly stream: string;
   readonly events: number;
   readonly sha256: string;
@@ -345,7 +345,7 @@ async function checkCopy(
   { signal, onChecked }: CheckCopyOptions,
 ): Promise<CheckedCopy> {
   const unlike = createNamedFew();
-  const streams: CheckedStream[] = [];
+  const streams: CopyStoreCheckedStream[] = [];
   const names = [...plan.same, ...plan.streams.map(({ stream }) => stream)].sort();
   let [events, rows, entries] = [0, 0, 0];
   for (const stream of names) {

@@ -10,7 +10,7 @@ import { type ExportRecord, readRecord } from './read-record.ts';
 import type { ListEntry, TableRow } from './upkeep.ts';
 import { sameValue } from './verify-stream.ts';
 
-export interface ImportOptions {
+export interface ImportStoreImportOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** Everything is looked at, and nothing written. */
   readonly dryRun?: boolean;
@@ -54,7 +54,7 @@ const MAX_ENDING = 32;
 export async function importStore(
   store: Store,
   lines: AsyncIterable<NumberedLine>,
-  options: ImportOptions,
+  options: ImportStoreImportOptions,
 ): Promise<ImportReport> {
   const { clock, dryRun = false, isForeign = false, signal, onProgress = () => undefined } = options;
   const tables = createTableImport(store, clock, dryRun);

@@ -31,7 +31,7 @@ export function readRecord({ number, text }: NumberedLine): ExportRecord {
   const [kind = '', ...others] = Object.keys(whole);
   if (others.length > 0) return wrong(`It has the keys ${[kind, ...others].join(', ')}; a line has one.`);
   const value = whole[kind];
-  const of = (what: string): Fields => fieldsOf(what, value, wrong);
+  const of = (what: string): RecordFields => fieldsOf(what, value, wrong);
   switch (kind as (typeof KINDS)[number] | 'damaged') {
     case 'event':
       return { kind: 'event', line: eventOf(text, value ?? null) };
@@ -112,7 +112,7 @@ function isJson(text: string): boolean {
 }
 
 function readStream(
-  { name, text, whole, optionalText, optionalWhole }: Fields,
+  { name, text, whole, optionalText, optionalWhole }: RecordFields,
   wrong: (found: string) => never,
 ): StreamFront {
   const kind = text('kind');
@@ -132,7 +132,7 @@ function readStream(
   });
 }
 
-interface Fields {
+interface RecordFields {
   text(key: string): string;
   /** One that a store can keep. */
   name(key: string): string;
@@ -143,7 +143,7 @@ interface Fields {
   optionalWhole(key: string): number | undefined;
 }
 
-function fieldsOf(what: string, value: Json | undefined, wrong: (found: string) => never): Fields {
+function fieldsOf(what: string, value: Json | undefined, wrong: (found: string) => never): RecordFields {
   const object = isJsonObject(value) ? value : wrong(`"${what}" is no object.`);
   const find = (key: string): Json | undefined => (Object.hasOwn(object, key) ? object[key] : undefined);
   const text = (key: string): string => {

@@ -36,7 +36,7 @@ export interface Upkeep {
   /** Adds entries to a list with the times that they had, all or none: `list_moved` where it does not end before `first`. */
   enter(list: string, first: number, entries: readonly Omit<ListEntry, 'n'>[]): Promise<void>;
   /** What is wrong with how the home keeps things, whether or not reading a stream would show it. */
-  examine(): Promise<readonly Fault[]>;
+  examine(): Promise<readonly UpkeepFault[]>;
   /** Compares each event with the checksum that was written with it. */
   checksums(): Promise<ChecksumReport>;
   /** Gives back the space of what was taken out, where nobody else is at work and there is enough of it. */
@@ -101,7 +101,7 @@ export interface ListEntry {
 }
 
 /** Something that is not as it has to be. */
-export interface Fault {
+export interface UpkeepFault {
   /** `note`: nothing is lost by it. */
   readonly grade: 'damage' | 'note';
   readonly stream?: string;

@@ -4,7 +4,7 @@ import { networkInterfaces, platform } from 'node:os';
 import { join } from 'node:path';
 import { RuntimeError } from '../../kernel/errors.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import type { Env } from '../process/child-environment.ts';
+import type { ChildEnvironmentEnv } from '../process/child-environment.ts';
 import { DAEMONS, stateFolders } from './store-files.ts';
 
 /** The addresses of Telltale's own servers. An action that reached one could answer its own reviews. */
@@ -13,13 +13,13 @@ export interface OwnAddresses {
   check(address: string, port: string): void;
 }
 
-interface Listener {
+interface AddressesListener {
   readonly host: string;
   readonly port: number;
 }
 
 /** The servers of this process. */
-const listeners = new Set<Listener>();
+const listeners = new Set<AddressesListener>();
 
 /** To be called by each server of ours once it listens. What it returns is to be called when the server closes. */
 export function registerListener(host: string, port: number): () => void {
@@ -32,7 +32,7 @@ export function registerListener(host: string, port: number): () => void {
  * The servers of this process, and those that other processes of the user have written down in a state folder
  * (`daemons/*.json`): they may have been started with another environment. Both are read at each check, since servers come and go.
  */
-export function createOwnAddresses(env: Env): OwnAddresses {
+export function createOwnAddresses(env: ChildEnvironmentEnv): OwnAddresses {
   const folders = stateFolders(env).map((folder) => join(folder, DAEMONS));
   return {
     check(address, port) {
@@ -43,7 +43,7 @@ export function createOwnAddresses(env: Env): OwnAddresses {
   };
 }
 
-function writtenDown(folder: string): readonly Listener[] {
+function writtenDown(folder: string): readonly AddressesListener[] {
   return namesIn(folder).flatMap((name) => {
     const { host, port, pid } = readDaemon(join(folder, name));
     if (typeof port !== 'number' || isGone(pid)) return [];

@@ -50,7 +50,7 @@ export interface PermittedPaths {
 }
 
 /** An entry of the manifest, with the folder that it begins in as it really is. */
-interface Place {
+interface PermittedPathsPlace {
   readonly text: string;
   readonly real: string;
   readonly pattern: readonly string[];
@@ -67,7 +67,7 @@ export function createPermittedPaths(
 ): PermittedPaths {
   const shownFrom = (base: string, real: string) =>
     isInside(real, base) ? relative(base, real).split(sep).join('/') || '.' : real;
-  const placeOf = async (text: string): Promise<Place> => {
+  const placeOf = async (text: string): Promise<PermittedPathsPlace> => {
     const { folder: start, rest } =
       isPattern(text) && !own.includes(text) ? splitPattern(text) : { folder: text, rest: [] };
     const path = resolve(folder, start);
@@ -81,7 +81,7 @@ export function createPermittedPaths(
   const placesOf = (entries: readonly string[]) => Promise.all(named(entries).map(placeOf));
   const rest = restOf(permitted);
   /** Anew for each path: what was a folder may be a link by now. */
-  const placed = async (): Promise<ReadRules<Place>> => {
+  const placed = async (): Promise<ReadRules<PermittedPathsPlace>> => {
     const { allow, ask, deny } = permitted;
     const kept = await Promise.all(
       own.map(async (path) => ({ ...(await placeOf(path)), isOwn: true as const })),
@@ -144,7 +144,7 @@ export function createPermittedPaths(
 const pathGrant = (real: string): string => `path ${real}`;
 
 /** What is not simply allowed is named whatever the case: on some disks `.ENV` is the file `.env`. */
-function names({ real: place, pattern }: Place, real: string, decision: Decision): boolean {
+function names({ real: place, pattern }: PermittedPathsPlace, real: string, decision: Decision): boolean {
   if (pattern.length === 0)
     return isInside(real, place) || (decision !== 'allow' && isInside(folded(real), folded(place)));
   if (decision === 'allow') return isInside(real, place) && matchesPattern(pattern, relative(place, real));
@@ -153,7 +153,10 @@ function names({ real: place, pattern }: Place, real: string, decision: Decision
 }
 
 /** The guarded entry that is the same file under another name; a copy of its name is not its protection. */
-async function hardLinked(real: string, { entries }: ReadRules<Place>): Promise<string | undefined> {
+async function hardLinked(
+  real: string,
+  { entries }: ReadRules<PermittedPathsPlace>,
+): Promise<string | undefined> {
   if (entries.deny.length === 0) return undefined;
   const own = await stat(real).catch(() => undefined);
   if (own === undefined || !own.isFile() || own.nlink < 2) return undefined;

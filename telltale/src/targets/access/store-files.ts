@@ -2,7 +2,7 @@ import { homedir, platform } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isInside } from '../../manifest/files/files.ts';
 
-type Env = Readonly<Record<string, string | undefined>>;
+type StoreFilesEnv = Readonly<Record<string, string | undefined>>;
 
 /** The folder that the store has to itself unless it is told otherwise. */
 const OWN_FOLDER = '.telltale';
@@ -29,7 +29,7 @@ export function storeFiles(location: string, folders: readonly string[]): readon
 export const DAEMONS = 'daemons';
 
 /** The user's folder for what commands of Telltale tell one another: who has what is in it is an admin of every daemon. */
-export function stateFolder(env: Env): string {
+export function stateFolder(env: StoreFilesEnv): string {
   const [first = ''] = stateFoldersIn(env);
   return first;
 }
@@ -38,18 +38,23 @@ export function stateFolder(env: Env): string {
  * Where state folders may be, absolute. All of them are hidden from agents, and not only the one that this process would
  * use: a daemon may have been started with another environment. Of one that an agent itself lies in, what daemons keep.
  */
-export function hiddenState(env: Env, agentFolder: string): readonly string[] {
+export function hiddenState(env: StoreFilesEnv, agentFolder: string): readonly string[] {
   const agent = resolve(agentFolder);
   return [...new Set(stateFolders(env).map((each) => (isInside(agent, each) ? join(each, DAEMONS) : each)))];
 }
 
 /** Where daemons of this user may have written themselves down: with this environment, or without one. */
-export const stateFolders = (env: Env): readonly string[] => [
+export const stateFolders = (env: StoreFilesEnv): readonly string[] => [
   ...new Set([...stateFoldersIn(env), ...stateFoldersIn({})]),
 ];
 
 /** The one that counts is the first. */
-function stateFoldersIn({ TELLTALE_HOME, XDG_STATE_HOME, LOCALAPPDATA, HOME }: Env): readonly string[] {
+function stateFoldersIn({
+  TELLTALE_HOME,
+  XDG_STATE_HOME,
+  LOCALAPPDATA,
+  HOME,
+}: StoreFilesEnv): readonly string[] {
   const home = HOME === undefined || HOME === '' ? homedir() : HOME;
   const standard =
     platform() === 'win32'

@@ -19,7 +19,7 @@ export const artifactModule = ({ source, methods }: Pick<ArtifactVersion, 'sourc
     .join(', ')} };`;
 
 /** What the script below says. */
-export type Said =
+export type ArtifactModuleSaid =
   | { readonly no_method: true }
   /** It asks another artifact: to be run again once that one has answered. */
   | {
@@ -66,11 +66,11 @@ return wanted === undefined ? { value } : { wanted };`;
  * A script can change how its world writes JSON (`Object.prototype.toJSON`): what comes out is taken for nothing that it
  * is not. Throws `bad_output`.
  */
-export function readSaid(json: string): Said {
+export function readSaid(json: string): ArtifactModuleSaid {
   const said = JSON.parse(json) as Json;
   if (!isMap(said)) throw garbled();
   const { wanted } = said;
-  if (wanted === undefined) return said as Said;
+  if (wanted === undefined) return said as ArtifactModuleSaid;
   if (!isMap(wanted)) throw garbled();
   const { artifact, method, args } = wanted;
   if (typeof artifact !== 'string' || typeof method !== 'string' || !Array.isArray(args)) throw garbled();

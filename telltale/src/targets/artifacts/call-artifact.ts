@@ -7,13 +7,13 @@ import type { Clock } from '../../kernel/time.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import {
   ARTIFACT_LIMITS,
+  type ArtifactModuleSaid,
   artifactModule,
   CALL_METHOD,
   MAX_ARTIFACT_DEPTH,
   MAX_ARTIFACT_QUESTIONS,
   MAX_ARTIFACT_WAIT_MS,
   readSaid,
-  type Said,
   unwrapAnswer,
 } from './artifact-module.ts';
 import type { ArtifactAnswer, ArtifactCall, Artifacts, ArtifactVersion, CallArtifact } from './artifacts.ts';
@@ -24,10 +24,14 @@ export interface CallDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-type Failure = { readonly reason: FallbackReason; readonly message: string; readonly version?: number };
-type Answer =
+type CallArtifactFailure = {
+  readonly reason: FallbackReason;
+  readonly message: string;
+  readonly version?: number;
+};
+type CallArtifactAnswer =
   | { readonly ok: true; readonly value: Json; readonly version: number }
-  | ({ readonly ok: false } & Failure);
+  | ({ readonly ok: false } & CallArtifactFailure);
 
 /** What one decision has used up, with all that it asked others for. */
 interface Tree {
@@ -53,7 +57,7 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallDeps): Cal
     module: string,
     answers: readonly JsonObject[],
     tree: Tree,
-  ): Promise<Said> => {
+  ): Promise<ArtifactModuleSaid> => {
     const json = await sandbox.run({
       what: `artifact "${artifact}"`,
       module,
@@ -71,14 +75,18 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallDeps): Cal
     return readSaid(json);
   };
 
-  const ask = async (call: ArtifactCall, chain: readonly string[], tree: Tree): Promise<Answer> => {
+  const ask = async (
+    call: ArtifactCall,
+    chain: readonly string[],
+    tree: Tree,
+  ): Promise<CallArtifactAnswer> => {
     const { artifact, method, signal } = call;
     const found = (chain.length === 1 ? call.newest : undefined) ?? (await artifacts.read(artifact));
     if (chain.length > 1) tree.asked.set(artifact, found?.version ?? 0);
     if (found === undefined)
       return { ok: false, reason: 'missing', message: `No artifact is named "${artifact}".` };
     const { version } = found;
-    const failed = (reason: FallbackReason, message: string): Answer => ({
+    const failed = (reason: FallbackReason, message: string): CallArtifactAnswer => ({
       ok: false,
       reason,
       message,
@@ -87,7 +95,7 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallDeps): Cal
     if (!found.methods.includes(method)) return failed('no_method', noMethod(found, method));
     const answers: JsonObject[] = [];
     for (;;) {
-      let said: Said;
+      let said: ArtifactModuleSaid;
       try {
         said = await say(call, moduleOf(found), answers, tree);
       } catch (thrown) {
@@ -140,7 +148,7 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallDeps): Cal
   };
 }
 
-function toAnswer(answer: Answer): JsonObject {
+function toAnswer(answer: CallArtifactAnswer): JsonObject {
   if (!answer.ok) return { error: answer.message };
   const unwrapped = unwrapAnswer(answer.value);
   return unwrapped.ok ? { value: unwrapped.value } : { error: unwrapped.error };

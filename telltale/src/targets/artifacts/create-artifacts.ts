@@ -152,10 +152,10 @@ const contentOf = ({ name, source, methods, description }: ArtifactDraft, author
 /** The author of a version that a manifest brought. */
 const MANIFEST_AUTHOR = 'manifest';
 
-type Load = (name: string, version: number) => Promise<ArtifactVersion | undefined>;
+type ArtifactsLoad = (name: string, version: number) => Promise<ArtifactVersion | undefined>;
 
 /** Whether a manifest brought it, or what it puts back: then the file counts. */
-async function isOfManifest(version: ArtifactVersion, load: Load): Promise<boolean> {
+async function isOfManifest(version: ArtifactVersion, load: ArtifactsLoad): Promise<boolean> {
   let at: ArtifactVersion | undefined = version;
   while (at?.restores !== undefined) at = await load(at.name, at.restores);
   return at?.author === MANIFEST_AUTHOR;

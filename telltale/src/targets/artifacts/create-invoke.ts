@@ -30,7 +30,7 @@ export interface InvokeDeps {
 /** Answers that one session or run remembers; the oldest goes. */
 const MAX_CACHED = 1_000;
 
-interface Kept {
+interface InvokeKept {
   readonly value: Json;
   readonly version: number;
   readonly asked: readonly { readonly artifact: string; readonly version: number }[];
@@ -38,21 +38,21 @@ interface Kept {
 
 /** See `Invoke`: one for each session and each run. */
 export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: InvokeDeps): Invoke {
-  const cache = new Map<string, Kept>();
+  const cache = new Map<string, InvokeKept>();
   let number = calls;
   /** Calls that run and are not paid yet: two at once must not spend the same money. */
   let promised = 0;
 
-  const stillHolds = async ({ asked }: Kept): Promise<boolean> => {
+  const stillHolds = async ({ asked }: InvokeKept): Promise<boolean> => {
     for (const { artifact, version } of asked)
       if (((await artifacts.read(artifact))?.version ?? 0) !== version) return false;
     return true;
   };
-  const remembered = async (key: string | undefined): Promise<Kept | undefined> => {
+  const remembered = async (key: string | undefined): Promise<InvokeKept | undefined> => {
     const kept = key === undefined ? undefined : cache.get(key);
     return kept !== undefined && (await stillHolds(kept)) ? kept : undefined;
   };
-  const remember = (key: string, kept: Kept) => {
+  const remember = (key: string, kept: InvokeKept) => {
     cache.delete(key);
     const [oldest] = cache.keys();
     if (cache.size >= MAX_CACHED && oldest !== undefined) cache.delete(oldest);
@@ -64,7 +64,11 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
     const { invoke: artifact, method, args, cache: mayCache } = invocation;
     const seed = `${id}#${number++}`;
     const record = { where, artifact, method, args };
-    const fallback = (reason: FallbackReason, message: string, spent: Spent = NOTHING): InvokeRecord => ({
+    const fallback = (
+      reason: FallbackReason,
+      message: string,
+      spent: InvokeSpent = NOTHING,
+    ): InvokeRecord => ({
       ...record,
       ...(spent.version === undefined ? {} : { version: spent.version }),
       result: invocation.fallback,
@@ -79,7 +83,7 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
     const about = () => hash([artifact, newest?.version, method, args, context]);
     const key = isCached ? about() : undefined;
     const kept = await remembered(key);
-    const judged = (value: Json, spent: Spent, cached: boolean): InvokeRecord => {
+    const judged = (value: Json, spent: InvokeSpent, cached: boolean): InvokeRecord => {
       const meant = unwrapAnswer(value);
       if (!meant.ok) return fallback('failed', `The artifact "${artifact}" failed: ${meant.error}.`, spent);
       const wrong = unfit(meant.value, wanted);
@@ -97,7 +101,7 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
     try {
       const answer = await call({ artifact, method, args, context, seed, signal, newest });
       const ran = answer.ok || !NOT_RUN.has(answer.reason);
-      const spent: Spent = { version: answer.version, ms: answer.ms, cost: ran ? price : 0 };
+      const spent: InvokeSpent = { version: answer.version, ms: answer.ms, cost: ran ? price : 0 };
       if (!answer.ok) return fallback(answer.reason, answer.message, spent);
       const asked = answer.asked ?? [];
       if (
@@ -127,13 +131,13 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
   };
 }
 
-interface Spent {
+interface InvokeSpent {
   readonly version?: number | undefined;
   readonly ms: number;
   readonly cost: number;
 }
 
-const NOTHING: Spent = { ms: 0, cost: 0 };
+const NOTHING: InvokeSpent = { ms: 0, cost: 0 };
 /** Nothing was run, so nothing is paid. */
 const NOT_RUN: ReadonlySet<FallbackReason> = new Set(['missing', 'no_method', 'unavailable']);
 

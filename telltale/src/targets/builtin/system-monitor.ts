@@ -7,7 +7,7 @@ import type { Target } from '../target.ts';
 import type { TargetDeps } from '../target-edges.ts';
 
 const METRICS = ['cpu', 'memory', 'load', 'disk', 'uptime'] as const;
-type Metric = (typeof METRICS)[number];
+type SystemMonitorMetric = (typeof METRICS)[number];
 
 const PARAMETERS = {
   type: 'object',
@@ -26,7 +26,7 @@ const PARAMETERS = {
 /** How the machine fares. */
 export function systemMonitor({ folder, clock }: Pick<TargetDeps, 'folder' | 'clock'>): Target {
   const cpu = createCpuMeter();
-  const measured = async (metric: Metric): Promise<Json> => {
+  const measured = async (metric: SystemMonitorMetric): Promise<Json> => {
     switch (metric) {
       case 'cpu':
         return cpu.percent();
@@ -51,7 +51,7 @@ export function systemMonitor({ folder, clock }: Pick<TargetDeps, 'folder' | 'cl
     start: 'on_close',
     check: compileCheck(PARAMETERS, 'tool "system_monitor"'),
     async run({ input }) {
-      const wanted = input.metrics as readonly Metric[] | undefined;
+      const wanted = input.metrics as readonly SystemMonitorMetric[] | undefined;
       if (wanted !== undefined) {
         const entries = await Promise.all(
           [...new Set(wanted)].map(async (metric) => [metric, await measured(metric)] as const),

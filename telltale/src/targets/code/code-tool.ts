@@ -11,11 +11,11 @@ import { defineOperations, type Operation } from '../operations.ts';
 import { DEFAULT_OUTPUT_BYTES, placedCause, plainJson, thrownMessage } from '../output/output.ts';
 import { stopped } from '../stop-and-wait.ts';
 import type { Target, TargetCall } from '../target.ts';
-import type { Implementation, ToolContext } from '../tools/http-tool.ts';
+import type { HttpToolContext, Implementation } from '../tools/http-tool.ts';
 
 /** What `defineTool` keeps beside the manifest. */
 export interface CodeTool {
-  readonly run: Run;
+  readonly run: CodeToolRun;
   /** What its parameters become; without it the manifest's JSON Schema judges them. */
   readonly parameters?: StandardSchemaV1 | undefined;
   readonly output?: StandardSchemaV1 | undefined;
@@ -24,7 +24,7 @@ export interface CodeTool {
 /** A tool that is a function of the program, and, where it has a schema of a library's own, that schema's judgement. */
 export function codeTool(
   { run, parameters, output }: CodeTool,
-  context: ToolContext,
+  context: HttpToolContext,
 ): { readonly implementation: Implementation; readonly check: Check | undefined } {
   const { what } = context;
   const judge = parameters === undefined ? undefined : createJudge(parameters, what);
@@ -75,7 +75,7 @@ function createJudge(schema: StandardSchemaV1, what: string) {
 export interface CodeOperation {
   readonly description: string;
   readonly schema?: StandardSchemaV1 | undefined;
-  readonly run: Run;
+  readonly run: CodeToolRun;
   readonly idempotent: boolean;
 }
 
@@ -201,7 +201,7 @@ const badOutput = (what: string, problem: string) =>
   });
 
 /** A user's function: a tool's `run(parameters, {agent, signal, idempotencyKey, progress})`. */
-export type Run = (parameters: unknown, context: unknown) => unknown;
+export type CodeToolRun = (parameters: unknown, context: unknown) => unknown;
 
 export interface UserCode {
   /** For messages: `tool "search"`. */
@@ -217,7 +217,7 @@ export interface UserCode {
  * to spare.
  */
 export function runUserCode(
-  run: Run,
+  run: CodeToolRun,
   parameters: unknown,
   call: TargetCall,
   code: UserCode,

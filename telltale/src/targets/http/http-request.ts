@@ -96,7 +96,7 @@ export async function httpRequest(request: HttpRequest, deps: HttpDeps): Promise
 }
 
 /** What one exchange needs of a request. */
-export interface Exchange
+export interface HttpRequestExchange
   extends Pick<HttpRequest, 'method' | 'headers' | 'body' | 'granted' | 'what' | 'signal'> {
   /** Keeps connections for requests to the very same host and port, which are judged alike. */
   readonly agent?: Agent | undefined;
@@ -105,7 +105,7 @@ export interface Exchange
 }
 
 /** One request and its response, judged; a redirect is a response like others. `headers` as `checkedHeaders` gives them. */
-export function exchange(request: Exchange, url: URL, deps: HttpDeps): Promise<IncomingMessage> {
+export function exchange(request: HttpRequestExchange, url: URL, deps: HttpDeps): Promise<IncomingMessage> {
   const { signal, what } = request;
   const isSecure = url.protocol === 'https:';
   const host = bareHost(url.hostname);

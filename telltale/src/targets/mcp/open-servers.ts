@@ -8,7 +8,7 @@ import type { TargetDeps } from '../target-edges.ts';
 import type { McpHttpStart, McpServer, McpServers, OpenMcpServer } from './mcp-server.ts';
 
 type Import = AgentManifest['import']['tools'][number];
-type Entry = Extract<Import, { readonly mcp: unknown }>['mcp'];
+type ServersEntry = Extract<Import, { readonly mcp: unknown }>['mcp'];
 
 /** Reaches all servers that an agent imports, at once. Where one cannot be, the others are let go of again. */
 export async function openServers(
@@ -34,7 +34,7 @@ export async function closeServers(servers: McpServers): Promise<void> {
 }
 
 async function openEntry(
-  entry: Entry,
+  entry: ServersEntry,
   open: OpenMcpServer | undefined,
   deps: Omit<TargetDeps, 'servers'>,
 ): Promise<McpServer> {
@@ -56,7 +56,7 @@ async function openEntry(
 
 /** The client that sends is loaded by those who have such a server. */
 async function httpStart(
-  { name, headers }: Entry,
+  { name, headers }: ServersEntry,
   url: string,
   { permissions: { hosts }, resolveHost, atClose, clock }: Omit<TargetDeps, 'servers'>,
 ): Promise<McpHttpStart> {

@@ -3,7 +3,7 @@ import type { Json } from '../../kernel/json.ts';
 
 const MAX_DEPTH = 100;
 
-interface Walk {
+interface OutputWalk {
   readonly what: string;
   readonly maxBytes: number;
   bytes: number;
@@ -18,7 +18,7 @@ interface Walk {
  * `what` names the tool.
  */
 export function plainJson(value: unknown, what: string, maxBytes: number): Json {
-  const walk: Walk = { what, maxBytes, bytes: 0, open: [] };
+  const walk: OutputWalk = { what, maxBytes, bytes: 0, open: [] };
   try {
     return copy(value, '', walk) ?? null;
   } catch (thrown) {
@@ -27,7 +27,7 @@ export function plainJson(value: unknown, what: string, maxBytes: number): Json 
   }
 }
 
-function copy(value: unknown, path: string, walk: Walk): Json | undefined {
+function copy(value: unknown, path: string, walk: OutputWalk): Json | undefined {
   switch (typeof value) {
     case 'undefined':
       return undefined;
@@ -51,7 +51,7 @@ function copy(value: unknown, path: string, walk: Walk): Json | undefined {
   }
 }
 
-function copyObject(value: object, path: string, walk: Walk): Json | undefined {
+function copyObject(value: object, path: string, walk: OutputWalk): Json | undefined {
   if (walk.open.includes(value)) throw notJson(walk.what, path, 'an object that holds itself');
   if (walk.open.length === MAX_DEPTH)
     throw notJson(walk.what, path, `nested deeper than ${MAX_DEPTH} levels`, 'Return a flatter value.');
@@ -62,7 +62,7 @@ function copyObject(value: object, path: string, walk: Walk): Json | undefined {
   return copied;
 }
 
-function copyOpen(value: object, path: string, walk: Walk): Json | undefined {
+function copyOpen(value: object, path: string, walk: OutputWalk): Json | undefined {
   if (Array.isArray(value)) {
     const list: Json[] = [];
     for (let index = 0; index < value.length; index++) {
@@ -92,10 +92,10 @@ function copyOpen(value: object, path: string, walk: Walk): Json | undefined {
 const setOwn = (object: object, key: string, value: Json) =>
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 
-type Refusal = readonly [found: string, hint?: string];
+type OutputRefusal = readonly [found: string, hint?: string];
 
 /** Objects that JSON would turn into `{}`, into null or into a list of numbers. */
-function refusal(value: object): Refusal | undefined {
+function refusal(value: object): OutputRefusal | undefined {
   if (isPlain(value)) return undefined;
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
     return ['bytes', "Return them as text: Buffer.from(bytes).toString('base64')."];
@@ -111,7 +111,7 @@ function refusal(value: object): Refusal | undefined {
 }
 
 /** What has nothing that JSON would show. */
-function hollow(value: object): Refusal {
+function hollow(value: object): OutputRefusal {
   if (value instanceof Response) return ['a Response', 'Return await response.json(), or response.text().'];
   if (Symbol.iterator in value) return ['an iterator', 'Return [...iterator].'];
   const { name } = (value.constructor as { readonly name?: unknown } | undefined) ?? {};
@@ -124,7 +124,7 @@ function isPlain(value: object): boolean {
   return proto === null || Object.getPrototypeOf(proto) === null;
 }
 
-function count(bytes: number, walk: Walk): void {
+function count(bytes: number, walk: OutputWalk): void {
   walk.bytes += bytes;
   if (walk.bytes > walk.maxBytes) throw outputTooLarge(walk.what, walk.maxBytes);
 }

@@ -1,4 +1,4 @@
-export type Env = Readonly<Record<string, string | undefined>>;
+export type ChildEnvironmentEnv = Readonly<Record<string, string | undefined>>;
 
 /** What programs need to find their way, and nothing that is a secret. */
 const PASSED_ON: ReadonlySet<string> = new Set(
@@ -21,7 +21,7 @@ const isToken = (name: string, value: string): boolean =>
  * Windows does not tell names apart by case.
  */
 export function childEnvironment(
-  env: Env,
+  env: ChildEnvironmentEnv,
   permitted: readonly string[],
   own: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {

@@ -142,7 +142,7 @@ function relayEnvironment(
 }
 
 /** What a command is to get at. */
-interface Shown {
+interface ConfinementShown {
   readonly program: string;
   readonly network: CommandNetwork | undefined;
   readonly granted: readonly string[];
@@ -163,7 +163,7 @@ const rootsFor = async ({ paths }: Permissions, granted: readonly string[]): Pro
 async function mountsFor(
   { permissions, folder, homes, temporary, state }: ConfinementDeps,
   request: ProcessRequest,
-  { program, network, granted, roots, settings }: Shown,
+  { program, network, granted, roots, settings }: ConfinementShown,
   pin: ((file: PinnedFile) => Promise<string>) | undefined,
 ): Promise<{ readonly mounts: readonly string[]; readonly steady: WritablePlaces['steady'] }> {
   const { paths, closed } = permissions;

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { arch, platform } from 'node:os';
 import type { Writable } from 'node:stream';
-import type { Env } from './child-environment.ts';
+import type { ChildEnvironmentEnv } from './child-environment.ts';
 import { findLimiter, type Limiter } from './sandbox-limits.ts';
 import { SYSTEM_MOUNTS } from './sandbox-mounts.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 
 /** Whether commands can be confined here. */
-export type Sandbox =
+export type ProcesFindSandbox =
   | {
       readonly found: true;
       readonly program: string;
@@ -18,7 +18,7 @@ export type Sandbox =
     }
   | { readonly found: false; readonly reason: string };
 
-export type FindSandbox = () => Promise<Sandbox>;
+export type FindSandbox = () => Promise<ProcesFindSandbox>;
 
 /**
  * What every sandbox is made of: namespaces of its own, with no network but loopback, no capability (one with them could undo the mounts), the whole
@@ -49,7 +49,7 @@ const TRIAL_MS = 5_000;
 const MAX_SAID = 500;
 
 /** Looks for bubblewrap by a trial: in many containers it is there and may not do its work. */
-export async function findSandbox(env: Env): Promise<Sandbox> {
+export async function findSandbox(env: ChildEnvironmentEnv): Promise<ProcesFindSandbox> {
   if (platform() !== 'linux')
     return { found: false, reason: `bubblewrap needs Linux, but this is ${platform()}` };
   const asked = await tryOut(['--version'], env);
@@ -71,8 +71,8 @@ export async function findSandbox(env: Env): Promise<Sandbox> {
 }
 
 /** Looks once, when it is first asked. */
-export function createSandboxFinder(env: Env): FindSandbox {
-  let found: Promise<Sandbox> | undefined;
+export function createSandboxFinder(env: ChildEnvironmentEnv): FindSandbox {
+  let found: Promise<ProcesFindSandbox> | undefined;
   return () => {
     found ??= findSandbox(env);
     return found;
@@ -81,7 +81,7 @@ export function createSandboxFinder(env: Env): FindSandbox {
 
 function tryOut(
   args: readonly string[],
-  env: Env,
+  env: ChildEnvironmentEnv,
   filter?: Uint8Array,
 ): Promise<{ readonly code: number | string; readonly said: string }> {
   return new Promise((resolve) => {

@@ -122,16 +122,16 @@ export async function endOrphans(clock: Clock, isOrphaned: (key: string) => bool
   }
 }
 
-interface Orphan {
+interface OrphansOrphan {
   readonly pid: string;
   readonly leadsGroup: boolean;
 }
 
-async function findOrphans(isOrphaned: (key: string) => boolean): Promise<readonly Orphan[]> {
+async function findOrphans(isOrphaned: (key: string) => boolean): Promise<readonly OrphansOrphan[]> {
   const names = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   const owners = new Map<string, Promise<boolean>>();
   const found = await Promise.all(
-    names.map(async (pid): Promise<readonly Orphan[]> => {
+    names.map(async (pid): Promise<readonly OrphansOrphan[]> => {
       const environ = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => ''); // it is another user's, or gone
       const at = environ.startsWith(`${STARTED_BY}=`) ? 0 : environ.indexOf(`\0${STARTED_BY}=`) + 1;
       if (at === 0 && !environ.startsWith(`${STARTED_BY}=`)) return [];
@@ -154,7 +154,7 @@ async function findOrphans(isOrphaned: (key: string) => boolean): Promise<readon
 }
 
 /** By way of a shell, since Node sends signals only through the global process, which is the command line's. */
-function send(signal: 'TERM' | 'KILL', orphans: readonly Orphan[]): Promise<void> {
+function send(signal: 'TERM' | 'KILL', orphans: readonly OrphansOrphan[]): Promise<void> {
   const targets = orphans.flatMap(({ pid, leadsGroup }) => (leadsGroup ? [pid, `-${pid}`] : [pid]));
   const line = targets.map((target) => `kill -s ${signal} -- ${target}`).join('; ');
   return new Promise((resolve) => {

@@ -15,7 +15,7 @@ const MAX_WAITING = 10_000;
 const MEMORY_FOR_INPUT = 1 / 4;
 const SEEDS = 2 ** 53;
 
-interface Waiting {
+interface SandboxWaiting {
   start(thread: SandboxThread): void;
   refuse(): void;
 }
@@ -31,7 +31,7 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
   const maxThreads = Math.max(MIN_THREADS, Math.min(MAX_THREADS, availableParallelism()));
   const threads = new Set<SandboxThread>();
   const idle: SandboxThread[] = [];
-  const waiting: Waiting[] = [];
+  const waiting: SandboxWaiting[] = [];
   const patience = createPatience();
   let ids = 0;
   let isClosed = false;
@@ -74,7 +74,7 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
         disarm?.();
         signal.removeEventListener('abort', onAbort);
       };
-      const entry: Waiting = {
+      const entry: SandboxWaiting = {
         start(thread) {
           forget();
           resolve(thread);
@@ -167,7 +167,7 @@ const MOST_MS = 3;
 const MAX_SLOW = 256;
 
 /** Says which scripts are waited for where the caller stands. */
-export interface Patience {
+export interface SandboxPatience {
   /** Milliseconds; 0 where it is not to be waited for. */
   forScript(source: string): number;
   /** What was waited. */
@@ -180,7 +180,7 @@ export interface Patience {
  * However many scripts are run, and whatever they do, the event loop gets its turn after MOST_MS. A script that took
  * longer once is not waited for again, until it has been seen to be quick: a busy machine is no fault of its own.
  */
-export function createPatience(): Patience {
+export function createPatience(): SandboxPatience {
   const slow = new Set<string>();
   let left = MOST_MS;
   let isSpending = false;

@@ -6,14 +6,14 @@ import type { SandboxJob } from './sandbox.ts';
 import {
   ASKED,
   CELLS,
-  type FromThread,
   IN_BOX,
   LEFT,
-  type Outcome,
   POSTED,
   type PostedRequest,
   REQUEST,
   type RunRequest,
+  type SandboxFromThread,
+  type SandboxOutcome,
   STATE,
   STOP,
   sandboxClosed,
@@ -26,7 +26,7 @@ import { BOX_BYTES, openBox } from './shared-box.ts';
 
 /** How a script ended, and what it took in its thread. */
 export interface Ended {
-  readonly outcome: Outcome;
+  readonly outcome: SandboxOutcome;
   readonly ms: number;
 }
 
@@ -79,7 +79,7 @@ export function startSandboxThread(clock: Clock): SandboxThread {
   });
 
   /** How the script in hand ended, if the message says so. */
-  const hear = (message: FromThread): Ended | undefined => {
+  const hear = (message: SandboxFromThread): Ended | undefined => {
     if (message.kind === 'ready') {
       isReady = true;
       becameReady();
@@ -89,7 +89,7 @@ export function startSandboxThread(clock: Clock): SandboxThread {
     }
     return undefined;
   };
-  port.on('message', (message: FromThread) => {
+  port.on('message', (message: SandboxFromThread) => {
     const ended = hear(message);
     if (ended !== undefined) settle?.(ended);
   });
@@ -160,7 +160,7 @@ export function startSandboxThread(clock: Clock): SandboxThread {
       }
       // Its answer is behind what it wrote to its console.
       for (let got = receiveMessageOnPort(port); got !== undefined; got = receiveMessageOnPort(port)) {
-        const end = hear(got.message as FromThread);
+        const end = hear(got.message as SandboxFromThread);
         if (end === undefined) continue;
         job = undefined;
         return end;

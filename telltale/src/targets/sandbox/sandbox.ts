@@ -4,10 +4,13 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import { outputTooLarge } from '../output/output.ts';
 
-type Failure = Exclude<Outcome, { readonly kind: 'value' }>;
+type SandboxFailure = Exclude<SandboxOutcome, { readonly kind: 'value' }>;
 
 /** What a script that gave no value is reported as. */
-export function scriptFailure({ what, source, module, limits }: SandboxJob, failure: Failure): RuntimeError {
+export function scriptFailure(
+  { what, source, module, limits }: SandboxJob,
+  failure: SandboxFailure,
+): RuntimeError {
   switch (failure.kind) {
     case 'syntax':
       return IMPORTS.test(failure.message)
@@ -41,7 +44,7 @@ const scriptSyntax = (
   what: string,
   source: string,
   message: string,
-  place: Place | undefined,
+  place: SandboxPlace | undefined,
   isModule: boolean,
 ) =>
   new RuntimeError('script_error', `The script of ${what} is no JavaScript: ${message}${at(place)}.`, {
@@ -52,7 +55,7 @@ const scriptSyntax = (
         : 'It is read as a strict program whose last value is the result, or as the body of a function if it has a "return".',
   });
 
-const scriptThrew = (what: string, { name, message, place }: Extract<Failure, { kind: 'threw' }>) =>
+const scriptThrew = (what: string, { name, message, place }: Extract<SandboxFailure, { kind: 'threw' }>) =>
   new RuntimeError(
     'script_error',
     `The script of ${what} failed: ${name === '' ? '' : `${name}: `}${message}${at(place)}`,
@@ -81,7 +84,7 @@ const scriptStack = (what: string) =>
     hint: 'It may call itself without end; otherwise write it as a loop.',
   });
 
-const notJson = (what: string, { path, found, hint }: Extract<Failure, { kind: 'not_json' }>) =>
+const notJson = (what: string, { path, found, hint }: Extract<SandboxFailure, { kind: 'not_json' }>) =>
   new RuntimeError(
     'bad_output',
     `What the script of ${what} returned is no JSON: ${path === '' ? 'it' : `"${clip(path, 200)}"`} is ${found}.`,
@@ -110,7 +113,7 @@ export const sandboxEnded = (what: string, cause: unknown) =>
     cause,
   });
 
-const at = (place: Place | undefined): string =>
+const at = (place: SandboxPlace | undefined): string =>
   place === undefined ? '' : ` (line ${place.line}, column ${place.column})`;
 
 /** One run of a script. */
@@ -219,27 +222,27 @@ export interface RunRequest {
   readonly logs: boolean;
 }
 
-export type FromThread =
+export type SandboxFromThread =
   | { readonly kind: 'ready' }
   | { readonly kind: 'log'; readonly id: number; readonly text: string }
   /** `ms`: what it took in the thread. */
-  | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome; readonly ms: number };
+  | { readonly kind: 'done'; readonly id: number; readonly outcome: SandboxOutcome; readonly ms: number };
 
 /** Where in the script, counted from 1. */
-export interface Place {
+export interface SandboxPlace {
   readonly line: number;
   readonly column: number;
 }
 
-export type Outcome =
+export type SandboxOutcome =
   | { readonly kind: 'value'; readonly json: string }
-  | { readonly kind: 'syntax'; readonly message: string; readonly place?: Place | undefined }
+  | { readonly kind: 'syntax'; readonly message: string; readonly place?: SandboxPlace | undefined }
   | {
       readonly kind: 'threw';
       /** `TypeError`; empty for a value that is no Error. */
       readonly name: string;
       readonly message: string;
-      readonly place?: Place | undefined;
+      readonly place?: SandboxPlace | undefined;
     }
   /** Stopped by its limit, or because it was asked to. */
   | { readonly kind: 'interrupted' }

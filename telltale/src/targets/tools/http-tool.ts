@@ -29,7 +29,7 @@ const CLIMBS = /^[^?#]*\/\.\.?(?:[/?#]|$)/;
  */
 export function httpTool(
   { method, url, headers, body }: HttpImplementation,
-  { what, parameterNames, maxBytes, wantsJson, stream }: ToolContext,
+  { what, parameterNames, maxBytes, wantsJson, stream }: HttpToolContext,
   { permissions, resolveHost, own }: TargetDeps,
 ): Implemented {
   const read = (text: string) => readFilling(text, what, parameterNames);
@@ -270,7 +270,7 @@ export interface Implemented {
 }
 
 /** What an implementation is made from. */
-export interface ToolContext {
+export interface HttpToolContext {
   /** For messages: `tool "search"`. */
   readonly what: string;
   /** The manifest's file, absolute. */

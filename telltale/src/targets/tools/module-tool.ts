@@ -4,20 +4,20 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RuntimeError, thrownPlace } from '../../kernel/errors.ts';
 import { suggest } from '../../kernel/nearest.ts';
-import { type Run, runUserCode } from '../code/code-tool.ts';
+import { type CodeToolRun, runUserCode } from '../code/code-tool.ts';
 import { moduleFiles } from '../definition/covered-call.ts';
 import { definitionHash } from '../definition/definition-hash.ts';
 import { placedCause, thrownMessage } from '../output/output.ts';
-import type { Implemented, ToolContext } from './http-tool.ts';
+import type { HttpToolContext, Implemented } from './http-tool.ts';
 
 /** A function of a user's module, loaded at its first call: what its code does while loading is part of an action. */
 export function moduleTool(
   { module, export: name }: { readonly module: string; readonly export: string },
-  context: ToolContext,
+  context: HttpToolContext,
 ): Implemented {
   const { what, file, isApproved } = context;
-  let loading: Promise<Run> | undefined;
-  let loaded: Run | undefined;
+  let loading: Promise<CodeToolRun> | undefined;
+  let loaded: CodeToolRun | undefined;
   /** Of the files as they were loaded: that is what runs, whatever becomes of the files. */
   let hash: string | undefined;
   const hashNow = () => definitionHash(null, moduleFiles(locate(module, file, what)));
@@ -42,7 +42,7 @@ export function moduleTool(
   };
 }
 
-async function loadExport(module: string, name: string, file: string, what: string): Promise<Run> {
+async function loadExport(module: string, name: string, file: string, what: string): Promise<CodeToolRun> {
   const wanted = { path: locate(module, file, what), name, what, file };
   let exported: Readonly<Record<string, unknown>>;
   try {
@@ -54,7 +54,7 @@ async function loadExport(module: string, name: string, file: string, what: stri
   const types = Object.entries(exported).map(([key, value]) => [key, typeof value]);
   const problem = moduleProblem(wanted, { exports: Object.fromEntries(types) });
   if (problem !== undefined) throw problem;
-  return exported[name] as Run;
+  return exported[name] as CodeToolRun;
 }
 
 const loadFailure = (thrown: unknown) => ({

@@ -157,7 +157,7 @@ export interface MetricReadings {
   read(metrics: readonly Metric[], now: number): MetricData[];
 }
 
-interface Before {
+interface ExportersBefore {
   readonly value: number;
   readonly counts: readonly number[];
 }
@@ -168,7 +168,7 @@ interface Before {
  */
 export function createMetricReadings(startedAt: number, temporality: 'cumulative' | 'delta'): MetricReadings {
   const isDelta = temporality === 'delta';
-  const before = new WeakMap<Series | HistogramSeries, Before>();
+  const before = new WeakMap<Series | HistogramSeries, ExportersBefore>();
   let since = startedAt;
 
   const lessBefore = (series: Series | HistogramSeries, value: number, counts: readonly number[]) => {

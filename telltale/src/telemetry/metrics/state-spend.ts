@@ -12,7 +12,7 @@ interface ValueSeries {
   readonly cost: Series;
 }
 
-interface Field {
+interface StateSpendField {
   readonly name: string;
   /** By value: looking six series up takes longer than all else that a change costs. */
   readonly series: Map<string, ValueSeries>;
@@ -53,7 +53,7 @@ export function createStateSpend(
       cost: meters.stateCost.of(...labels),
     };
   };
-  const fields = states.map((name): Field => {
+  const fields = states.map((name): StateSpendField => {
     const value = initial === undefined ? undefined : (initial[name] ?? null);
     const now = seriesOf(name, value);
     if (value !== undefined && value !== null) now.entries.value++;

@@ -194,7 +194,7 @@ const stepSpan = (own: TracedRun, run: string, step: string, at: number, more: A
     attributes: { [ATTR.workflowName]: own.workflow, 'telltale.run': run, 'telltale.step': step, ...more },
   });
 
-export interface StepEnd {
+export interface SpansStepEnd {
   readonly run: string;
   readonly step: string;
   readonly at: number;
@@ -205,7 +205,7 @@ export interface StepEnd {
 function endStep(
   { streams, emit, contents }: SpanFoldDeps,
   own: TracedRun,
-  { run, step, at, ms, attempts }: StepEnd,
+  { run, step, at, ms, attempts }: SpansStepEnd,
   status: string,
   error?: SpanEnd['error'],
 ): void {

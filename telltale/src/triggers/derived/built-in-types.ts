@@ -36,7 +36,7 @@ export function bindBuiltIn(trigger: AnyTrigger): BoundTrigger | undefined {
   return bind?.(trigger);
 }
 
-type Given = GivenTrigger<'timer_expired'>;
+type InTypesGiven = GivenTrigger<'timer_expired'>;
 
 interface TimerExpired {
   readonly since: EventType;
@@ -44,7 +44,7 @@ interface TimerExpired {
 }
 
 /** Each event of its type begins the time anew. */
-const timerExpired: DerivedTriggerType<Given, TimerExpired> = {
+const timerExpired: DerivedTriggerType<InTypesGiven, TimerExpired> = {
   description: 'Time has passed.',
   parse: ({ since, after }) => ({ since: since as EventType, afterMs: after.ms }),
   on: ({ since }) => [since, 'timer.fired'],

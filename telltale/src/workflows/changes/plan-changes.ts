@@ -8,15 +8,15 @@ import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Stepped } from '../machine/composite.ts';
 import { listsInside } from '../machine/composite.ts';
 
-export interface Decision {
+export interface PlanChangesDecision {
   readonly as: StepDecision;
   /** What a skipped step counts as having returned. */
   readonly output?: Json;
 }
 
 /** The decisions of a person about a changed workflow. */
-export interface Decisions {
-  readonly decide: ReadonlyMap<string, Decision>;
+export interface PlanChangesDecisions {
+  readonly decide: ReadonlyMap<string, PlanChangesDecision>;
   readonly runNew: ReadonlySet<string>;
 }
 
@@ -30,7 +30,7 @@ export interface ChangePlan {
   readonly impossible?: string;
   /** For the log. */
   readonly replaced: Readonly<Record<string, string>>;
-  readonly decided: Readonly<Record<string, Decision>>;
+  readonly decided: Readonly<Record<string, PlanChangesDecision>>;
   readonly fails?: string;
 }
 
@@ -42,7 +42,7 @@ const HARMLESS: ReadonlySet<string> = new Set(['wait', 'approval', 'llm', 'scrip
 export function planChanges(
   state: RunState,
   workflow: WorkflowManifest,
-  { decide, runNew }: Decisions,
+  { decide, runNew }: PlanChangesDecisions,
 ): ChangePlan {
   const now = pinSteps(workflow);
   const nowBy = new Map(now.map((each) => [each.at, each]));
@@ -60,7 +60,7 @@ export function planChanges(
   /** Steps that take the place of one in doubt: the row of that one says so. */
   const shownTakers = new Set<string>();
   const undecided: string[] = [];
-  const decided: Record<string, Decision> = {};
+  const decided: Record<string, PlanChangesDecision> = {};
   const wrong: string[] = [];
   let fails: string | undefined;
   const used = new Set<string>();

@@ -1,6 +1,6 @@
 import { evaluateTest } from '../../conditions/cel/evaluate.ts';
 import { type Expression, parseExpression } from '../../conditions/cel/parse-expression.ts';
-import type { Issue } from '../../conditions/issue.ts';
+import type { ConditionConditionIssue } from '../../conditions/issue.ts';
 import { parseTemplate } from '../../conditions/templates/parse-template.ts';
 import { resolveTemplate } from '../../conditions/templates/resolve-template.ts';
 import type { RunJournal } from '../../engine/run-log.ts';
@@ -20,10 +20,10 @@ const MAX_PARSED = 1_000;
 export function createDecisions(deps: DecisionDeps): Decisions {
   const { journal, scope, invoke, context, hasEnded } = deps;
   const { state } = journal;
-  const parsed = new Map<string, Result<Expression, Issue>>();
+  const parsed = new Map<string, Result<Expression, ConditionConditionIssue>>();
 
   const put = async (
-    { where, step, locals, at }: Asker,
+    { where, step, locals, at }: DecisionsAsker,
     invocation: Invocation<unknown>,
     wanted: Wanted,
     about: JsonObject = {},
@@ -49,18 +49,26 @@ export function createDecisions(deps: DecisionDeps): Decisions {
       });
     return record;
   };
-  const ask: Ask = async <Answer>(asker: Asker, invocation: Invocation<Answer>, wanted: Wanted) => {
+  const ask: DecisionsAsk = async <Answer>(
+    asker: DecisionsAsker,
+    invocation: Invocation<Answer>,
+    wanted: Wanted,
+  ) => {
     const known = state.answers.get(asker.where);
     return (known ?? (await put(asker, invocation, wanted)).result) as Answer;
   };
-  const read = (source: string): Result<Expression, Issue> => {
+  const read = (source: string): Result<Expression, ConditionConditionIssue> => {
     const known = parsed.get(source);
     if (known !== undefined) return known;
     const made = parseExpression(source);
     if (parsed.size < MAX_PARSED) parsed.set(source, made);
     return made;
   };
-  const evaluate = async (source: string, locals: Locals, at: string): Promise<Result<boolean, Issue>> => {
+  const evaluate = async (
+    source: string,
+    locals: Locals,
+    at: string,
+  ): Promise<Result<boolean, ConditionConditionIssue>> => {
     const expression = read(source);
     if (!expression.ok) return expression;
     const roots = [...new Set(expression.value.names.map(({ root }) => root))];
@@ -108,7 +116,12 @@ export function createDecisions(deps: DecisionDeps): Decisions {
 
 const TRANSITION = /^transition\b/;
 
-const askerAt = (at: string, locals: Locals): Asker => ({ where: whereOf(at), step: stepAt(at), locals, at });
+const askerAt = (at: string, locals: Locals): DecisionsAsker => ({
+  where: whereOf(at),
+  step: stepAt(at),
+  locals,
+  at,
+});
 
 /** The arguments with their `${…}` resolved, or why that is not possible: then the fallback counts. */
 async function resolvedArgs(
@@ -142,10 +155,11 @@ function split(at: string): readonly [place: string, what: string] {
   return colon < 0 ? [at, 'decision'] : [at.slice(0, colon), at.slice(colon + 1)];
 }
 
-const problemOf = ({ message, hint }: Issue): string => (hint === undefined ? message : `${message} ${hint}`);
+const problemOf = ({ message, hint }: ConditionConditionIssue): string =>
+  hint === undefined ? message : `${message} ${hint}`;
 
 interface ComponentDeps extends DecisionDeps {
-  readonly ask: Ask;
+  readonly ask: DecisionsAsk;
   readonly test: Decisions['test'];
 }
 
@@ -210,7 +224,7 @@ async function writtenPrompt(
   { prompt, prompt_artifact_id: artifact }: PromptKeys,
   address: string,
   locals: Locals,
-  deps: Pick<DecisionDeps, 'scope' | 'artifacts'> & { readonly ask: Ask },
+  deps: Pick<DecisionDeps, 'scope' | 'artifacts'> & { readonly ask: DecisionsAsk },
 ): Promise<string> {
   const written = (text: string) => filled(text, where, address, locals, deps);
   if (typeof prompt !== 'object')
@@ -243,7 +257,7 @@ async function sourceOf(
   return found.source;
 }
 
-const badPrompt = (where: string, issue: Issue | undefined) =>
+const badPrompt = (where: string, issue: ConditionConditionIssue | undefined) =>
   new RuntimeError(
     'bad_prompt',
     `The prompt of ${where.replace(/: prompt$/, '')} cannot be made: ${issue?.message ?? ''}`,
@@ -273,7 +287,7 @@ export interface DecisionDeps {
 }
 
 /** Who asks an artifact, and about what. */
-export interface Asker {
+export interface DecisionsAsker {
   /** For the log, and once in a run. */
   readonly where: string;
   /** The step that is decided on; null: between steps. */
@@ -284,7 +298,11 @@ export interface Asker {
 }
 
 /** Asks an artifact about a place of the run, or its log, where it was asked before. */
-export type Ask = <Answer>(asker: Asker, invocation: Invocation<Answer>, wanted: Wanted) => Promise<Answer>;
+export type DecisionsAsk = <Answer>(
+  asker: DecisionsAsker,
+  invocation: Invocation<Answer>,
+  wanted: Wanted,
+) => Promise<Answer>;
 
 /** What is asked, for the log: `gate.should_continue`. */
 const nameOf = ({ invoke, method }: Pick<Invocation, 'invoke' | 'method'>): string => `${invoke}.${method}`;

@@ -34,7 +34,7 @@ export function graphOf(workflow: WorkflowManifest): WorkflowGraph {
 }
 
 type States = NonNullable<WorkflowManifest['states']>;
-type State = States[string];
+type GraphOfState = States[string];
 type TransitionStep = Extract<Step, { readonly type: 'transition' }>;
 
 /** Steps that a state lists: those behind are counted. */
@@ -84,7 +84,7 @@ const leaving = ({ transitions = [], states = {} }: WorkflowManifest, name: stri
         ({ from }) => from === '*' || from === name || (Array.isArray(from) && from.includes(name)),
       );
 
-function stateLines({ description, steps }: State): readonly string[] {
+function stateLines({ description, steps }: GraphOfState): readonly string[] {
   const listed = steps.slice(0, MAX_LISTED).map((step) => `${step.name}: ${stepLines(step)[0] ?? step.type}`);
   const more = steps.length - listed.length;
   return [
@@ -111,18 +111,18 @@ function stepsInside(step: Step): readonly (readonly Step[])[] {
 }
 
 /** A step, or several, as the rest of the graph sees it: where it is entered, and the ways out of it. */
-export interface Part {
+export interface GraphOfPart {
   readonly entries: readonly string[];
   readonly exits: readonly Exit[];
 }
 
-type Composite = Extract<
+type GraphOfComposite = Extract<
   Step,
   { readonly type: 'parallel' | 'race' | 'foreach' | 'loop' | 'switch' | 'try' }
 >;
 
 /** Draws a list of steps: in order, or by `needs` where one of them has it. */
-function drawSteps(steps: readonly Step[], into: GraphBuilder, group: string | undefined): Part {
+function drawSteps(steps: readonly Step[], into: GraphBuilder, group: string | undefined): GraphOfPart {
   const parts = new Map(steps.map((step) => [step.name, drawStep(step, into, group)]));
   const part = steps.some(({ needs }) => needs !== undefined)
     ? byNeeds(steps, parts, into)
@@ -136,12 +136,16 @@ function drawSteps(steps: readonly Step[], into: GraphBuilder, group: string | u
   return part;
 }
 
-function inOrder(parts: readonly Part[], into: GraphBuilder): Part {
+function inOrder(parts: readonly GraphOfPart[], into: GraphBuilder): GraphOfPart {
   for (const [index, part] of parts.entries()) if (index > 0) join(parts[index - 1], part, into);
   return { entries: parts[0]?.entries ?? [], exits: parts.at(-1)?.exits ?? [] };
 }
 
-function byNeeds(steps: readonly Step[], parts: ReadonlyMap<string, Part>, into: GraphBuilder): Part {
+function byNeeds(
+  steps: readonly Step[],
+  parts: ReadonlyMap<string, GraphOfPart>,
+  into: GraphBuilder,
+): GraphOfPart {
   const needed = new Set(steps.flatMap(({ needs = [] }) => needs));
   for (const { name, needs = [] } of steps)
     for (const before of needs) join(parts.get(before), parts.get(name), into);
@@ -153,20 +157,20 @@ function byNeeds(steps: readonly Step[], parts: ReadonlyMap<string, Part>, into:
   };
 }
 
-function join(before: Part | undefined, after: Part | undefined, into: GraphBuilder): void {
+function join(before: GraphOfPart | undefined, after: GraphOfPart | undefined, into: GraphBuilder): void {
   for (const exit of before?.exits ?? []) for (const entry of after?.entries ?? []) into.edge(exit, entry);
 }
 
-const isComposite = (step: Step): step is Composite =>
+const isComposite = (step: Step): step is GraphOfComposite =>
   'branches' in step || 'body' in step || 'cases' in step;
 
-function drawStep(step: Step, into: GraphBuilder, group: string | undefined): Part {
+function drawStep(step: Step, into: GraphBuilder, group: string | undefined): GraphOfPart {
   if (isComposite(step)) return drawComposite(step, into, group);
   const id = into.node('step', step.name, stepLines(step), group);
   return { entries: [id], exits: [{ from: id }] };
 }
 
-function drawComposite(step: Composite, into: GraphBuilder, outer: string | undefined): Part {
+function drawComposite(step: GraphOfComposite, into: GraphBuilder, outer: string | undefined): GraphOfPart {
   const group = into.group(step.name, step.type, outer);
   const split = into.node('split', step.type, stepLines(step), group);
   const draw = (steps: readonly Step[], label?: string): readonly Exit[] => {
@@ -178,7 +182,7 @@ function drawComposite(step: Composite, into: GraphBuilder, outer: string | unde
 }
 
 function insideOf(
-  step: Composite,
+  step: GraphOfComposite,
   split: string,
   draw: (steps: readonly Step[], label?: string) => readonly Exit[],
   into: GraphBuilder,
@@ -259,7 +263,7 @@ function createGraphBuilder(): GraphBuilder {
   };
 }
 
-type Verifier = NonNullable<Extract<Step, { readonly type: 'task' }>['verify']>;
+type GraphOfVerifier = NonNullable<Extract<Step, { readonly type: 'task' }>['verify']>;
 
 /** Conditions that are no expressions. */
 const BY_NAME: ReadonlySet<string> = new Set(['previous_steps_success', 'always', 'on_failure']);
@@ -294,7 +298,7 @@ function commonLines(step: Step): readonly string[] {
   return lines;
 }
 
-function verifierText(verify: Verifier): string {
+function verifierText(verify: GraphOfVerifier): string {
   if ('command' in verify) return verify.command.join(' ');
   return 'invoke' in verify ? verify.invoke : (verify.model ?? 'a model');
 }

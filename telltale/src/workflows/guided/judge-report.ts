@@ -10,7 +10,7 @@ import type { JudgedWork, Verifier } from './verify/verify-work.ts';
 import { verifyWork } from './verify/verify-work.ts';
 
 export type WorkReport = Exclude<TaskReport, { readonly kind: 'failed' }>;
-export type Settled = Exclude<Next, { readonly kind: 'verify' | 'ask' }>;
+export type JudgeReportSettled = Exclude<JudgeReportNext, { readonly kind: 'verify' | 'ask' }>;
 
 /** Runs what takes a worker's or a verifier's time. */
 export type Timed = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
@@ -23,7 +23,7 @@ export interface JudgeDeps {
 }
 
 /** What is to be done about a report, once its verifier and whoever has to be asked have said so. */
-export async function judgeReport(report: WorkReport, deps: JudgeDeps): Promise<Settled> {
+export async function judgeReport(report: WorkReport, deps: JudgeDeps): Promise<JudgeReportSettled> {
   const { verify, call, context, timed } = deps;
   call.signal.throwIfAborted();
   record(report, deps);
@@ -39,7 +39,10 @@ export async function judgeReport(report: WorkReport, deps: JudgeDeps): Promise<
 }
 
 /** As `judgeReport`, of a report that has its verdict or needs none: from the log, whether or not its worker is there. */
-export async function settle(reported: Reported, { verify, call, context }: JudgeDeps): Promise<Settled> {
+export async function settle(
+  reported: Reported,
+  { verify, call, context }: JudgeDeps,
+): Promise<JudgeReportSettled> {
   const log = () => taskLog(context.journal.state, call.address);
   let next = decideReport(reported, verify, log());
   if (next.kind === 'ask') {
@@ -215,7 +218,7 @@ export interface TaskLog {
 }
 
 /** What is to be done about a report. */
-export type Next =
+export type JudgeReportNext =
   | { readonly kind: 'verify' }
   /** A person has to decide; `because` is for them. */
   | { readonly kind: 'ask'; readonly because: string }
@@ -228,7 +231,11 @@ export type Next =
  * Decides by the log alone: the same before and after a restart. A report that has a verdict is not verified again, one
  * that a person has settled is not asked about again.
  */
-export function decideReport(reported: Reported, verify: Verifier | undefined, log: TaskLog): Next {
+export function decideReport(
+  reported: Reported,
+  verify: Verifier | undefined,
+  log: TaskLog,
+): JudgeReportNext {
   const { nth } = reported;
   const verdict = log.guided.verdicts.find((each) => each.nth === nth);
   const settled = log.reviews.find((each) => each.nth === nth && isAnswer(each));

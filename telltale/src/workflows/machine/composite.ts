@@ -1,10 +1,10 @@
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type {
   ForeachStep,
-  LoopStep,
   ParallelStep,
   RaceStep,
   Step,
+  StepLoopStep,
   SwitchStep,
   TryStep,
 } from '../../manifest/schema/steps/step.ts';
@@ -24,7 +24,7 @@ export function stepsByName({ steps, states }: WorkflowManifest): ReadonlyMap<st
 }
 
 /** A step with steps inside. */
-export type Composite = ParallelStep | RaceStep | ForeachStep | LoopStep | SwitchStep | TryStep;
+export type Composite = ParallelStep | RaceStep | ForeachStep | StepLoopStep | SwitchStep | TryStep;
 
 export function isComposite(step: Step): step is Composite {
   switch (step.type) {

@@ -1,13 +1,13 @@
 import type { ParallelStep, RaceStep, Step } from '../../manifest/schema/steps/step.ts';
 import { skipStep } from './settle-step.ts';
 import type { Branch, ListOutcome } from './walk.ts';
-import { LET_GO, notBegun, type Place, type Walk } from './walk.ts';
+import { LET_GO, notBegun, type Walk, type WalkPlace } from './walk.ts';
 
 export async function runParallel(
   walk: Walk,
   { branches, max_parallel, fail_fast }: ParallelStep,
   inside: string,
-  place: Place,
+  place: WalkPlace,
 ): Promise<ListOutcome> {
   const outcomes = await side(walk, branches, max_parallel, inside, place, (outcome) =>
     outcome.kind === 'failed' && fail_fast ? 'another branch failed' : undefined,
@@ -22,7 +22,7 @@ export async function runRace(
   walk: Walk,
   { branches, max_parallel }: RaceStep,
   inside: string,
-  place: Place,
+  place: WalkPlace,
 ): Promise<ListOutcome> {
   const outcomes = await side(walk, branches, max_parallel, inside, place, (outcome) =>
     outcome.kind === 'completed' ? 'another branch was first' : undefined,
@@ -44,7 +44,7 @@ export async function runRace(
 }
 
 /** The outputs in order, where all have completed; else cancelled. */
-export function allOf(outcomes: readonly (ListOutcome | undefined)[], place: Place): ListOutcome {
+export function allOf(outcomes: readonly (ListOutcome | undefined)[], place: WalkPlace): ListOutcome {
   let seq = 0;
   const output = [];
   for (const outcome of outcomes) {
@@ -61,7 +61,7 @@ const side = (
   branches: readonly (readonly Step[])[],
   atOnce: number | undefined,
   inside: string,
-  place: Place,
+  place: WalkPlace,
   ends: (outcome: ListOutcome) => string | undefined,
 ) =>
   runPool(walk, {

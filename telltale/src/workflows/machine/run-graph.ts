@@ -2,15 +2,15 @@ import type { Json } from '../../kernel/json.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import { needsCycle } from './failures.ts';
 import { type Before, runStep } from './run-step.ts';
-import type { ListOutcome, Outcome } from './walk.ts';
-import { LET_GO, type Place, type Walk } from './walk.ts';
+import type { ListOutcome, WalkOutcome } from './walk.ts';
+import { LET_GO, type Walk, type WalkPlace } from './walk.ts';
 
 /**
  * A list as a graph: a step begins once all that it needs have ended. A failure that nothing handles skips what needs
  * the step and lets the rest go on; the list then fails with the first of them in its order. What `goto` names takes
  * the failure for success, everything else that needs the step is skipped.
  */
-export async function runGraph(walk: Walk, steps: readonly Step[], place: Place): Promise<ListOutcome> {
+export async function runGraph(walk: Walk, steps: readonly Step[], place: WalkPlace): Promise<ListOutcome> {
   const outcomes = await runNodes(walk, steps, place);
   let output: Json = null;
   let seq = 0;
@@ -30,8 +30,8 @@ export async function runGraph(walk: Walk, steps: readonly Step[], place: Place)
 function runNodes(
   walk: Walk,
   steps: readonly Step[],
-  place: Place,
-): Promise<readonly (Outcome | undefined)[]> {
+  place: WalkPlace,
+): Promise<readonly (WalkOutcome | undefined)[]> {
   const at = new Map(steps.map(({ name }, index) => [name, index]));
   const needs = steps.map((step) => (step.needs ?? []).flatMap((name) => at.get(name) ?? []));
   const dependents = steps.map((): number[] => []);
@@ -44,7 +44,7 @@ function runNodes(
       return walk.state.steps.has(place.prefix + (steps[next] as Step).name) || isNeeded(next, seen);
     });
   const missing = needs.map(({ length }) => length);
-  const outcomes: (Outcome | undefined)[] = steps.map(() => undefined);
+  const outcomes: (WalkOutcome | undefined)[] = steps.map(() => undefined);
 
   return new Promise((resolve, reject) => {
     let running = 0;
@@ -93,7 +93,7 @@ function beforeOf(
   steps: readonly Step[],
   index: number,
   needed: readonly number[],
-  outcomes: readonly (Outcome | undefined)[],
+  outcomes: readonly (WalkOutcome | undefined)[],
 ): Omit<Before, 'isPast'> {
   let failed: string | undefined;
   let unhandled: string | undefined;

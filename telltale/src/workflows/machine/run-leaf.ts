@@ -7,14 +7,14 @@ import type { ReadyLeaf } from '../step-executor.ts';
 import { cancelledBecause, GRACE_MS, interrupted, MAX_PAUSE_MS, timedOut } from './failures.ts';
 import { type Begun, cancel, complete, fail, failAtOnce } from './settle-step.ts';
 import type { Branch, ListOutcome } from './walk.ts';
-import { LET_GO, notBegun, type Place, type Walk } from './walk.ts';
+import { LET_GO, notBegun, type Walk, type WalkPlace } from './walk.ts';
 
 /** Does a step without steps inside, from where the log left it to its end. */
 export async function runLeaf(
   walk: Walk,
   step: SimpleStep,
   address: string,
-  place: Place,
+  place: WalkPlace,
 ): Promise<ListOutcome> {
   const known = walk.state.steps.get(address);
   if (known !== undefined && isInDoubt(known)) return interrupt(walk, step, known);
@@ -104,7 +104,7 @@ async function enter(
   walk: Walk,
   step: SimpleStep,
   address: string,
-  { branch, cause }: Place,
+  { branch, cause }: WalkPlace,
   asked: NonNullable<ReadyLeaf['enter']>,
   before: Begun | undefined,
 ): Promise<FreeSlot | ListOutcome> {
@@ -129,7 +129,7 @@ interface LeafTry {
 
 function tryOnce(
   walk: Walk,
-  { branch, locals }: Place,
+  { branch, locals }: WalkPlace,
   ready: ReadyLeaf,
   { begun, step, input, triedAt, repeatable }: LeafTry,
 ): Promise<Tried> {

@@ -33,9 +33,9 @@ import {
   LET_GO,
   type ListOutcome,
   notBegun,
-  type Place,
   type Waits,
   type Walk,
+  type WalkPlace,
 } from './walk.ts';
 
 /** How a walk ended. Whoever owns the run puts the ends of runs on its log; the machine writes only of steps and states. */
@@ -162,9 +162,13 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
   }
 }
 
-function walkThrough(walk: Walk, workflow: WorkflowManifest, branch: Place['branch']): Promise<ListOutcome> {
+function walkThrough(
+  walk: Walk,
+  workflow: WorkflowManifest,
+  branch: WalkPlace['branch'],
+): Promise<ListOutcome> {
   if (branch.stopped !== undefined) return Promise.resolve(notBegun(branch));
-  const place: Place = { prefix: '', locals: {}, branch, depth: 0, cause: undefined, visit: undefined };
+  const place: WalkPlace = { prefix: '', locals: {}, branch, depth: 0, cause: undefined, visit: undefined };
   return workflow.states === undefined
     ? walk.list(workflow.steps ?? [], place)
     : runStates(walk, workflow, workflow.states, place);
@@ -195,10 +199,10 @@ function reasonOf(cancel: AbortSignal | undefined): string {
 }
 
 /** A list of steps: one after the other, or as a graph where one of them has `needs`. Its output is its last step's. */
-const runList = (walk: Walk, steps: readonly Step[], place: Place): Promise<ListOutcome> =>
+const runList = (walk: Walk, steps: readonly Step[], place: WalkPlace): Promise<ListOutcome> =>
   steps.some(({ needs }) => needs !== undefined) ? runGraph(walk, steps, place) : inOrder(walk, steps, place);
 
-async function inOrder(walk: Walk, steps: readonly Step[], place: Place): Promise<ListOutcome> {
+async function inOrder(walk: Walk, steps: readonly Step[], place: WalkPlace): Promise<ListOutcome> {
   let output: Json = null;
   let seq = 0;
   let failed: string | undefined;
@@ -322,14 +326,14 @@ async function undoOne(
   return (tried.kind === 'failed' ? tried.error : tried.kind === 'stopped' ? late : undefined)?.toJSON();
 }
 
-type Known = RunState['steps'];
+type MachineKnown = RunState['steps'];
 
 /** A step that an address passes through: `each~2!3[0]`, `guarded!2`. */
 const PASSED = /^([^~!#@[\]]+)(~\d+)?(?:!\d+)?(?:\[(\d+)\])?$/;
 const NAME = /^[^~!#@[\]/]*/;
 
 /** What a step of this address saw: the items of the `foreach` steps around it, and in a `catch` the error, by the log. */
-function localsAt(known: Known, address: string, steps: ReadonlyMap<string, Step>): Locals {
+function localsAt(known: MachineKnown, address: string, steps: ReadonlyMap<string, Step>): Locals {
   const locals: Record<string, Json> = {};
   let at = 0;
   for (let slash = address.indexOf('/'); slash !== -1; slash = address.indexOf('/', at)) {
@@ -355,14 +359,14 @@ const isIn = (list: readonly Step[] | undefined, rest: string): boolean => {
 };
 
 /** The failure that a list failed with: the first of its order in a graph, else the first that came. */
-function failureOf(known: Known, list: readonly Step[], prefix: string): StepState | undefined {
+function failureOf(known: MachineKnown, list: readonly Step[], prefix: string): StepState | undefined {
   const failed = list.flatMap(({ name }) => visitsOf(known, prefix + name));
   const isGraph = list.some(({ needs }) => needs !== undefined);
   return isGraph ? failed[0] : failed.sort((a, b) => (a.endedSeq ?? 0) - (b.endedSeq ?? 0))[0];
 }
 
 /** The times that a step was begun and failed, with nothing to handle it. */
-function visitsOf(known: Known, address: string): readonly StepState[] {
+function visitsOf(known: MachineKnown, address: string): readonly StepState[] {
   const failed: StepState[] = [];
   let visit = 1;
   for (let state = known.get(address); state !== undefined; state = known.get(`${address}~${++visit}`))

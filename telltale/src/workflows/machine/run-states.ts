@@ -11,20 +11,20 @@ import {
   endOnLog,
   type ListOutcome,
   notBegun,
-  type Outcome,
-  type Place,
   type StateVisit,
   type Walk,
+  type WalkOutcome,
+  type WalkPlace,
 } from './walk.ts';
 
-type States = NonNullable<WorkflowManifest['states']>;
+type MachineStates = NonNullable<WorkflowManifest['states']>;
 
-interface Way {
+interface StatesWay {
   readonly to: string;
   readonly condition?: Test | undefined;
 }
 
-interface Next {
+interface StatesNext {
   readonly state: string;
   readonly by: string;
 }
@@ -36,8 +36,8 @@ interface Next {
 export async function runStates(
   walk: Walk,
   workflow: WorkflowManifest,
-  states: States,
-  place: Place,
+  states: MachineStates,
+  place: WalkPlace,
 ): Promise<ListOutcome> {
   const { visited } = walk.state;
   const max = workflow.max_transitions ?? DEFAULT_MAX_TRANSITIONS;
@@ -47,7 +47,7 @@ export async function runStates(
   let seq = 0;
   let from: string | undefined;
   // A changed workflow may begin elsewhere; the run began where its log says.
-  let next: Next = visited[0] ?? { state: workflow.initial ?? '', by: 'initial' };
+  let next: StatesNext = visited[0] ?? { state: workflow.initial ?? '', by: 'initial' };
   const failed = (error: RuntimeError): ListOutcome => ({ kind: 'failed', error: error.toJSON(), seq });
 
   for (let entered = 0; ; entered++) {
@@ -106,10 +106,10 @@ function choicesOnLog({ state }: Walk, workflow: WorkflowManifest): ReadonlyMap<
 /** A `transition` step that ran decides; else the first way whose condition holds. */
 async function leave(
   walk: Walk,
-  ways: readonly Way[],
+  ways: readonly StatesWay[],
   at: string,
   { chosen }: StateVisit,
-): Promise<Next | { readonly tried: readonly string[] }> {
+): Promise<StatesNext | { readonly tried: readonly string[] }> {
   if (chosen !== undefined) return { state: chosen.state, by: `step ${chosen.step}` };
   for (const [index, { to, condition }] of ways.entries())
     if (condition === undefined || (await takeTest(walk, `${at}:transition ${index}`, condition, {})))
@@ -118,7 +118,11 @@ async function leave(
 }
 
 /** A state's own transitions, then those of the workflow that begin there. */
-const waysFrom = (workflow: WorkflowManifest, own: readonly Way[], state: string): readonly Way[] => [
+const waysFrom = (
+  workflow: WorkflowManifest,
+  own: readonly StatesWay[],
+  state: string,
+): readonly StatesWay[] => [
   ...own,
   ...(workflow.transitions ?? []).filter(({ from }) =>
     Array.isArray(from) ? from.includes(state) : from === '*' || from === state,
@@ -145,7 +149,7 @@ export function noteChoice(
   visit: StateVisit | undefined,
   step: Step,
   address: string,
-  outcome: Outcome,
+  outcome: WalkOutcome,
 ): void {
   if (step.type !== 'transition' || outcome.kind !== 'completed' || visit === undefined) return;
   const { output, seq } = outcome;

@@ -1,7 +1,13 @@
 import { toRuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { MAX_STEP_DEPTH } from '../../manifest/schema/checks/check-states.ts';
-import type { ForeachStep, LoopStep, Step, SwitchStep, TryStep } from '../../manifest/schema/steps/step.ts';
+import type {
+  ForeachStep,
+  Step,
+  StepLoopStep,
+  SwitchStep,
+  TryStep,
+} from '../../manifest/schema/steps/step.ts';
 import { settleNewStep } from '../changes/follow-change.ts';
 import { type Composite, isComposite } from './composite.ts';
 import {
@@ -25,9 +31,9 @@ import {
   LET_GO,
   type ListOutcome,
   notBegun,
-  type Outcome,
-  type Place,
   type Walk,
+  type WalkOutcome,
+  type WalkPlace,
 } from './walk.ts';
 
 /** What came before a step in its list. */
@@ -47,9 +53,9 @@ export function runStep(
   walk: Walk,
   step: Step,
   address: string,
-  place: Place,
+  place: WalkPlace,
   before: Before,
-): Outcome | Promise<Outcome> {
+): WalkOutcome | Promise<WalkOutcome> {
   const known = walk.state.steps.get(address);
   const ended = known === undefined ? undefined : endOnLog(known);
   if (ended !== undefined) return ended; // what a `transition` has chosen, its state was told before
@@ -74,9 +80,9 @@ async function tested(
   walk: Walk,
   step: Step,
   address: string,
-  place: Place,
+  place: WalkPlace,
   before: Before,
-): Promise<Outcome> {
+): Promise<WalkOutcome> {
   let skip: Skip | undefined;
   try {
     skip = await whyNot(walk, step, address, place, before);
@@ -92,9 +98,9 @@ function begin(
   walk: Walk,
   step: Step,
   address: string,
-  place: Place,
+  place: WalkPlace,
   skip: Skip | undefined,
-): Outcome | Promise<Outcome> {
+): WalkOutcome | Promise<WalkOutcome> {
   if (skip !== undefined) return skipStep(walk, address, place.cause, skip);
   if (walk.state.steps.size >= MAX_STEP_INSTANCES) {
     walk.fail(stepLimit().toJSON());
@@ -103,7 +109,7 @@ function begin(
   return perform(walk, step, address, place);
 }
 
-function perform(walk: Walk, step: Step, address: string, place: Place): Promise<Outcome> {
+function perform(walk: Walk, step: Step, address: string, place: WalkPlace): Promise<WalkOutcome> {
   if (isComposite(step)) return runComposite(walk, step, address, place);
   const outcome = runLeaf(walk, step, address, place);
   if (step.type !== 'transition') return outcome;
@@ -117,7 +123,7 @@ async function whyNot(
   walk: Walk,
   { condition, if: test }: Step,
   address: string,
-  { locals }: Place,
+  { locals }: WalkPlace,
   { unhandled, failed, reason }: Before,
 ): Promise<Skip | undefined> {
   if (condition === 'on_failure') {
@@ -141,7 +147,12 @@ async function whyNot(
 const OUT_OF_TIME = 'the time of the step around it is up';
 
 /** Brings a step with steps inside to its end: time-out, retries and record are those of any step. */
-async function runComposite(walk: Walk, step: Composite, address: string, place: Place): Promise<Outcome> {
+async function runComposite(
+  walk: Walk,
+  step: Composite,
+  address: string,
+  place: WalkPlace,
+): Promise<WalkOutcome> {
   if (place.depth >= MAX_STEP_DEPTH) {
     walk.fail(depthLimit(address, MAX_STEP_DEPTH).toJSON());
     return notBegun(place.branch);
@@ -200,7 +211,7 @@ async function runComposite(walk: Walk, step: Composite, address: string, place:
 /** One try: what stands inside has addresses of its own in each, `build!2/compile`. */
 async function tryOnce(
   walk: Walk,
-  place: Place,
+  place: WalkPlace,
   { step, address, attempts, cause }: Begun,
   triedAt: number,
   prepared: Extract<Prepared, { readonly kind: 'body' }>,
@@ -239,11 +250,11 @@ export type Prepared =
       readonly kind: 'body';
       readonly input?: JsonObject;
       /** `inside` is what addresses inside of it begin with. */
-      run(inside: string, place: Place): Promise<ListOutcome>;
+      run(inside: string, place: WalkPlace): Promise<ListOutcome>;
     };
 
 /** Decides what is to be known before it begins: the items of a `foreach`, the case of a `switch`. */
-async function prepare(walk: Walk, step: Composite, address: string, place: Place): Promise<Prepared> {
+async function prepare(walk: Walk, step: Composite, address: string, place: WalkPlace): Promise<Prepared> {
   switch (step.type) {
     case 'parallel':
       return body((inside, inner) => runParallel(walk, step, inside, inner));
@@ -252,7 +263,7 @@ async function prepare(walk: Walk, step: Composite, address: string, place: Plac
     case 'foreach': {
       const items: readonly Json[] =
         itemsOnLog(walk.state.steps.get(address), step) ?? (await itemsSet(walk, step, address, place));
-      const run = (inside: string, inner: Place) => runForeach(walk, step, items, inside, inner);
+      const run = (inside: string, inner: WalkPlace) => runForeach(walk, step, items, inside, inner);
       return items === step.in ? body(run) : { ...body(run), input: { items } };
     }
     case 'loop':
@@ -277,7 +288,7 @@ async function chooseCase(
   walk: Walk,
   step: SwitchStep,
   address: string,
-  { locals }: Place,
+  { locals }: WalkPlace,
 ): Promise<readonly Step[] | undefined> {
   for (const [index, each] of step.cases.entries())
     if (await takeTest(walk, `${address}:case ${index}`, each.if, locals)) return each.body;
@@ -288,7 +299,7 @@ async function chooseCase(
  * The body; where it fails, `catch`, which sees the error under the name `error`; `finally` after either. What was
  * cancelled runs nothing more. A failure of `finally` counts where nothing failed before.
  */
-async function runTry(walk: Walk, step: TryStep, inside: string, place: Place): Promise<ListOutcome> {
+async function runTry(walk: Walk, step: TryStep, inside: string, place: WalkPlace): Promise<ListOutcome> {
   const inner = { ...place, prefix: `${inside}/` };
   const isFinal = hasBegun(walk, step.finally, inner.prefix);
   const isOver = isFinal || hasBegun(walk, step.catch, inner.prefix);
@@ -310,7 +321,7 @@ async function runForeach(
   { as, body, max_parallel }: ForeachStep,
   items: readonly Json[],
   inside: string,
-  place: Place,
+  place: WalkPlace,
 ): Promise<ListOutcome> {
   const outcomes = await runPool(walk, {
     count: items.length,
@@ -330,9 +341,9 @@ async function runForeach(
 /** Rounds until the test ends it: `while` is asked before each, `until` after each. The output is the last round's. */
 async function runLoop(
   walk: Walk,
-  { while: goesOn, until, max, body }: LoopStep,
+  { while: goesOn, until, max, body }: StepLoopStep,
   inside: string,
-  place: Place,
+  place: WalkPlace,
 ): Promise<ListOutcome> {
   const { branch, locals } = place;
   let last: ListOutcome = { kind: 'completed', output: null, seq: 0 };

@@ -4,7 +4,7 @@ import type { ErrorJson } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import { isMap } from '../../manifest/schema/values.ts';
-import type { ListOutcome, Outcome, Walk } from './walk.ts';
+import type { ListOutcome, Walk, WalkOutcome } from './walk.ts';
 
 /** A step in hand, and where its last try stands on the log. */
 export interface Begun {
@@ -76,7 +76,7 @@ export interface Skip {
 }
 
 /** Records a step that does not run, where the log has nothing of it yet. */
-export function skipStep(walk: Walk, address: string, cause: Cause | undefined, skip: Skip): Outcome {
+export function skipStep(walk: Walk, address: string, cause: Cause | undefined, skip: Skip): WalkOutcome {
   const known = walk.state.steps.get(address);
   const seq = known?.cause.seq ?? walk.write({ type: 'step.skipped', step: address, ...skip }, cause).seq;
   return { kind: 'skipped', reason: skip.reason, seq };

@@ -32,7 +32,7 @@ export async function itemsSet(
   walk: Walk,
   step: ForeachStep,
   address: string,
-  place: Place,
+  place: WalkPlace,
 ): Promise<readonly Json[]> {
   const { locals } = place;
   const asked = walk.state.steps.has(`${address}/${ASKED}`)
@@ -181,11 +181,11 @@ export interface Walk {
   crash(thrown: unknown): void;
   /** Records as cancelled what the log shows as begun inside of `address` and this walk has not come to, inner before outer. */
   sweep(address: string, reason: string): void;
-  list(steps: readonly Step[], place: Place): Promise<ListOutcome>;
+  list(steps: readonly Step[], place: WalkPlace): Promise<ListOutcome>;
 }
 
 /** Where a list of steps stands. */
-export interface Place {
+export interface WalkPlace {
   /** What its addresses begin with: empty, or with a slash at its end. */
   readonly prefix: string;
   readonly locals: Locals;
@@ -331,12 +331,12 @@ export type ListOutcome =
   | { readonly kind: 'failed'; readonly error: ErrorJson; readonly step?: string; readonly seq: number }
   | { readonly kind: 'cancelled'; readonly reason: string; readonly seq: number };
 
-export type Outcome =
+export type WalkOutcome =
   | ListOutcome
   | { readonly kind: 'skipped'; readonly reason: string; readonly seq: number };
 
 /** How a step ended by the log; undefined where it has not. */
-export function endOnLog(known: StepState): Outcome | undefined {
+export function endOnLog(known: StepState): WalkOutcome | undefined {
   const seq = known.endedSeq ?? known.cause.seq;
   switch (known.status) {
     case 'completed':

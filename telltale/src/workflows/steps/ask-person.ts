@@ -32,13 +32,17 @@ export interface PersonsWord {
 export const TIMEOUT = 'timeout';
 
 /** A question as it is put. */
-export type Question = Omit<ApprovalRequest, 'review' | 'step'>;
+export type AskPersonQuestion = Omit<ApprovalRequest, 'review' | 'step'>;
 
 /**
  * Puts a question to people, or finds it on the log where it was put before a restart, and waits for the answer. It is
  * withdrawn when the step is stopped; not where this process only lets go of the run.
  */
-export async function askPerson(question: Question, call: LeafCall, deps: LeafDeps): Promise<PersonsWord> {
+export async function askPerson(
+  question: AskPersonQuestion,
+  call: LeafCall,
+  deps: LeafDeps,
+): Promise<PersonsWord> {
   const { journal, clock, reviews } = deps;
   const { address: step } = call;
   const own = journal.state.reviews.filter((review) => review.step === step);
@@ -79,8 +83,8 @@ const withdrawn = (note: string): ReviewEnd => ({
 
 /** Whether a person who answered the one has answered the other: what they were shown, and what they could say. */
 const isSame = (
-  asked: Question & Pick<ApprovalState, 'voided'>,
-  { kind, nth, prompt, options, call }: Question,
+  asked: AskPersonQuestion & Pick<ApprovalState, 'voided'>,
+  { kind, nth, prompt, options, call }: AskPersonQuestion,
 ): boolean =>
   asked.voided === undefined &&
   asked.kind === kind &&
@@ -225,7 +229,7 @@ function conditionOf(match: JsonObject, what: string): Condition {
   });
 }
 
-interface Wait<Found> {
+interface AskPersonWait<Found> {
   /** What the run's log and its views say that it waits for: `event custom`. */
   readonly waitsFor: string;
   /** What is waited for, as soon as the run's state shows it. */
@@ -243,17 +247,17 @@ const DUE: unique symbol = Symbol('due');
  * and the wait then begins anew, from the log. Rejects when the step is stopped.
  */
 function waitFor<Found>(
-  wait: Wait<Found> & { readonly due?: never },
+  wait: AskPersonWait<Found> & { readonly due?: never },
   call: LeafCall,
   deps: Pick<LeafDeps, 'journal' | 'clock'>,
 ): Promise<Found>;
 function waitFor<Found>(
-  wait: Wait<Found> & { readonly due: number | undefined },
+  wait: AskPersonWait<Found> & { readonly due: number | undefined },
   call: LeafCall,
   deps: Pick<LeafDeps, 'journal' | 'clock'>,
 ): Promise<Found | typeof DUE>;
 function waitFor<Found>(
-  { waitsFor, due, look }: Wait<Found> & { readonly due?: number | undefined },
+  { waitsFor, due, look }: AskPersonWait<Found> & { readonly due?: number | undefined },
   call: LeafCall,
   { journal, clock }: Pick<LeafDeps, 'journal' | 'clock'>,
 ): Promise<Found | typeof DUE> {

@@ -20,7 +20,7 @@ import { stepWhat } from './step-deps.ts';
  * then, whatever the target is, and its time counts from then on.
  */
 export function targetLeaf(
-  target: Callable,
+  target: CallTargetCallable,
   input: JsonObject,
   repeatable: boolean,
   place: LeafPlace,
@@ -32,7 +32,7 @@ export function targetLeaf(
 }
 
 const freeLeaf = (
-  target: Callable,
+  target: CallTargetCallable,
   input: JsonObject,
   repeatable: boolean,
   context: LeafContext,
@@ -45,7 +45,7 @@ const freeLeaf = (
 
 /** What a call needs is waited for before anything of the step is on the log. */
 function entered(
-  target: Callable,
+  target: CallTargetCallable,
   repeatable: boolean,
   context: LeafContext,
 ): Pick<ReadyLeaf, 'enter' | 'enterNow' | 'run'> {
@@ -75,7 +75,7 @@ function entered(
 }
 
 async function askedLeaf(
-  target: Callable,
+  target: CallTargetCallable,
   input: JsonObject,
   repeatable: boolean,
   place: LeafPlace,
@@ -85,7 +85,7 @@ async function askedLeaf(
   const need = await target.needs?.(input, { agent: await viewFor(target, context) });
   if (need === undefined) return freeLeaf(target, input, repeatable, context);
   const ms = place.step.timeout?.ms ?? timeoutMs;
-  const timed: Callable = {
+  const timed: CallTargetCallable = {
     ...target,
     run: (call) =>
       withTimeout(call.signal, ms && ms / 1000, stepWhat(place), context.clock, (signal) =>
@@ -112,7 +112,7 @@ async function askedLeaf(
   };
 }
 
-const viewFor = async ({ kind }: Callable, { scope }: LeafContext): Promise<() => JsonObject> => {
+const viewFor = async ({ kind }: CallTargetCallable, { scope }: LeafContext): Promise<() => JsonObject> => {
   const view = kind === 'tool' ? await scope.agent() : {};
   return () => view;
 };
@@ -146,21 +146,22 @@ export const isRepeatable = (target: Target, input: JsonObject): boolean =>
   target.idempotentFor?.(input) ?? target.idempotent;
 
 /** What of a target a step calls; without a kind, a program of the step's own. */
-export interface Callable extends Pick<Target, 'needs' | 'definition' | 'run' | 'timeoutMs' | 'slots'> {
+export interface CallTargetCallable
+  extends Pick<Target, 'needs' | 'definition' | 'run' | 'timeoutMs' | 'slots'> {
   readonly kind?: TargetKind;
 }
 
-interface CallOptions extends Pick<TargetCall, 'model'> {
+interface CallTargetCallOptions extends Pick<TargetCall, 'model'> {
   /** Called between a person's approval and the call. */
   readonly onApproved?: () => Promise<void>;
 }
 
 /** Calls a target for a try of a step, once a person has approved what needs it, and one of its slots is free. */
 export function callTarget(
-  target: Callable,
+  target: CallTargetCallable,
   call: LeafCall,
   context: LeafContext,
-  options: CallOptions = {},
+  options: CallTargetCallOptions = {},
 ): Promise<Json> {
   // Of the others nobody looks at it, and reading a session's log is dear.
   const mayLook = target.kind === 'tool' || target.kind === 'llm';
@@ -172,11 +173,11 @@ export function callTarget(
 }
 
 async function callLater(
-  target: Callable,
+  target: CallTargetCallable,
   mayLook: boolean,
   call: LeafCall,
   context: LeafContext,
-  { onApproved, model }: CallOptions,
+  { onApproved, model }: CallTargetCallOptions,
 ): Promise<Json> {
   const agent = mayLook ? await context.scope.agent() : {};
   let hasEntered = false;

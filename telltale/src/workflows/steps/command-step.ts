@@ -12,7 +12,7 @@ import { commandFailed } from '../../targets/process/command-request.ts';
 import { runConfined } from '../../targets/process/run-confined.ts';
 import type { Target } from '../../targets/target.ts';
 import type { LeafPlace, ReadyLeaf } from '../step-executor.ts';
-import type { Callable } from './call-target.ts';
+import type { CallTargetCallable } from './call-target.ts';
 import { targetLeaf } from './call-target.ts';
 import type { LeafContext, StepOf } from './step-deps.ts';
 import { resolveInStep, stepWhat } from './step-deps.ts';
@@ -79,7 +79,7 @@ function commandTarget(
   what: string,
   fixed: Readonly<Record<string, string>>,
   { world }: LeafContext,
-): Callable {
+): CallTargetCallable {
   const isReferred = step.cwd?.includes('${') === true;
   const { paths, environment } = world.permissions;
   const coverage = async (command: readonly string[], cwd: string): Promise<() => Coverage> => {

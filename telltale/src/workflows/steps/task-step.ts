@@ -8,11 +8,11 @@ import {
   decideReport,
   endedStuck,
   type JudgeDeps,
+  type JudgeReportSettled,
   judgeReport,
   lastReported,
   notVerified,
   type Reported,
-  type Settled,
   settle,
   taskLog,
   tooManyReports,
@@ -107,7 +107,7 @@ async function endOnLog(step: StepOf<'task'>, deps: JudgeDeps): Promise<Json | u
 function outcome(
   step: StepOf<'task'>,
   reported: Reported,
-  settled: Settled,
+  settled: JudgeReportSettled,
   { call, context }: JudgeDeps,
 ): Json | undefined {
   if (settled.kind === 'fail') {
@@ -129,5 +129,5 @@ function outcome(
 const workerOf = ({ client, identity }: RunState['origin']): string | undefined =>
   client === undefined || identity === undefined ? client : mcpIdentity(identity, client);
 
-const wordOf = (settled: Settled): TaskWord =>
+const wordOf = (settled: JudgeReportSettled): TaskWord =>
   settled.kind === 'again' ? { kind: 'again', text: settled.text, by: settled.by } : { kind: 'go_on' };

@@ -9,7 +9,7 @@ import { parseExpression } from '../../../src/conditions/cel/parse-expression.ts
 import type { Entry } from '../../../src/importers/report.ts';
 import { CHECKS_SOURCE } from '../../../src/importers/workrail/criteria.ts';
 import { namedVariables, toCel, toTemplate } from '../../../src/importers/workrail/expressions.ts';
-import type { Condition } from '../../../src/importers/workrail/shape.ts';
+import type { ShapeCondition } from '../../../src/importers/workrail/shape.ts';
 import type { Json, JsonObject } from '../../../src/kernel/json.ts';
 import type { WorkflowManifest } from '../../../src/manifest/schema/kinds.ts';
 import { validateManifests } from '../../../src/manifest/validate-manifests.ts';
@@ -66,7 +66,7 @@ const outcomes = (entries: readonly Entry[], step: string | null) =>
 
 describe('a condition', () => {
   const names = { variable: (name: string) => name, doubt: () => undefined };
-  const holds = (condition: Condition, context: JsonObject): boolean => {
+  const holds = (condition: ShapeCondition, context: JsonObject): boolean => {
     const cel = toCel(condition, names);
     const parsed = parseExpression(cel);
     if (!parsed.ok) throw new Error(`${cel}: ${parsed.error.message}`);
@@ -75,7 +75,7 @@ describe('a condition', () => {
     return result.value;
   };
 
-  it.each<[Condition, JsonObject, boolean]>([
+  it.each<[ShapeCondition, JsonObject, boolean]>([
     [{ var: 'a', equals: 'Large' }, { a: ' large ' }, true],
     [{ var: 'a', equals: 'Large' }, { a: 'small' }, false],
     [{ var: 'a', equals: 'Large' }, {}, false],
@@ -129,7 +129,7 @@ describe('a condition', () => {
 
   it('says in CEL what the checking artifact says in JavaScript', () => {
     const judge = new Function(`${CHECKS_SOURCE}; return holds;`)() as (
-      c: Condition,
+      c: ShapeCondition,
       v: JsonObject,
     ) => boolean;
     const word = fc.constantFrom('low', 'High ', 'yes', '0', '12', '', 'a"b', '${x}');
@@ -139,7 +139,7 @@ describe('a condition', () => {
       fc.boolean(),
       fc.constant(null),
     );
-    const leaf: fc.Arbitrary<Condition> = fc
+    const leaf: fc.Arbitrary<ShapeCondition> = fc
       .tuple(
         fc.constantFrom('a', 'b', 'c'),
         fc.oneof(
@@ -153,7 +153,7 @@ describe('a condition', () => {
         ),
       )
       .map(([name, test]) => ({ var: name, ...test }));
-    const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
+    const { condition } = fc.letrec<{ condition: ShapeCondition }>((tie) => ({
       condition: fc.oneof(
         { depthSize: 'small' },
         leaf,

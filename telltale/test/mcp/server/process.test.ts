@@ -10,7 +10,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { createSystemClock } from '../../../src/kernel/time.ts';
-import type { McpServer } from '../../../src/mcp/server/create-mcp-server.ts';
+import type { McpServerMcpServer } from '../../../src/mcp/server/create-mcp-server.ts';
 import { serveStdio } from '../../../src/mcp/server/serve-stdio.ts';
 import { recordedIo } from '../../cli/recorded-io.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
@@ -210,9 +210,9 @@ describe('a client that asks and does not read', () => {
       answers++;
       return isReading ? Promise.resolve() : new Promise<void>((resolve) => reads.push(resolve));
     };
-    const connect: McpServer['connect'] = async (transport) => {
+    const connect: McpServerMcpServer['connect'] = async (transport) => {
       transport.onmessage = () => void transport.send(answer);
-      return { close: async () => undefined } as Awaited<ReturnType<McpServer['connect']>>;
+      return { close: async () => undefined } as Awaited<ReturnType<McpServerMcpServer['connect']>>;
     };
     const deps = { input: input(), output: { write, closed: false }, clock: createSystemClock() };
     const { signal } = new AbortController();

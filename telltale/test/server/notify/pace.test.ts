@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { createPace, type Pace } from '../../../src/server/notify/dispatcher.ts';
+import { createPace, type DispatcherPace } from '../../../src/server/notify/dispatcher.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 
-const kinds = async (pace: Pace, times: number) => {
+const kinds = async (pace: DispatcherPace, times: number) => {
   const turns = await Promise.all(Array.from({ length: times }, () => pace.take('a ops')));
   return turns.map(({ kind }) => kind).join('');
 };

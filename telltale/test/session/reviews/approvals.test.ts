@@ -12,7 +12,7 @@ import type { RuntimeOptions, Session } from '../../../src/session/runtime-types
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { changesOf } from '../../../src/targets/access/need.ts';
 import type { LeafCall } from '../../../src/workflows/step-executor.ts';
-import { askPerson, type Question } from '../../../src/workflows/steps/ask-person.ts';
+import { type AskPersonQuestion, askPerson } from '../../../src/workflows/steps/ask-person.ts';
 import type { LeafDeps } from '../../../src/workflows/steps/step-deps.ts';
 import { begin, fakeJournal } from '../../workflows/fake-run.ts';
 import { agentFolder, tool } from '../run-agent.ts';
@@ -278,9 +278,9 @@ describe('a question of a step', () => {
         by: 'ann',
       });
     };
-    return { journal, answer, ask: (question: Question) => askPerson(question, call, deps) };
+    return { journal, answer, ask: (question: AskPersonQuestion) => askPerson(question, call, deps) };
   }
-  const plan = (to: string): Question => ({
+  const plan = (to: string): AskPersonQuestion => ({
     kind: 'plan',
     prompt: `1. deploy ${to}`,
     options: ['approve', 'reject'],
@@ -289,8 +289,13 @@ describe('a question of a step', () => {
 
   it('that was answered is not put again, whatever was asked behind it', async () => {
     const { journal, ask, answer } = asking();
-    const confirm: Question = { kind: 'confirm', prompt: 'Begin?', options: ['approve', 'reject'] };
-    const trouble: Question = { kind: 'escalation', prompt: 'Well?', options: ['pass', 'retry'], nth: 1 };
+    const confirm: AskPersonQuestion = { kind: 'confirm', prompt: 'Begin?', options: ['approve', 'reject'] };
+    const trouble: AskPersonQuestion = {
+      kind: 'escalation',
+      prompt: 'Well?',
+      options: ['pass', 'retry'],
+      nth: 1,
+    };
     const first = ask(confirm);
     answer('approve');
     await first;

@@ -37,7 +37,7 @@ export interface WalkedRepo {
   readonly isCut: boolean;
 }
 
-interface Waiting {
+interface WalkRepoWaiting {
   readonly path: string;
   readonly depth: number;
   readonly rules: IgnoreLevel | undefined;
@@ -57,7 +57,7 @@ export async function walkRepo(
   let seen = 0;
   let isCut = false;
   let work = 0;
-  const waiting: Waiting[] = [{ path: '', depth: 1, rules: await levelsAbove(folder) }];
+  const waiting: WalkRepoWaiting[] = [{ path: '', depth: 1, rules: await levelsAbove(folder) }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     if (signal.aborted) throw stopped('a repo source', signal);
     const { path, depth, rules } = next;

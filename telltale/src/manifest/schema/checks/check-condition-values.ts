@@ -21,7 +21,7 @@ export interface Declared {
   readonly named: ReadonlyMap<string, DocumentNode>;
 }
 
-export interface Asked {
+export interface ConditionValuesAsked {
   readonly name: string;
   readonly field: DocumentNode;
   readonly declared: Declared;
@@ -64,7 +64,7 @@ const lowerTitle = (name: string, declared: Declared): string =>
 
 const isWord = (words: readonly string[], key: string) => words.includes(key);
 
-function inTest(place: DocumentNode, asked: Asked): readonly Issue[] {
+function inTest(place: DocumentNode, asked: ConditionValuesAsked): readonly Issue[] {
   const { value } = place;
   if (Array.isArray(value)) return place.items().flatMap((each) => inTest(each, asked));
   if (!isMap(value)) return equal(place, asked);
@@ -73,7 +73,7 @@ function inTest(place: DocumentNode, asked: Asked): readonly Issue[] {
   return place.entries().flatMap(([operator, operand]) => inOperator(operator, operand, asked));
 }
 
-function inOperator(operator: string, operand: DocumentNode, asked: Asked): readonly Issue[] {
+function inOperator(operator: string, operand: DocumentNode, asked: ConditionValuesAsked): readonly Issue[] {
   switch (operator) {
     case 'all':
     case 'any':
@@ -100,7 +100,11 @@ function inOperator(operator: string, operand: DocumentNode, asked: Asked): read
 }
 
 /** What is asked of a place inside a field: there may be none, or a schema says what it can be. */
-function inField(place: DocumentNode, asked: Asked, path: readonly PathSegment[]): readonly Issue[] {
+function inField(
+  place: DocumentNode,
+  asked: ConditionValuesAsked,
+  path: readonly PathSegment[],
+): readonly Issue[] {
   const issues = inside(place, asked);
   if (issues.length > 0) return issues;
   const { name, field, declared } = asked;
@@ -119,7 +123,7 @@ function inField(place: DocumentNode, asked: Asked, path: readonly PathSegment[]
 }
 
 /** A map of what is inside: its keys may be paths. */
-function inNested(place: DocumentNode, asked: Asked): readonly Issue[] {
+function inNested(place: DocumentNode, asked: ConditionValuesAsked): readonly Issue[] {
   const issues = inside(place, asked);
   if (issues.length > 0) return issues;
   return place.entries().flatMap(([key, entry]) => {
@@ -129,7 +133,7 @@ function inNested(place: DocumentNode, asked: Asked): readonly Issue[] {
 }
 
 /** Never is this value. `null` is what a field has that is not set. */
-function equal(place: DocumentNode, asked: Asked): readonly Issue[] {
+function equal(place: DocumentNode, asked: ConditionValuesAsked): readonly Issue[] {
   const { value } = place;
   if (value === undefined || value === null) return [];
   const why = fieldViolation(asked.field)(value);
@@ -141,7 +145,7 @@ function equal(place: DocumentNode, asked: Asked): readonly Issue[] {
 export function checkComparison(
   place: DocumentNode,
   { operator, value }: Pick<Comparison, 'operator' | 'value'>,
-  asked: Asked,
+  asked: ConditionValuesAsked,
 ): readonly Issue[] {
   const operand = { ...place, value };
   switch (operator) {
@@ -153,7 +157,7 @@ export function checkComparison(
   }
 }
 
-function compared(operator: string, place: DocumentNode, asked: Asked): readonly Issue[] {
+function compared(operator: string, place: DocumentNode, asked: ConditionValuesAsked): readonly Issue[] {
   const type = typeOf(asked.field);
   const { value } = place;
   if (type === undefined || type === 'any') return [];
@@ -172,7 +176,7 @@ function allowedTypes(field: DocumentNode): readonly string[] {
   return Array.isArray(values) ? values.map((each: unknown) => typeof each) : ['string'];
 }
 
-function contained(place: DocumentNode, asked: Asked): readonly Issue[] {
+function contained(place: DocumentNode, asked: ConditionValuesAsked): readonly Issue[] {
   const issues = mustBe(place, asked, ['string', 'enum', 'array'], '"contains" needs a list or text');
   if (issues.length > 0 || typeOf(asked.field) !== 'array') return issues;
   const items = asked.field.at('items');
@@ -182,12 +186,12 @@ function contained(place: DocumentNode, asked: Asked): readonly Issue[] {
     : [never(place, asked, `of its items, ${why}.`, hintFor({ ...asked, field: items }, place.value))];
 }
 
-const inside = (place: DocumentNode, asked: Asked): readonly Issue[] =>
+const inside = (place: DocumentNode, asked: ConditionValuesAsked): readonly Issue[] =>
   mustBe(place, asked, ['object', 'array'], 'it has no members', 'key');
 
 function mustBe(
   place: DocumentNode,
-  asked: Asked,
+  asked: ConditionValuesAsked,
   types: readonly string[],
   what: string,
   at: 'key' | 'value' = 'value',
@@ -200,14 +204,14 @@ function mustBe(
 
 const never = (
   place: DocumentNode,
-  { name, declared }: Asked,
+  { name, declared }: ConditionValuesAsked,
   why: string,
   hint: string,
   at: 'key' | 'value' = 'value',
 ): Issue =>
   errorAt(place, 'never_matches', `${titleOf(name, declared)} can never match this: ${why}`, { hint, at });
 
-function hintFor(asked: Asked, value: Json | undefined): string {
+function hintFor(asked: ConditionValuesAsked, value: Json | undefined): string {
   const { field } = asked;
   if (typeOf(field) === 'array') return 'To check what a list contains, write { contains: … }.';
   const allowed = field.at('values').value;
@@ -220,7 +224,7 @@ function hintFor(asked: Asked, value: Json | undefined): string {
 }
 
 /** Where a value has to be added to be allowed. */
-const allowedOf = ({ name, declared }: Asked): string =>
+const allowedOf = ({ name, declared }: ConditionValuesAsked): string =>
   declared.named.has(name)
     ? `the "values" of ${lowerTitle(name, declared)}`
     : 'the values that its schema allows';

@@ -8,7 +8,7 @@ import { templatesOf } from './check-workflow-names.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
 
 /** One `steps.NAME.output` or `steps.NAME.error`. */
-interface Read {
+interface ReadingOrderRead {
   readonly place: DocumentNode;
   readonly offset: number;
   readonly name: string;
@@ -18,9 +18,9 @@ interface Read {
 }
 
 /** Who reads: a step, or a transition when its state has ended. */
-interface Reader {
+interface ReadingOrderReader {
   readonly shown: string;
-  orderOf(step: PlacedStep): Order;
+  orderOf(step: ReadingOrderPlacedStep): ReadingOrder;
 }
 
 /** Undone is when the run is over, and hooks are called while steps inside may have ended. */
@@ -30,14 +30,16 @@ const READ_LATER: ReadonlySet<string> = new Set(['compensate', 'hooks']);
 export function checkReadingOrder(workflow: DocumentNode, lists: readonly StepList[]): readonly Issue[] {
   const states = readStates(workflow, lists);
   const order = createStepOrder(states);
-  const placed = lists.flatMap((list) => list.steps.map((_step, index): PlacedStep => ({ list, index })));
-  const byName = new Map<string, PlacedStep | undefined>();
+  const placed = lists.flatMap((list) =>
+    list.steps.map((_step, index): ReadingOrderPlacedStep => ({ list, index })),
+  );
+  const byName = new Map<string, ReadingOrderPlacedStep | undefined>();
   for (const each of placed) {
     const name = stepName(stepAt(each));
     // Of two steps of one name, which is another error, either may be meant.
     if (name !== undefined) byName.set(name, byName.has(name) ? undefined : each);
   }
-  const check = (reads: readonly Read[], reader: Reader) =>
+  const check = (reads: readonly ReadingOrderRead[], reader: ReadingOrderReader) =>
     reads.flatMap((read) => {
       const step = byName.get(read.name);
       return step === undefined ? [] : issueOf(read, reader, reader.orderOf(step), byName);
@@ -48,14 +50,18 @@ export function checkReadingOrder(workflow: DocumentNode, lists: readonly StepLi
   ];
 }
 
-const stepAt = ({ list, index }: PlacedStep): DocumentNode => list.steps[index]!;
+const stepAt = ({ list, index }: ReadingOrderPlacedStep): DocumentNode => list.steps[index]!;
 
-type Check = (reads: readonly Read[], reader: Reader) => readonly Issue[];
+type ReadingOrderCheck = (reads: readonly ReadingOrderRead[], reader: ReadingOrderReader) => readonly Issue[];
 
-function checkStep(placed: PlacedStep, order: StepOrder, check: Check): readonly Issue[] {
+function checkStep(
+  placed: ReadingOrderPlacedStep,
+  order: StepOrder,
+  check: ReadingOrderCheck,
+): readonly Issue[] {
   const step = stepAt(placed);
   const name = stepName(step);
-  const at = (between: boolean): Reader => ({
+  const at = (between: boolean): ReadingOrderReader => ({
     shown: `the step "${name}"`,
     orderOf: (read) => order.of(read, placed, between),
   });
@@ -86,7 +92,7 @@ function checkTransitions(
   workflow: DocumentNode,
   states: readonly State[],
   order: StepOrder,
-  check: Check,
+  check: ReadingOrderCheck,
 ): readonly Issue[] {
   const all = states.map(({ name }) => name);
   const own = states.flatMap(({ name, node }) =>
@@ -110,7 +116,7 @@ function checkTransitions(
   );
 }
 
-function readsOfTest(place: DocumentNode): readonly Read[] {
+function readsOfTest(place: DocumentNode): readonly ReadingOrderRead[] {
   const parsed = parseExpression(place.text() ?? '');
   if (!parsed.ok) return [];
   const isOptional = /\bhas\s*\(/.test(parsed.value.source);
@@ -119,7 +125,11 @@ function readsOfTest(place: DocumentNode): readonly Read[] {
   );
 }
 
-function readsOfText(text: string, place: DocumentNode, names: readonly string[]): readonly Read[] {
+function readsOfText(
+  text: string,
+  place: DocumentNode,
+  names: readonly string[],
+): readonly ReadingOrderRead[] {
   const parsed = parseTemplate(text, { names });
   if (!parsed.ok) return [];
   return parsed.value.pieces.flatMap((piece) => {
@@ -139,16 +149,16 @@ function readOf(
   [name, part]: readonly PathSegment[],
   offset: number,
   isOptional: boolean,
-): readonly Read[] {
+): readonly ReadingOrderRead[] {
   if (root !== 'steps' || typeof name !== 'string' || (part !== 'output' && part !== 'error')) return [];
   return [{ place, offset, name, part, isOptional }];
 }
 
 function issueOf(
-  { place, offset, name, part, isOptional }: Read,
-  reader: Reader,
-  order: Order,
-  steps: ReadonlyMap<string, PlacedStep | undefined>,
+  { place, offset, name, part, isOptional }: ReadingOrderRead,
+  reader: ReadingOrderReader,
+  order: ReadingOrder,
+  steps: ReadonlyMap<string, ReadingOrderPlacedStep | undefined>,
 ): readonly Issue[] {
   const what = `"steps.${name}.${part}"`;
   switch (order.kind) {
@@ -181,7 +191,7 @@ function issueOf(
   }
 }
 
-function whyNever(name: string, why: Extract<Order, { readonly kind: 'never' }>['why']): string {
+function whyNever(name: string, why: Extract<ReadingOrder, { readonly kind: 'never' }>['why']): string {
   switch (why) {
     case 'itself':
       return 'a step has a result only after it has finished';
@@ -197,7 +207,7 @@ function whyNever(name: string, why: Extract<Order, { readonly kind: 'never' }>[
 }
 
 /** A step by its place. */
-export interface PlacedStep {
+export interface ReadingOrderPlacedStep {
   readonly list: StepList;
   readonly index: number;
 }
@@ -206,7 +216,7 @@ export interface PlacedStep {
  * Whether a step can have ended when another one begins: it can; it cannot, and why; or nothing says which of the two
  * is first.
  */
-export type Order =
+export type ReadingOrder =
   | { readonly kind: 'possible' }
   | { readonly kind: 'never'; readonly why: 'itself' | 'around' | 'inside' | 'later' | 'other_case' }
   /** The steps of the graph, or of the branches, that run side by side. */
@@ -219,13 +229,13 @@ export type Order =
 
 export interface StepOrder {
   /** `between`: asked between the rounds of the reading step, when what is inside of it may have ended. */
-  of(read: PlacedStep, by: PlacedStep, between?: boolean): Order;
+  of(read: ReadingOrderPlacedStep, by: ReadingOrderPlacedStep, between?: boolean): ReadingOrder;
   /** The same at the end of one of these states. */
-  atEndOf(read: PlacedStep, states: readonly string[]): Order;
+  atEndOf(read: ReadingOrderPlacedStep, states: readonly string[]): ReadingOrder;
 }
 
-const POSSIBLE: Order = { kind: 'possible' };
-const LATER: Order = { kind: 'never', why: 'later' };
+const POSSIBLE: ReadingOrder = { kind: 'possible' };
+const LATER: ReadingOrder = { kind: 'never', why: 'later' };
 
 /** Where anything can bring a step about again (rounds, tries, jumps back, states), everything there is possible. */
 function createStepOrder(states: readonly State[]): StepOrder {
@@ -237,7 +247,7 @@ function createStepOrder(states: readonly State[]): StepOrder {
     return order;
   };
 
-  const inOneList = (list: StepList, read: number, by: number): Order => {
+  const inOneList = (list: StepList, read: number, by: number): ReadingOrder => {
     const { isGraph, isRepeated, needsOf } = orderIn(list);
     if (isRepeated(read, by)) return POSSIBLE;
     if (!isGraph) return read < by ? POSSIBLE : LATER;
@@ -270,8 +280,8 @@ function createStepOrder(states: readonly State[]): StepOrder {
 }
 
 /** From the outermost list to the step itself. */
-function wayTo({ list, index }: PlacedStep): readonly PlacedStep[] {
-  const way: PlacedStep[] = [{ list, index }];
+function wayTo({ list, index }: ReadingOrderPlacedStep): readonly ReadingOrderPlacedStep[] {
+  const way: ReadingOrderPlacedStep[] = [{ list, index }];
   for (let { around } = list; around !== undefined; around = around.list.around) way.unshift(around);
   return way;
 }
@@ -280,7 +290,7 @@ const hasRounds = (step: DocumentNode) =>
   step.at('type').value === 'loop' || step.at('type').value === 'foreach' || step.has('retry');
 
 /** Steps of two lists of one step. */
-function inTwoParts(step: DocumentNode, read: StepList, by: StepList): Order {
+function inTwoParts(step: DocumentNode, read: StepList, by: StepList): ReadingOrder {
   const isEarlier = (read.around?.part ?? 0) < (by.around?.part ?? 0);
   switch (step.at('type').value) {
     case 'try':

@@ -162,7 +162,7 @@ const isNever = (condition: DocumentNode) =>
   condition.value === false || condition.text()?.trim() === 'false';
 
 /** One has no condition, or one is the plain opposite of another. */
-function isExhaustive(transitions: readonly Transition[]): boolean {
+function isExhaustive(transitions: readonly StatesTransition[]): boolean {
   if (transitions.some(({ condition }) => isAlways(condition))) return true;
   const plain = transitions.map(({ condition }) => inner((condition.text() ?? '').replaceAll(/\s+/g, '')));
   return plain.some((source) => {
@@ -193,7 +193,7 @@ function inner(source: string): string {
   return source;
 }
 
-export interface Transition {
+export interface StatesTransition {
   readonly to: DocumentNode;
   readonly condition: DocumentNode;
 }
@@ -202,7 +202,7 @@ export interface State {
   readonly name: string;
   readonly node: DocumentNode;
   /** Its own transitions, then those of the workflow that leave it. */
-  readonly transitions: readonly Transition[];
+  readonly transitions: readonly StatesTransition[];
   /** States that its transition steps may choose. */
   readonly chosen: readonly DocumentNode[];
   /** A transition step decides where it goes. */
@@ -267,10 +267,10 @@ export interface StepList {
   /** The names of the items of the `foreach` steps around them; in the `catch` of a `try`, `error`. */
   readonly items: readonly string[];
   /** The step that they stand in. */
-  readonly around?: Around;
+  readonly around?: StatesAround;
 }
 
-export interface Around {
+export interface StatesAround {
   readonly list: StepList;
   /** The step's place in that list. */
   readonly index: number;

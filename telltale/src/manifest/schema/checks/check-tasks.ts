@@ -92,7 +92,7 @@ function whyNot({ class: kind, node }: DeclaredVariable): string | undefined {
 }
 
 /** What a step of a type whose result is always alike results in. */
-interface Output {
+interface TasksOutput {
   readonly members: readonly string[];
   /** Of an approval. */
   readonly choices?: readonly string[];
@@ -134,7 +134,7 @@ export function checkStepOutputs(
   ];
 }
 
-function outputOf(step: DocumentNode): Output | undefined {
+function outputOf(step: DocumentNode): TasksOutput | undefined {
   switch (step.at('type').value) {
     case 'approval': {
       const options = step.at('options').items();
@@ -148,21 +148,21 @@ function outputOf(step: DocumentNode): Output | undefined {
   }
 }
 
-type Outputs = ReadonlyMap<string, Output>;
+type Outputs = ReadonlyMap<string, TasksOutput>;
 
-interface Read {
+interface TasksRead {
   readonly root: string;
   readonly path: readonly PathSegment[];
   readonly offset: number;
 }
 
 /** `steps.NAME.output.MEMBER`: the step's result, and the member. */
-function read({ root, path: [name, part, member] }: Read, outputs: Outputs) {
+function read({ root, path: [name, part, member] }: TasksRead, outputs: Outputs) {
   const output = root === 'steps' && part === 'output' ? outputs.get(String(name)) : undefined;
   return output === undefined || typeof member !== 'string' ? undefined : { output, name, member };
 }
 
-function checkMember(place: DocumentNode, use: Read, outputs: Outputs): readonly Issue[] {
+function checkMember(place: DocumentNode, use: TasksRead, outputs: Outputs): readonly Issue[] {
   const found = read(use, outputs);
   if (found === undefined || found.output.members.includes(found.member)) return [];
   const { name, member, output } = found;

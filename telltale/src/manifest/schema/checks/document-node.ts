@@ -1,7 +1,7 @@
 import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
 import type { Json } from '../../../kernel/json.ts';
 import type { Issue, IssuePath } from '../../diagnostic.ts';
-import { type Finding, isMap } from '../values.ts';
+import { isMap, type ValuesFinding } from '../values.ts';
 
 /**
  * A place in a document, which need not be there nor be of the right type: the checks across a document run beside
@@ -64,7 +64,7 @@ export function* textsUnder(place: DocumentNode): Generator<readonly [string, Do
   for (const [, item] of place.entries()) yield* textsUnder(item);
 }
 
-export type Graph = ReadonlyMap<string, readonly string[]>;
+export type DocumentNodeGraph = ReadonlyMap<string, readonly string[]>;
 
 /** More would tell a reader nothing new. */
 const MAX_CYCLES = 8;
@@ -73,7 +73,7 @@ const MAX_CYCLES = 8;
  * Cycles of a directed graph, each as the names on it with the first repeated at the end: every cycle is broken by
  * an edge of some that are returned, up to a limit. No recursion: a chain may be as long as a document allows.
  */
-export function findCycles(graph: Graph): readonly (readonly string[])[] {
+export function findCycles(graph: DocumentNodeGraph): readonly (readonly string[])[] {
   const cycles: string[][] = [];
   const done = new Set<string>();
   for (const start of graph.keys()) {
@@ -106,7 +106,7 @@ export function findCycles(graph: Graph): readonly (readonly string[])[] {
 export const showCycle = (cycle: readonly string[]): string => cycle.join(' → ');
 
 /** What is wrong with a CEL expression by itself; which names it may use is judged where it stands. */
-export function checkCel(source: string): readonly Finding[] {
+export function checkCel(source: string): readonly ValuesFinding[] {
   const parsed = parseExpression(source);
   if (parsed.ok) return [];
   const { message, hint, offset } = parsed.error;

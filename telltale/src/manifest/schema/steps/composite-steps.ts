@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { choice, choiceByKey } from '../choice.ts';
-import { closed, type Place, type Slips } from '../closed.ts';
+import { type ClosedPlace, closed, type Slips } from '../closed.ts';
 import { PROMPT_KEYS, promptKeys, test } from '../decision.ts';
 import { commandLine, hooks } from '../hooks.ts';
 import { modelRefOrAlias } from '../model-ref.ts';
@@ -335,7 +335,7 @@ const verify = choice(verifiers.options, (value) =>
   description: 'Who judges a completed step: a model, an artifact or a command.',
 });
 
-interface StepPlace extends Omit<Place, 'title' | 'slips'> {
+interface StepPlace extends Omit<ClosedPlace, 'title' | 'slips'> {
   readonly slips?: Slips;
 }
 

@@ -265,14 +265,17 @@ const simpleSteps = () => ({
 });
 type Simple = ReturnType<typeof simpleSteps>;
 
-type Composite = ReturnType<typeof compositeSteps<unknown>>;
-type Own<Type extends keyof Composite, Nested extends string> = Omit<z.output<Composite[Type]>, Nested>;
+type StepComposite = ReturnType<typeof compositeSteps<unknown>>;
+type Own<Type extends keyof StepComposite, Nested extends string> = Omit<
+  z.output<StepComposite[Type]>,
+  Nested
+>;
 
 export type SimpleStep = z.output<Simple[keyof Simple]>;
 export type ParallelStep = Own<'parallel', 'branches'> & { readonly branches: readonly (readonly Step[])[] };
 export type RaceStep = Own<'race', 'branches'> & { readonly branches: readonly (readonly Step[])[] };
 export type ForeachStep = Own<'foreach', 'body'> & { readonly body: readonly Step[] };
-export type LoopStep = Own<'loop', 'body'> & { readonly body: readonly Step[] };
+export type StepLoopStep = Own<'loop', 'body'> & { readonly body: readonly Step[] };
 export type SwitchStep = Own<'switch', 'cases' | 'default'> & {
   readonly cases: readonly { readonly if: SimpleStep['if'] & {}; readonly body: readonly Step[] }[];
   readonly default?: readonly Step[] | undefined;
@@ -284,9 +287,12 @@ export type TryStep = Own<'try', 'body' | 'catch' | 'finally'> & {
 };
 
 /** A step of a workflow, told apart by `type`. */
-export type Step = SimpleStep | ParallelStep | RaceStep | ForeachStep | LoopStep | SwitchStep | TryStep;
+export type Step = SimpleStep | ParallelStep | RaceStep | ForeachStep | StepLoopStep | SwitchStep | TryStep;
 
-type Given<Type extends keyof Composite, Nested extends string> = Omit<z.input<Composite[Type]>, Nested>;
+type Given<Type extends keyof StepComposite, Nested extends string> = Omit<
+  z.input<StepComposite[Type]>,
+  Nested
+>;
 type WrittenBranches = { readonly branches: readonly (WrittenStep | readonly WrittenStep[])[] };
 
 /** A step as it stands in a manifest. */

@@ -1,8 +1,8 @@
 import type { IssuePath } from '../../diagnostic.ts';
-import type { Finding } from '../values.ts';
+import type { ValuesFinding } from '../values.ts';
 
 /** Something wrong in a user's JSON Schema, at a path from the schema's own root. */
-export interface SchemaFinding extends Finding {
+export interface SchemaFinding extends ValuesFinding {
   readonly path: IssuePath;
 }
 

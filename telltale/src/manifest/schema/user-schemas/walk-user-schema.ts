@@ -14,7 +14,7 @@ export const MAX_SCHEMA_ROW = 500;
 
 const DRAFT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
-interface Walk {
+interface UserSchemaWalk {
   nodes: number;
   readonly findings: SchemaFinding[];
   readonly root: Readonly<Record<string, unknown>>;
@@ -26,13 +26,13 @@ interface Walk {
  * hang, another draft), and keywords that would be passed over in silence.
  */
 export function walkUserSchema(schema: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
-  const walk: Walk = { nodes: 0, findings: [], root: schema, resolve: referenceResolver(schema) };
+  const walk: UserSchemaWalk = { nodes: 0, findings: [], root: schema, resolve: referenceResolver(schema) };
   walkSchema(schema, [], walk, 0);
   return walk.findings;
 }
 
 /** `above`: the parts of one row that it already stands inside. */
-function walkSchema(schema: unknown, path: IssuePath, walk: Walk, above: number): void {
+function walkSchema(schema: unknown, path: IssuePath, walk: UserSchemaWalk, above: number): void {
   if (Array.isArray(schema))
     for (const [index, part] of schema.entries()) walkSchema(part, [...path, index], walk, above);
   if (!isMap(schema) || walk.nodes >= MAX_SCHEMA_NODES) return;
@@ -71,7 +71,7 @@ function walkNamed(
   key: string,
   named: Readonly<Record<string, unknown>>,
   path: IssuePath,
-  walk: Walk,
+  walk: UserSchemaWalk,
   row: number,
 ): void {
   for (const [name, value] of Object.entries(named)) {
@@ -81,7 +81,12 @@ function walkNamed(
   }
 }
 
-function keywordFinding(key: string, value: unknown, path: IssuePath, walk: Walk): SchemaFinding | undefined {
+function keywordFinding(
+  key: string,
+  value: unknown,
+  path: IssuePath,
+  walk: UserSchemaWalk,
+): SchemaFinding | undefined {
   switch (key) {
     case 'pattern':
       return typeof value === 'string' ? patternFinding(value, path, 'value') : undefined;
@@ -122,7 +127,11 @@ function keywordFinding(key: string, value: unknown, path: IssuePath, walk: Walk
   }
 }
 
-function referenceFinding(reference: string, path: IssuePath, walk: Walk): SchemaFinding | undefined {
+function referenceFinding(
+  reference: string,
+  path: IssuePath,
+  walk: UserSchemaWalk,
+): SchemaFinding | undefined {
   const found = walk.resolve(reference);
   if (isMap(found) || typeof found === 'boolean') return undefined;
   const known = ['$defs', 'definitions'].flatMap((key) => {

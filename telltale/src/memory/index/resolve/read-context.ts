@@ -2,13 +2,13 @@ import { isJsonObject, type Json, type JsonObject } from '../../../kernel/json.t
 import { folderOf, joined } from './paths.ts';
 
 /** A manifest's path and text. */
-export interface ManifestText {
+export interface ContextManifestText {
   readonly path: string;
   readonly text: string;
 }
 
 /** What manifests say of imports. One that cannot be read says nothing: the folder's own tools will tell. */
-export function readContext(manifests: readonly ManifestText[]): ResolveContext {
+export function readContext(manifests: readonly ContextManifestText[]): ResolveContext {
   const packages = new Map<string, PackageHome>();
   const crates = new Map<string, string>();
   const goModules: { module: string; folder: string }[] = [];
@@ -68,7 +68,7 @@ function parseJson(text: string): JsonObject {
 }
 
 /** What a config says of imports in the end, option by option: its own, else that of the last that it extends. */
-interface Options {
+interface ContextOptions {
   readonly baseUrl?: string;
   /** `from` is where the config stands that has them. */
   readonly paths?: { readonly from: string; readonly table: JsonObject };
@@ -76,7 +76,7 @@ interface Options {
 
 /** The mapping of every `tsconfig.json` and `jsconfig.json` that has one. `configs`: all configs of the folder, by path. */
 function readMappings(configs: ReadonlyMap<string, JsonObject>): readonly PathMapping[] {
-  const known = new Map<string, Options>();
+  const known = new Map<string, ContextOptions>();
   return [...configs.keys()]
     .filter((path) => /(?:^|\/)[jt]sconfig\.json$/.test(path))
     .flatMap((path) => mappingOf(folderOf(path), optionsOf(path, configs, known)) ?? []);
@@ -89,14 +89,14 @@ function readMappings(configs: ReadonlyMap<string, JsonObject>): readonly PathMa
 function optionsOf(
   path: string,
   configs: ReadonlyMap<string, JsonObject>,
-  known: Map<string, Options>,
-): Options {
+  known: Map<string, ContextOptions>,
+): ContextOptions {
   const before = known.get(path);
   if (before !== undefined) return before;
   known.set(path, {});
   const config = configs.get(path) ?? {};
   const folder = folderOf(path);
-  let options: Options = {};
+  let options: ContextOptions = {};
   for (const parent of [config.extends ?? []].flat()) {
     if (typeof parent !== 'string' || !parent.startsWith('.')) continue;
     const base = joined(folder, parent) ?? '';
@@ -104,7 +104,7 @@ function optionsOf(
   }
   const { baseUrl, paths } = mappingTable(config.compilerOptions);
   const ownBase = typeof baseUrl === 'string' ? joined(folder, baseUrl) : undefined;
-  const all: Options = {
+  const all: ContextOptions = {
     ...options,
     ...(ownBase === undefined ? {} : { baseUrl: ownBase }),
     ...(paths === undefined ? {} : { paths: { from: folder, table: mappingTable(paths) } }),
@@ -114,7 +114,7 @@ function optionsOf(
 }
 
 /** As TypeScript has it: paths begin at the `baseUrl` that holds, whoever says it; else where the config with them stands. */
-function mappingOf(folder: string, { baseUrl, paths }: Options): PathMapping | undefined {
+function mappingOf(folder: string, { baseUrl, paths }: ContextOptions): PathMapping | undefined {
   if (baseUrl === undefined && paths === undefined) return undefined;
   const from = baseUrl ?? paths?.from ?? folder;
   const targetsOf = (targets: Json): readonly string[] =>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { FileRecord, GraphFile } from '../../../store/graph.ts';
 import type { Language, SourceParser } from '../../memory.ts';
 import {
-  type KnownFile,
+  type IndexThreadKnownFile,
   type PassRequest,
   type ReadBatch,
   unpackFiles,
@@ -12,15 +12,15 @@ import {
 import {
   BATCH_CHARS,
   BATCH_FILES,
+  type IndexSource,
   isMinified,
   MAX_MANIFEST_BYTES,
   PARSE_BUDGET_MS,
   RACY_MS,
   readSource,
-  type Source,
 } from '../read-source.ts';
 import { isWithin } from '../resolve/paths.ts';
-import { type ManifestText, readContext } from '../resolve/read-context.ts';
+import { type ContextManifestText, readContext } from '../resolve/read-context.ts';
 import { type Walked, type WalkedFile, walk } from '../walk.ts';
 
 export interface PassDeps {
@@ -112,8 +112,8 @@ function charsOf({ path, symbols, imports, calls }: FileRecord): number {
   return chars;
 }
 
-function manifestTexts(folder: string, paths: readonly string[]): readonly ManifestText[] {
-  const texts: ManifestText[] = [];
+function manifestTexts(folder: string, paths: readonly string[]): readonly ContextManifestText[] {
+  const texts: ContextManifestText[] = [];
   for (const path of paths) {
     const file = join(folder, path);
     try {
@@ -141,9 +141,13 @@ export interface ReadDeps {
   isAvoided(path: string): boolean;
 }
 
-async function readFile(file: WalkedFile, before: KnownFile | undefined, edges: ReadDeps): Promise<FileNews> {
+async function readFile(
+  file: WalkedFile,
+  before: IndexThreadKnownFile | undefined,
+  edges: ReadDeps,
+): Promise<FileNews> {
   const readAtMs = Date.now();
-  let source: Source;
+  let source: IndexSource;
   try {
     source = readSource(join(edges.folder, file.path));
   } catch (error) {
@@ -189,7 +193,7 @@ export interface LookedOver {
 /** Compares a folder with what is known of it, by sizes and times alone. */
 function lookOver(
   { folder, below, byName, staleBeforeMs }: PassRequest,
-  known: ReadonlyMap<string, KnownFile>,
+  known: ReadonlyMap<string, IndexThreadKnownFile>,
   languageOf: LanguageOf,
   edges: { isStopped(): boolean; seen(seen: number, toRead: number): void },
 ): LookedOver {
@@ -219,5 +223,5 @@ function lookOver(
 }
 
 /** Whether size and time say that it is what it was when it was read. */
-const isSettled = (file: WalkedFile, { size, mtimeMs, readAtMs }: KnownFile): boolean =>
+const isSettled = (file: WalkedFile, { size, mtimeMs, readAtMs }: IndexThreadKnownFile): boolean =>
   file.size === size && file.mtimeMs === mtimeMs && mtimeMs < readAtMs - RACY_MS;

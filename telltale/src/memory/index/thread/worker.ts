@@ -4,13 +4,13 @@ import type { SourceParser } from '../../memory.ts';
 import { languageOf } from '../../parse/language-of.ts';
 import {
   type FromThread,
+  type IndexThreadData,
   MAX_PATH_BYTES,
   PATH_BYTES,
   type PassRequest,
   STEP,
   STOP,
   TAKEN,
-  type ThreadData,
 } from '../index-thread.ts';
 import { BATCHES_AHEAD, IDLE_MS } from '../read-source.ts';
 import { runPass } from './run-pass.ts';
@@ -24,7 +24,7 @@ const SEEN_EVERY_MS = 50;
 /** The thread's entry: one pass at a time. What it cannot do ends it, and the other side sees at which file. */
 if (parentPort !== null) {
   const port = parentPort;
-  const { cells, current, parser: parserUrl } = workerData as ThreadData;
+  const { cells, current, parser: parserUrl } = workerData as IndexThreadData;
   const path = Buffer.from(current.buffer as SharedArrayBuffer, current.byteOffset, current.byteLength);
   const tell = (message: FromThread) => port.postMessage(message);
   const isStopped = () => Atomics.load(cells, STOP) === 1;

@@ -2,7 +2,7 @@ import type { Node } from 'web-tree-sitter';
 import type { SymbolKind } from '../../../store/graph.ts';
 import type { Visit } from '../grammar.ts';
 import { docBefore, firstSentence, headLine, oneLine, textOf, withValue } from '../grammar.ts';
-import type { Frame, Reading } from '../reading.ts';
+import type { Reading, ReadingFrame } from '../reading.ts';
 import { MAX_PATTERN_DEPTH } from '../reading.ts';
 
 /** Names are public unless they begin with `_`; those of the language itself (`__init__`) are public, too. */
@@ -83,7 +83,7 @@ export const visitAssignment: Visit = (node, reading) => {
   }
 };
 
-function assign(node: Node, name: Node, reading: Reading, home: Frame): void {
+function assign(node: Node, name: Node, reading: Reading, home: ReadingFrame): void {
   const { text } = reading;
   const called = textOf(text, name);
   const key = `= ${called}`;

@@ -4,24 +4,24 @@ import { speakerOf } from '../../../events/fold-handoffs.ts';
 import type { ErrorJson } from '../../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 
-export type Voice = 'thought' | 'response';
+export type FoldSpeechVoice = 'thought' | 'response';
 
 /** What a protocol tells of what the agent says: elements that open, grow and close. */
 export type SpeechBeat =
   /** `meant`: its opening tag means it to be the final response. */
   | {
       readonly kind: 'open';
-      readonly voice: Voice;
+      readonly voice: FoldSpeechVoice;
       readonly id: string;
       readonly meant: boolean;
       /** The agent that says it, where that is not the session's own. */
       readonly speaker?: string;
     }
-  | { readonly kind: 'text'; readonly voice: Voice; readonly id: string; readonly text: string }
+  | { readonly kind: 'text'; readonly voice: FoldSpeechVoice; readonly id: string; readonly text: string }
   /** `final`: all texts of the element together are the final response, to the letter. */
   | {
       readonly kind: 'close';
-      readonly voice: Voice;
+      readonly voice: FoldSpeechVoice;
       readonly id: string;
       readonly final: boolean;
       readonly speaker?: string;
@@ -34,7 +34,7 @@ export interface SpeechFold {
   end(): readonly SpeechBeat[];
 }
 
-interface Open {
+interface FoldSpeechOpen {
   readonly id: string;
   text: string;
 }
@@ -46,32 +46,32 @@ interface Open {
  */
 export function createSpeechFold(joins = false): SpeechFold {
   /** By depth: those that are open, and those of which something was told. */
-  const thoughts = new Map<number, Open>();
+  const thoughts = new Map<number, FoldSpeechOpen>();
   const told = new Set<number>();
-  let response: Open | undefined;
+  let response: FoldSpeechOpen | undefined;
   let turn = 0;
   let elements = 0;
   let hears = !joins;
 
-  const next = (voice: Voice): Open => ({
+  const next = (voice: FoldSpeechVoice): FoldSpeechOpen => ({
     id: `${turn}.${voice === 'thought' ? 't' : 'r'}${++elements}`,
     text: '',
   });
-  const opened = (voice: Voice, { id }: Open, meant: boolean): SpeechBeat => ({
+  const opened = (voice: FoldSpeechVoice, { id }: FoldSpeechOpen, meant: boolean): SpeechBeat => ({
     kind: 'open',
     voice,
     id,
     meant,
   });
-  const grown = (voice: Voice, { id }: Open, text: string): readonly SpeechBeat[] =>
+  const grown = (voice: FoldSpeechVoice, { id }: FoldSpeechOpen, text: string): readonly SpeechBeat[] =>
     text === '' ? [] : [{ kind: 'text', voice, id, text }];
-  const closed = (voice: Voice, { id }: Open, final: boolean): SpeechBeat => ({
+  const closed = (voice: FoldSpeechVoice, { id }: FoldSpeechOpen, final: boolean): SpeechBeat => ({
     kind: 'close',
     voice,
     id,
     final,
   });
-  const whole = (voice: Voice, text: string, final: boolean): readonly SpeechBeat[] => {
+  const whole = (voice: FoldSpeechVoice, text: string, final: boolean): readonly SpeechBeat[] => {
     const element = next(voice);
     return [opened(voice, element, final), ...grown(voice, element, text), closed(voice, element, final)];
   };

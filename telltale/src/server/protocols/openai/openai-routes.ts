@@ -244,22 +244,25 @@ function readMessages(messages: unknown): readonly SpokenMessage[] {
 const MESSAGE =
   'A message is {"role": "user", "content": "…"}; roles are system, developer, user, assistant and tool.';
 
-interface Refusal {
+interface OpenaiRoutesRefusal {
   readonly found: string;
   readonly hint: string;
 }
 
-const refuse = (found: string, hint: string): Refusal => ({ found, hint });
+const refuse = (found: string, hint: string): OpenaiRoutesRefusal => ({ found, hint });
 const unless =
   (isFine: (value: Json) => boolean, found: string, hint: string) =>
-  (value: Json): Refusal | undefined =>
+  (value: Json): OpenaiRoutesRefusal | undefined =>
     isFine(value) ? undefined : refuse(found, hint);
 const isEmpty = (value: Json): boolean => Array.isArray(value) && value.length === 0;
 
 const OWN_TOOLS = 'An agent calls the tools of its manifest: give it those there.';
 
 /** What would change the meaning of an answer, if it were passed over. */
-const REFUSED: readonly (readonly [param: string, refusal: (value: Json) => Refusal | undefined])[] = [
+const REFUSED: readonly (readonly [
+  param: string,
+  refusal: (value: Json) => OpenaiRoutesRefusal | undefined,
+])[] = [
   [
     'n',
     unless((value) => value === 1, 'asks for several answers; an agent gives one.', 'Send several requests.'),

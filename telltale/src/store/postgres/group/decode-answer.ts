@@ -18,7 +18,7 @@ import { isAppend } from './encode-call.ts';
 type Refused = readonly [epoch: number | null, head: number | null, name: string | null];
 
 /** What `write_group` answers, where it does. */
-export interface Answer {
+export interface DecodeAnswer {
   readonly made: readonly (number | null)[] | null;
   readonly refused: readonly (readonly [place: number, ...Refused])[] | null;
   readonly out: readonly (readonly [place: number, outcome: RawOutcome])[];
@@ -43,7 +43,7 @@ export interface Consequences {
 export function decodeAnswer(
   writes: readonly PlacedWrite[],
   call: EncodedCall,
-  answer: Answer | null,
+  answer: DecodeAnswer | null,
   outcomes: Map<number, Outcome>,
 ): Consequences {
   const sent: Consequences['sent'][number][] = [];
@@ -98,9 +98,9 @@ function refusal(
   return streamMoved(name, expectedSeq, foundHead ?? 0);
 }
 
-type Decoded = { readonly value: Results[keyof Results] } | { readonly error: RuntimeError };
+type DecodeAnswerDecoded = { readonly value: Results[keyof Results] } | { readonly error: RuntimeError };
 
-function resultOf(request: WriteRequest, raw: RawOutcome): Decoded {
+function resultOf(request: WriteRequest, raw: RawOutcome): DecodeAnswerDecoded {
   const trouble = typeof raw === 'object' && raw !== null ? raw.e : undefined;
   switch (request.op) {
     case 'acquire': {

@@ -186,7 +186,7 @@ function lockFor(request: WriteRequest, schema: string, locks: bigint[]): void {
 export type Write = AppendOp | WriteRequest;
 
 /** What is sent in one call: the writes of a group at places `from` to `to`. */
-export interface Part {
+export interface EncodeCallPart {
   readonly from: number;
   readonly to: number;
 }
@@ -201,8 +201,8 @@ export function isAppend(item: Write): item is AppendOp {
 }
 
 /** Cuts a group into what one call takes: mostly one part. */
-export function splitGroup(writes: readonly Write[]): readonly Part[] {
-  const parts: Part[] = [];
+export function splitGroup(writes: readonly Write[]): readonly EncodeCallPart[] {
+  const parts: EncodeCallPart[] = [];
   let [from, chars, requests] = [0, 0, 0];
   for (const [place, item] of writes.entries()) {
     const size = sizeOf(item);

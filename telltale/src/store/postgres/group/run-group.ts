@@ -5,7 +5,7 @@ import { nameMalformed } from '../../store-errors.ts';
 import type { Ownership } from '../ownership.ts';
 import { isContended, isOfOneWrite, sqlState } from '../postgres-errors.ts';
 import type { WriterLink } from '../writer-link.ts';
-import { type Answer, type Consequences, decodeAnswer } from './decode-answer.ts';
+import { type Consequences, type DecodeAnswer, decodeAnswer } from './decode-answer.ts';
 import {
   type EncodedCall,
   encodeCall,
@@ -49,7 +49,7 @@ export function createRunGroup(deps: GroupDeps): RunGroup {
   const store = randomUUID();
   let last = 0;
 
-  const send = async (call: EncodedCall, now: number): Promise<Answer | null> => {
+  const send = async (call: EncodedCall, now: number): Promise<DecodeAnswer | null> => {
     const number = ++last;
     for (let left = MAX_TRIES; ; left--) {
       const owner = call.owns ? await ownership.claim() : null;

@@ -12,7 +12,7 @@ const CHUNK_ROWS = 4_096;
 /** Answers one read. Throws a RuntimeError for what is not there, else what PostgreSQL threw. */
 export type ReadRows = (request: ReadRequest, now: number) => Promise<Results[ReadRequest['op']]>;
 
-export interface ReadDeps {
+export interface RowsReadDeps {
   readonly ask: AskPrepared;
   /** For what may take its time. */
   readonly askLong: AskPrepared;
@@ -22,7 +22,7 @@ export interface ReadDeps {
   readonly hasGraphs: () => boolean;
 }
 
-export function createReadRows({ ask, askLong, schema, place, hasGraphs }: ReadDeps): ReadRows {
+export function createReadRows({ ask, askLong, schema, place, hasGraphs }: RowsReadDeps): ReadRows {
   const S = `"${schema}"`;
   const lists = createListRows(ask, S);
   const tables = createTableReads(ask, S);

@@ -1,7 +1,7 @@
 import type { Described, Results } from '../../grouped/messages.ts';
 import { streamUnknown } from '../../store-errors.ts';
 import { fromBackup } from '../../upkeep/append-committed.ts';
-import type { ChecksumReport, Compacted, Fault } from '../../upkeep/upkeep.ts';
+import type { ChecksumReport, Compacted, UpkeepFault } from '../../upkeep/upkeep.ts';
 import { MIGRATIONS } from '../schema/migrations.ts';
 import { AGE_MS, CHECKSUM, CHECKSUM_DIGITS } from '../schema/stream-writes.ts';
 import type { AskPrepared, Row } from '../writer-link.ts';
@@ -11,7 +11,7 @@ export interface UpkeepReads {
   weigh(stream: string): Promise<number>;
   rows(after: readonly [string, string] | null, limit: number, now: number): Promise<Results['rows']>;
   lists(after: string, limit: number): Promise<readonly string[]>;
-  examine(): Promise<readonly Fault[]>;
+  examine(): Promise<readonly UpkeepFault[]>;
   checksums(): Promise<ChecksumReport>;
   compact(): Promise<Compacted>;
 }
@@ -114,7 +114,7 @@ export function createUpkeepReads({ ask, schema, hasGraphs }: UpkeepReadDeps): U
       return (await ask('lists', sql, [after, limit])).map(([list]) => String(list));
     },
     async examine() {
-      const faults: Fault[] = [];
+      const faults: UpkeepFault[] = [];
       for (const [name, { sql, fault }] of Object.entries(questions(S)))
         for (const row of await ask(`examine_${name}`, `${sql} LIMIT ${MOST}`, [])) {
           const found = fault(row);
@@ -153,13 +153,13 @@ export function createUpkeepReads({ ask, schema, hasGraphs }: UpkeepReadDeps): U
   };
 }
 
-interface Question {
+interface UpkeepReadsQuestion {
   readonly sql: string;
-  readonly fault: (row: Row) => Omit<Fault, 'grade' | 'hint'> & Partial<Fault>;
+  readonly fault: (row: Row) => Omit<UpkeepFault, 'grade' | 'hint'> & Partial<UpkeepFault>;
 }
 
 /** A row of an answer is something wrong. */
-const questions = (S: string): Readonly<Record<string, Question>> => ({
+const questions = (S: string): Readonly<Record<string, UpkeepReadsQuestion>> => ({
   headless: {
     sql: `SELECT s.stream FROM ${S}.streams s LEFT JOIN ${S}.heads h ON h.id = s.id WHERE h.id IS NULL`,
     fault: ([stream]) => ({ stream: String(stream), found: 'It has no head, so that nobody can find it.' }),

@@ -17,7 +17,7 @@ const OLDEST_SERVER = 140_000;
 const LOCK_CLASS = 0x746c746c;
 const WAIT_MS = 60_000;
 
-type Where = Pick<PostgresAddress, 'schema' | 'fleet' | 'place'>;
+type MigrateWhere = Pick<PostgresAddress, 'schema' | 'fleet' | 'place'>;
 
 interface Meta {
   readonly version: number;
@@ -32,7 +32,7 @@ interface Meta {
  */
 export async function migrate(
   client: Client,
-  where: Where,
+  where: MigrateWhere,
   migrations: readonly Migration[] = MIGRATIONS,
   mustExist = false,
 ): Promise<void> {
@@ -59,7 +59,7 @@ export async function migrate(
 
 async function bring(
   client: Client,
-  { schema, fleet }: Where,
+  { schema, fleet }: MigrateWhere,
   meta: Meta | undefined,
   migrations: readonly Migration[],
 ): Promise<void> {
@@ -81,7 +81,7 @@ async function bring(
   );
 }
 
-async function checkServer(client: Client, { place }: Where): Promise<void> {
+async function checkServer(client: Client, { place }: MigrateWhere): Promise<void> {
   const { rows } = await client.query(
     `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS called,
       current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby,
@@ -97,7 +97,7 @@ async function checkServer(client: Client, { place }: Where): Promise<void> {
 /** What the schema says of itself; undefined where it is not there, or empty: then it is ours to fill. */
 async function look(
   client: Client,
-  { schema, fleet, place }: Where,
+  { schema, fleet, place }: MigrateWhere,
   migrations: readonly Migration[],
 ): Promise<Meta | undefined> {
   const { rows: found } = await client.query(
@@ -126,7 +126,7 @@ async function look(
 const OF_QUEUE = ['job', 'queue', 'version'] as const;
 
 /** The queue is made when a fleet is joined, after the store: that its schema is another's is found out here. */
-async function checkJobs(client: Client, { schema, place }: Where): Promise<void> {
+async function checkJobs(client: Client, { schema, place }: MigrateWhere): Promise<void> {
   const jobs = `${schema}_jobs`;
   const { rows } = await client.query(
     `SELECT c.relname AS name FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid
@@ -139,7 +139,7 @@ async function checkJobs(client: Client, { schema, place }: Where): Promise<void
 }
 
 /** Nothing was run on it yet; or nothing can be, since whoever asks may not make it: then that is what is to be told. */
-async function whyMissing(client: Client, { schema, place }: Where): Promise<Error> {
+async function whyMissing(client: Client, { schema, place }: MigrateWhere): Promise<Error> {
   const { rows } = await client.query(
     `SELECT current_user AS who, current_database() AS name, COALESCE(
       (SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = $1),
@@ -156,7 +156,7 @@ async function whyMissing(client: Client, { schema, place }: Where): Promise<Err
 }
 
 /** A role that lacks one would otherwise fail at the first write of that kind, hours later. */
-async function checkRights(client: Client, { schema, place }: Where): Promise<void> {
+async function checkRights(client: Client, { schema, place }: MigrateWhere): Promise<void> {
   const { rows } = await client.query(
     `SELECT current_user AS who, c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname = $1 AND CASE c.relkind

@@ -9,7 +9,7 @@ export interface OtherChannels {
   again(): void;
 }
 
-interface Listener {
+interface SharedDatabaseListener {
   readonly heard: (payload: string) => void;
   readonly again: () => void;
 }
@@ -26,7 +26,7 @@ export function createSharedDatabase(deps: DatabaseDeps): {
   readonly others: OtherChannels;
 } {
   const { pool, guard } = deps;
-  const listeners = new Map<string, Set<Listener>>();
+  const listeners = new Map<string, Set<SharedDatabaseListener>>();
   return {
     database: {
       execute: (text, values) =>
@@ -39,7 +39,7 @@ export function createSharedDatabase(deps: DatabaseDeps): {
         }),
       async listen(channel, heard, again) {
         deps.start();
-        const own: Listener = { heard, again };
+        const own: SharedDatabaseListener = { heard, again };
         const others = listeners.get(channel) ?? new Set();
         listeners.set(channel, others.add(own));
         // Where the connection breaks just now, the next one listens to it.

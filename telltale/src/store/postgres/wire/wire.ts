@@ -1,4 +1,4 @@
-import { createListeners, type Listeners } from '../../listeners.ts';
+import { createListeners, type StoreListeners } from '../../listeners.ts';
 import type { PostgresClients } from '../postgres-clients.ts';
 import {
   createListeningLink,
@@ -21,7 +21,7 @@ export interface Wire {
   /** Begins to listen; until then nobody is told anything. */
   start(): void;
   /** Listens to a topic. The returned function ends it. */
-  readonly topics: Listeners<string>;
+  readonly topics: StoreListeners<string>;
   /** Whether somebody of another process listens, or may. */
   isHeard(topic: string): boolean;
   /** Calls those that listen to a topic, here and elsewhere. */
@@ -304,7 +304,7 @@ function createPeers(): Peers {
 }
 
 /** What is to be sent, gathered while a notice is on its way: one transaction for all of it. */
-export interface Outbox {
+export interface WireOutbox {
   /** In order, to a channel. False where too much waits: then it is left out. */
   add(channel: string, payload: string): boolean;
   /** Streams that moved; several moves of one are told as one. */
@@ -325,7 +325,7 @@ const MAX_WAITING = 20_000;
 /** In one transaction: the server's queue of notices is locked until it is committed. */
 const MAX_AT_ONCE = 500;
 
-function createOutbox({ isUp, notify }: OutboxDeps): Outbox {
+function createOutbox({ isUp, notify }: OutboxDeps): WireOutbox {
   let waiting: (readonly [string, string])[] = [];
   let pokes = new Map<string, Map<string, Poke>>();
   let sending: Promise<void> | undefined;

@@ -18,7 +18,7 @@ import { createGraphStore, type OpenGraphs } from './graph-store.ts';
 
 const FILE = builtFile(new URL('./thread/worker.ts', import.meta.url));
 
-interface Waiting {
+interface GraphThreadWaiting {
   readonly resolve: (value: GraphResult<GraphOp>) => void;
   readonly reject: (error: RuntimeError) => void;
 }
@@ -34,7 +34,7 @@ export function startGraphThread(settings: GraphSettings, location: string): Pro
     // Node 22 warns that node:sqlite is experimental; users can do nothing about it.
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, GraphThreadWaiting>();
   let gathered: GraphRequest[] = [];
   let last = 0;
   let dead: RuntimeError | undefined;
@@ -57,7 +57,7 @@ export function startGraphThread(settings: GraphSettings, location: string): Pro
       const id = ++last;
       if (waiting.size === 0) worker.ref(); // the process stays for what is asked
       // The thread answers each request with the result of its operation (`graph-rows.ts`).
-      waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
+      waiting.set(id, { resolve: resolve as GraphThreadWaiting['resolve'], reject });
       if (gathered.length === 0) queueMicrotask(flush);
       gathered.push({ id, op, args });
     });

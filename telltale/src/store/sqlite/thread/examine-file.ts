@@ -1,33 +1,33 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { fromBackup } from '../../upkeep/append-committed.ts';
-import type { Fault } from '../../upkeep/upkeep.ts';
+import type { UpkeepFault } from '../../upkeep/upkeep.ts';
 
-type Row = Record<string, SQLOutputValue>;
+type ExamineFileRow = Record<string, SQLOutputValue>;
 
-interface Question {
+interface ExamineFileQuestion {
   readonly sql: string;
   /** A row is something wrong. */
-  readonly fault: (row: Row) => Fault;
+  readonly fault: (row: ExamineFileRow) => UpkeepFault;
 }
 
 /** Of one kind; whoever has more has to begin with these. */
 const MOST = 50;
 const FROM_BACKUP = 'Put a backup in its place. What can still be read is saved by: telltale store export';
 
-const damage = (found: string, hint: string, stream?: unknown): Fault => ({
+const damage = (found: string, hint: string, stream?: unknown): UpkeepFault => ({
   grade: 'damage',
   ...(stream === undefined || stream === null ? {} : { stream: String(stream) }),
   found,
   hint,
 });
 
-const ofStream = (found: string, stream: unknown, seq?: unknown): Fault => ({
+const ofStream = (found: string, stream: unknown, seq?: unknown): UpkeepFault => ({
   ...damage(found, fromBackup(String(stream)), stream),
   ...(seq === undefined || seq === null ? {} : { seq: Number(seq) }),
 });
 
-const QUESTIONS: readonly Question[] = [
+const QUESTIONS: readonly ExamineFileQuestion[] = [
   {
     sql: `SELECT s.stream FROM streams s LEFT JOIN heads h ON h.id = s.id WHERE h.id IS NULL`,
     fault: ({ stream }) => damage('It has no head, so that nobody can find it.', FROM_BACKUP, stream),
@@ -109,9 +109,9 @@ const QUESTIONS: readonly Question[] = [
 ];
 
 /** Reads the whole file: what SQLite says of it, and whether its rows belong together. */
-export function examineFile(db: DatabaseSync): readonly Fault[] {
-  const faults: Fault[] = [];
-  const ask = (sql: string, fault: Question['fault']) => {
+export function examineFile(db: DatabaseSync): readonly UpkeepFault[] {
+  const faults: UpkeepFault[] = [];
+  const ask = (sql: string, fault: ExamineFileQuestion['fault']) => {
     try {
       for (const row of db.prepare(`${sql} LIMIT ${MOST}`).all()) faults.push(fault(row));
     } catch (thrown) {

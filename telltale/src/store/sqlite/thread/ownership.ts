@@ -17,7 +17,7 @@ const BEAT_MS = 10_000;
 const NOTHING = '0 0';
 
 /** Notices what other connections have written. Costs a pragma a poll while they write nothing. */
-export interface Attention {
+export interface OwnershipAttention {
   watch(stream: string, on: boolean): void;
   /** From the first owned stream on: polls inboxes and keeps the owner's heart beating. */
   startOwning(): void;
@@ -25,13 +25,13 @@ export interface Attention {
   stop(): void;
 }
 
-export interface AttentionDeps {
+export interface OwnershipAttentionDeps {
   readonly db: DatabaseSync;
-  readonly ownership: Ownership;
+  readonly ownership: ThreadOwnership;
   readonly tell: (message: FromBackend) => void;
 }
 
-export function createAttention({ db, ownership, tell }: AttentionDeps): Attention {
+export function createAttention({ db, ownership, tell }: OwnershipAttentionDeps): OwnershipAttention {
   const version = db.prepare('PRAGMA data_version');
   const markOf = db.prepare(
     `SELECT h.head || ' ' || coalesce((SELECT max(id) FROM inbox i WHERE i.stream = s.id), 0) AS mark
@@ -127,7 +127,7 @@ export function createAttention({ db, ownership, tell }: AttentionDeps): Attenti
 }
 
 /** This store as an owner of streams: one row for all of them, made with the first. */
-export interface Ownership {
+export interface ThreadOwnership {
   /** The row's id; makes it if need be, or again if others took this owner for dead. Only inside a transaction. */
   claim(): number;
   /** The row's id if it is there. */
@@ -146,9 +146,13 @@ export interface Ownership {
   doorbellOf(owner: number): string | undefined;
 }
 
-type Settings = Pick<ThreadSettings, 'pid' | 'startedAt' | 'place'>;
+type OwnershipSettings = Pick<ThreadSettings, 'pid' | 'startedAt' | 'place'>;
 
-export function createOwnership(db: DatabaseSync, settings: Settings, bell: Doorbell): Ownership {
+export function createOwnership(
+  db: DatabaseSync,
+  settings: OwnershipSettings,
+  bell: Doorbell,
+): ThreadOwnership {
   const insert = db.prepare(
     'INSERT INTO owners (pid, started_at, place, doorbell, beat_at) VALUES (?, ?, ?, ?, ?)',
   );

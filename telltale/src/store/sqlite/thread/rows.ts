@@ -12,7 +12,7 @@ import {
   streamUnknown,
 } from '../../store-errors.ts';
 import { RESTORING } from '../../upkeep/upkeep.ts';
-import type { Ownership } from './ownership.ts';
+import type { ThreadOwnership } from './ownership.ts';
 
 /** Expired rows that a write with a time to live clears away: more than it makes, so that they cannot pile up. */
 const SWEEP = 16;
@@ -111,7 +111,7 @@ export interface StreamRows {
   inbox(stream: string): Results['inbox'];
 }
 
-export function createStreamRows(db: DatabaseSync, ownership: Ownership): StreamRows {
+export function createStreamRows(db: DatabaseSync, ownership: ThreadOwnership): StreamRows {
   const byName = db.prepare(
     'SELECT s.id, h.epoch, h.head, h.owner, h.status FROM streams s JOIN heads h ON h.id = s.id WHERE s.stream = ?',
   );
@@ -189,7 +189,7 @@ export interface ListStreams {
   list(request: ListRequest): readonly ListedStream[];
 }
 
-export function createListStreams(db: DatabaseSync, ownership: Ownership): ListStreams {
+export function createListStreams(db: DatabaseSync, ownership: ThreadOwnership): ListStreams {
   const byName = db.prepare(`SELECT ${COLUMNS} WHERE s.stream = ?`);
   const listed = (row: Record<string, SQLOutputValue>): ListedStream => ({
     id: Number(row.id),

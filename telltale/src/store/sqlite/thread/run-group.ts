@@ -4,30 +4,32 @@ import type { AppendOp, Outcome, ReadRequest, Results, Taken, WriteRequest } fro
 import { streamUnknown } from '../../store-errors.ts';
 import { isOfOneStatement } from '../sqlite-errors.ts';
 import type { AppendRows, ReadStream } from './append-rows.ts';
-import type { Ownership } from './ownership.ts';
+import type { ThreadOwnership } from './ownership.ts';
 import type { ListStreams, StreamRows, TableRows } from './rows.ts';
 import type { UpkeepRows } from './upkeep-rows.ts';
 
 /** What became of the writes of a group, by their place in it; an append that went through is left out. */
-export type GroupOutcomes = ReadonlyMap<number, Outcome>;
+export type ThreadGroupOutcomes = ReadonlyMap<number, Outcome>;
 
-export interface GroupDeps {
+export interface ThreadGroupDeps {
   readonly db: DatabaseSync;
   readonly appends: AppendRows;
-  readonly ownership: Ownership;
+  readonly ownership: ThreadOwnership;
   readonly describe: (thrown: unknown) => RuntimeError;
   /** Throws a RuntimeError only before it has written anything. */
   readonly perform: (request: WriteRequest, now: number) => Outcome;
 }
 
-type Write = AppendOp | WriteRequest;
+type GroupWrite = AppendOp | WriteRequest;
 
 /**
  * One transaction for all writes of a group. A write that is refused has changed nothing and the others go on. One
  * that breaks half-way takes the transaction with it: it is left out and the rest is done anew. Throws a RuntimeError
  * where nothing could be written at all.
  */
-export function createRunGroup(deps: GroupDeps): (writes: readonly Write[], now: number) => GroupOutcomes {
+export function createRunGroup(
+  deps: ThreadGroupDeps,
+): (writes: readonly GroupWrite[], now: number) => ThreadGroupOutcomes {
   const { db, appends, ownership, describe, perform } = deps;
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
@@ -54,15 +56,15 @@ export function createRunGroup(deps: GroupDeps): (writes: readonly Write[], now:
 
   /** Returns the place of the write that broke the transaction, if one did. */
   const attempt = (
-    writes: readonly Write[],
+    writes: readonly GroupWrite[],
     now: number,
-    broken: GroupOutcomes,
+    broken: ThreadGroupOutcomes,
     outcomes: Map<number, Outcome>,
   ) => {
     begin.run();
     appends.begin();
     for (let place = 0; place < writes.length; place++) {
-      const item = writes[place] as Write;
+      const item = writes[place] as GroupWrite;
       if (broken.has(place)) continue;
       try {
         const outcome = !isAppend(item)
@@ -99,7 +101,7 @@ export function createRunGroup(deps: GroupDeps): (writes: readonly Write[], now:
   };
 }
 
-export function isAppend(item: Write): item is AppendOp {
+export function isAppend(item: GroupWrite): item is AppendOp {
   return Array.isArray(item);
 }
 

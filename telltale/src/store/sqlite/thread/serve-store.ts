@@ -36,7 +36,7 @@ import { createListStreams, createStreamRows, createTableRows } from './rows.ts'
 import { createRunGroup, isAppend, performRead, performWrite, type Rows } from './run-group.ts';
 import { createUpkeepRows } from './upkeep-rows.ts';
 
-type Group = Extract<ToBackend, { readonly kind: 'group' }>;
+type ServeStoreGroup = Extract<ToBackend, { readonly kind: 'group' }>;
 
 /** Opens the file and answers messages. Undefined, and `refused` told, where it cannot be opened. */
 export function serveStore(
@@ -96,7 +96,7 @@ function open(
     perform: (request, now) => performWrite(rows, request, now),
   });
 
-  const write = ({ writes, now }: Group): FromBackend => {
+  const write = ({ writes, now }: ServeStoreGroup): FromBackend => {
     const begun = performance.now();
     try {
       // SQLite would go on with a file that no name leads to any more, and all of it be lost at the end.
@@ -113,7 +113,7 @@ function open(
   };
 
   /** After the answer is out: nobody waits for these. */
-  const tidy = ({ writes }: Group, isCommitted: boolean) => {
+  const tidy = ({ writes }: ServeStoreGroup, isCommitted: boolean) => {
     for (const path of toRing) bell.ring(path);
     toRing.clear();
     if (ownership.id !== null) {
@@ -143,7 +143,7 @@ function open(
         const written = message.writes.length > 0 ? write(message) : undefined;
         if (written !== undefined) tell(written);
         if (message.reads.length > 0) {
-          const answer = (request: Group['reads'][number]): Outcome =>
+          const answer = (request: ServeStoreGroup['reads'][number]): Outcome =>
             performRead(rows, request, message.now, describe, mustBeAsFound);
           tell({ kind: 'answers', outcomes: message.reads.map(answer) });
         }

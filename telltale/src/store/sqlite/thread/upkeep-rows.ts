@@ -3,7 +3,7 @@ import type { Described, Results, WriteRequest } from '../../grouped/messages.ts
 import { listMoved, streamLost, streamUnknown } from '../../store-errors.ts';
 import type { Compacted } from '../../upkeep/upkeep.ts';
 import { MIGRATIONS } from './migrations.ts';
-import type { Ownership } from './ownership.ts';
+import type { ThreadOwnership } from './ownership.ts';
 
 type Settle = Extract<WriteRequest, { readonly op: 'settle' }>;
 type Enter = Extract<WriteRequest, { readonly op: 'enter' }>;
@@ -33,7 +33,7 @@ const CHAIN = `WITH RECURSIVE chain (id, prev, bytes) AS (
     SELECT l.id, l.prev, length(CAST(l.body AS BLOB)) FROM chain c JOIN log l ON l.id = c.prev WHERE l.stream = ?
   )`;
 
-export function createUpkeepRows(db: DatabaseSync, ownership: Ownership): UpkeepRows {
+export function createUpkeepRows(db: DatabaseSync, ownership: ThreadOwnership): UpkeepRows {
   const byName = db.prepare(
     'SELECT s.id, h.epoch, h.last, h.rows FROM streams s JOIN heads h ON h.id = s.id WHERE s.stream = ?',
   );
@@ -138,7 +138,7 @@ export function createUpkeepRows(db: DatabaseSync, ownership: Ownership): Upkeep
 
 function counted(
   db: DatabaseSync,
-  ownership: Ownership,
+  ownership: ThreadOwnership,
 ): Omit<Described, 'kind' | 'version' | 'bytes' | 'freeBytes'> {
   const counts = db
     .prepare(

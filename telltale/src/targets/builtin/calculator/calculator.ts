@@ -39,7 +39,7 @@ export function calculator(): Target {
 const MAX_LENGTH = 2_000;
 const MAX_DEPTH = 64;
 
-interface Reader {
+interface CalculatorReader {
   readonly source: string;
   at: number;
   depth: number;
@@ -48,7 +48,7 @@ interface Reader {
 /** Numbers, `+ - * / % ^`, brackets, functions and constants: nothing that could loop or reach anything. */
 export function evaluateArithmetic(source: string): Result<number> {
   if (source.length > MAX_LENGTH) return err(wrong(source, 0, `has more than ${MAX_LENGTH} characters`));
-  const reader: Reader = { source, at: 0, depth: 0 };
+  const reader: CalculatorReader = { source, at: 0, depth: 0 };
   try {
     const value = sum(reader);
     skipSpace(reader);
@@ -63,7 +63,7 @@ export function evaluateArithmetic(source: string): Result<number> {
 /** 0.1 + 0.2 is 0.3 to whoever asks: doubles hold 15 digits for certain. Whole numbers stay as they are. */
 const rounded = (value: number) => (Number.isInteger(value) ? value : Number(value.toPrecision(15)));
 
-function sum(reader: Reader): number {
+function sum(reader: CalculatorReader): number {
   let value = product(reader);
   for (;;) {
     if (take(reader, '+')) value += product(reader);
@@ -72,7 +72,7 @@ function sum(reader: Reader): number {
   }
 }
 
-function product(reader: Reader): number {
+function product(reader: CalculatorReader): number {
   let value = signed(reader);
   for (;;) {
     if (take(reader, '*')) value *= signed(reader);
@@ -82,25 +82,25 @@ function product(reader: Reader): number {
   }
 }
 
-function divided(reader: Reader, value: number, by: number): number {
+function divided(reader: CalculatorReader, value: number, by: number): number {
   if (by === 0) throw byZero(reader.source);
   return value / by;
 }
 
-function remainder(reader: Reader, value: number, by: number): number {
+function remainder(reader: CalculatorReader, value: number, by: number): number {
   if (by === 0) throw byZero(reader.source);
   return value % by;
 }
 
 /** A sign binds less than a power: -2^2 is -4. */
-function signed(reader: Reader): number {
+function signed(reader: CalculatorReader): number {
   if (++reader.depth > MAX_DEPTH) throw wrong(reader.source, reader.at, `is nested deeper than ${MAX_DEPTH}`);
   const value = take(reader, '-') ? -signed(reader) : take(reader, '+') ? signed(reader) : power(reader);
   reader.depth--;
   return value;
 }
 
-function power(reader: Reader): number {
+function power(reader: CalculatorReader): number {
   const base = single(reader);
   return take(reader, '**') || take(reader, '^') ? base ** signed(reader) : base;
 }
@@ -108,7 +108,7 @@ function power(reader: Reader): number {
 const NUMBER = /(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const NAME = /[A-Za-z][A-Za-z0-9]*/y;
 
-function single(reader: Reader): number {
+function single(reader: CalculatorReader): number {
   if (take(reader, '(')) {
     const value = sum(reader);
     if (!take(reader, ')')) throw unexpected(reader, 'a closing bracket');
@@ -124,7 +124,7 @@ function single(reader: Reader): number {
   return called(reader, name);
 }
 
-function called(reader: Reader, name: string): number {
+function called(reader: CalculatorReader, name: string): number {
   if (!take(reader, '(')) throw unexpected(reader, `an opening bracket after "${name}"`);
   const values = [sum(reader)];
   while (take(reader, ',')) values.push(sum(reader));
@@ -139,11 +139,11 @@ function called(reader: Reader, name: string): number {
   return FUNCTIONS[name]?.(...values) ?? Number.NaN;
 }
 
-function skipSpace(reader: Reader): void {
+function skipSpace(reader: CalculatorReader): void {
   while (/\s/.test(reader.source[reader.at] ?? '')) reader.at++;
 }
 
-function take(reader: Reader, symbol: string): boolean {
+function take(reader: CalculatorReader, symbol: string): boolean {
   skipSpace(reader);
   if (!reader.source.startsWith(symbol, reader.at)) return false;
   if (symbol === '*' && reader.source[reader.at + 1] === '*') return false;
@@ -151,7 +151,7 @@ function take(reader: Reader, symbol: string): boolean {
   return true;
 }
 
-function match(reader: Reader, pattern: RegExp): string | undefined {
+function match(reader: CalculatorReader, pattern: RegExp): string | undefined {
   skipSpace(reader);
   pattern.lastIndex = reader.at;
   const found = pattern.exec(reader.source)?.[0];

@@ -128,7 +128,10 @@ export function filesystem({ permissions, clock, folder }: TargetDeps): Target {
       required: ['pattern'],
       idempotent: true,
       run: async (input, call) =>
-        grepFiles(await at(input, call), input as unknown as Search, { signal: call.signal, clock }),
+        grepFiles(await at(input, call), input as unknown as FilesystemSearch, {
+          signal: call.signal,
+          clock,
+        }),
     },
   };
   const needsOf = async (input: JsonObject): Promise<Need | undefined> => {
@@ -244,7 +247,7 @@ const MAX_SEARCH_MS = 10_000;
 /** How long lines are tried before everything else gets its turn. */
 const TURN_MS = 10;
 
-export interface Search {
+export interface FilesystemSearch {
   readonly pattern: string;
   readonly glob?: string;
   readonly ignore_case?: boolean;
@@ -257,7 +260,7 @@ export interface Search {
  */
 async function grepFiles(
   path: PermittedPath,
-  search: Search,
+  search: FilesystemSearch,
   { signal, clock }: { readonly signal: AbortSignal; readonly clock: Clock },
 ): Promise<Json> {
   const { limit = DEFAULT_MATCHES } = search;
@@ -296,7 +299,7 @@ async function grepFiles(
   return { matches, ...seen };
 }
 
-function readPattern({ pattern, ignore_case: ignoreCase = false }: Search): Pattern {
+function readPattern({ pattern, ignore_case: ignoreCase = false }: FilesystemSearch): Pattern {
   const compiled = compilePattern(ignoreCase ? `(?i)${pattern}` : pattern);
   if (compiled.ok) return compiled.value;
   const { message, hint } = compiled.error;
@@ -305,7 +308,7 @@ function readPattern({ pattern, ignore_case: ignoreCase = false }: Search): Patt
 
 async function filesOf(
   path: PermittedPath,
-  { glob = '**/*' }: Search,
+  { glob = '**/*' }: FilesystemSearch,
   signal: AbortSignal,
 ): Promise<readonly PermittedPath[]> {
   const stats = await stat(path.real).catch((thrown: unknown) => {

@@ -173,7 +173,7 @@ const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 /** Entries that one call comes across. */
 export const MAX_WALKED = 100_000;
 
-export interface Walked {
+export interface GlobPathsWalked {
   readonly real: string;
   /** As results name it. */
   readonly shown: string;
@@ -189,8 +189,8 @@ export interface Walked {
 export async function* walk(
   folder: PermittedPath,
   { maxDepth, signal }: { readonly maxDepth: number; readonly signal: AbortSignal },
-): AsyncGenerator<Walked> {
-  const waiting: Walked[] = await entriesOf(folder, 1);
+): AsyncGenerator<GlobPathsWalked> {
+  const waiting: GlobPathsWalked[] = await entriesOf(folder, 1);
   while (true) {
     const next = waiting.pop();
     if (next === undefined) return;
@@ -207,7 +207,7 @@ export async function* walk(
 async function entriesOf(
   { real, shown }: { readonly real: string; readonly shown: string },
   depth: number,
-): Promise<Walked[]> {
+): Promise<GlobPathsWalked[]> {
   const entries: Dirent[] = [];
   try {
     for await (const entry of await opendir(real)) {
@@ -227,7 +227,7 @@ async function entriesOf(
   }));
 }
 
-function typeOf(entry: Dirent): Walked['type'] {
+function typeOf(entry: Dirent): GlobPathsWalked['type'] {
   if (entry.isSymbolicLink()) return 'link';
   if (entry.isDirectory()) return 'folder';
   return entry.isFile() ? 'file' : 'other';

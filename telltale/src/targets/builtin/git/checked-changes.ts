@@ -148,7 +148,7 @@ export class CheckedChanges {
   }
 
   /** Only YAML and JSON is judged by its content. */
-  async #suspectContent(name: string, entry: Entry | undefined): Promise<string | undefined> {
+  async #suspectContent(name: string, entry: CheckedChangesEntry | undefined): Promise<string | undefined> {
     return entry !== undefined && MANIFEST_FILE.test(name) ? this.#content(entry.id) : undefined;
   }
 
@@ -164,9 +164,9 @@ export class CheckedChanges {
     return false;
   }
 
-  async #entries(names: readonly string[], tree: string): Promise<ReadonlyMap<string, Entry>> {
+  async #entries(names: readonly string[], tree: string): Promise<ReadonlyMap<string, CheckedChangesEntry>> {
     const wanted = new Set(names);
-    const entries = new Map<string, Entry>();
+    const entries = new Map<string, CheckedChangesEntry>();
     if (wanted.size === 0) return entries;
     for (const line of await this.#list(['ls-tree', '-r', '--full-tree', '-z', tree])) {
       const [head = '', name = ''] = [line.slice(0, line.indexOf('\t')), line.slice(line.indexOf('\t') + 1)];
@@ -183,7 +183,7 @@ export class CheckedChanges {
   }
 
   /** A branch of that name, or the only remote branch that git would make one from. */
-  async #branchOf(ref: string): Promise<Branch | undefined> {
+  async #branchOf(ref: string): Promise<CheckedChangesBranch | undefined> {
     const local = `refs/heads/${ref}`;
     if ((await this.#try(['show-ref', '--verify', '--hash', '--', local])) !== undefined) return { local };
     if ((await this.#commit(ref)) !== undefined) return undefined;
@@ -241,12 +241,12 @@ export class CheckedChanges {
   }
 }
 
-interface Entry {
+interface CheckedChangesEntry {
   readonly mode: string;
   readonly id: string;
 }
 
-interface Branch {
+interface CheckedChangesBranch {
   readonly local: string;
   readonly remote?: string;
 }

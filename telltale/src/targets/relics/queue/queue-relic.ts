@@ -151,13 +151,13 @@ const MAX_LOST_RACES = 100;
 export function createQueue(what: string, table: string, tables: Tables, clock: Pick<Clock, 'now'>): Queue {
   const at = (key: string, value: Json | undefined) => ({ table, key, value });
   const gone = (key: string) => at(key, undefined);
-  const entryAt = async (key: string) => (await tables.get(table, key)) as Entry | undefined;
+  const entryAt = async (key: string) => (await tables.get(table, key)) as QueueRelicEntry | undefined;
   const leaseAt = async (lease: string) => (await tables.get(table, `lease/${lease}`)) as Lease | undefined;
-  const itemOf = async (key: string, { at: pushedAt, tries }: Entry): Promise<QueueItem> => {
+  const itemOf = async (key: string, { at: pushedAt, tries }: QueueRelicEntry): Promise<QueueItem> => {
     const n = numberOf(key);
     return { n, value: (await tables.get(table, `value/${n}`)) ?? null, pushedAt, tries };
   };
-  const place = (n: number, delayMs: number, entry: Entry) =>
+  const place = (n: number, delayMs: number, entry: QueueRelicEntry) =>
     at(delayMs > 0 ? laterKey(clock.now() + delayMs, n, 'delayed') : readyKey(n), entry);
 
   /** Puts back in line what was delayed until now, or whose lease has run out. */
@@ -184,7 +184,7 @@ export function createQueue(what: string, table: string, tables: Tables, clock: 
 
   /** The first ready item for which `take` wins the exchange. */
   const takeFirst = async <T>(
-    take: (key: string, entry: Entry) => Promise<T | undefined>,
+    take: (key: string, entry: QueueRelicEntry) => Promise<T | undefined>,
   ): Promise<T | undefined> => {
     await wakeDue();
     for (let lost = 0; lost < MAX_LOST_RACES; ) {
@@ -204,7 +204,7 @@ export function createQueue(what: string, table: string, tables: Tables, clock: 
   const settle = async <T>(
     lease: string,
     asBefore: 'acked' | 'released' | undefined,
-    change: (key: string, entry: Entry) => Promise<T | undefined>,
+    change: (key: string, entry: QueueRelicEntry) => Promise<T | undefined>,
   ): Promise<T | undefined> => {
     for (let lost = 0; lost < MAX_LOST_RACES; lost++) {
       const found = await leaseAt(lease);
@@ -356,7 +356,7 @@ export function createQueue(what: string, table: string, tables: Tables, clock: 
 }
 
 /** Of an item, in `ready/N` or `later/DUE/N/HOW`; its value stands in `value/N`. */
-export type Entry = { readonly at: number; readonly tries: number; readonly lease?: string };
+export type QueueRelicEntry = { readonly at: number; readonly tries: number; readonly lease?: string };
 
 /** Of a claim, in `lease/LEASE`: where its item is, or how it ended. */
 export type Lease = { readonly key: string } | { readonly ended: 'acked' | 'released' };

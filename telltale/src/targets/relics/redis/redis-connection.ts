@@ -42,16 +42,16 @@ interface Client {
   destroy(): void;
 }
 
-interface Line {
+interface RedisConnectionLine {
   readonly client: Client;
   readonly isRefusal: (thrown: unknown) => boolean;
 }
 
 export function createRedisConnection({ what, url, where, clock }: RedisDeps): RedisConnection {
-  let line: Promise<Line> | undefined;
+  let line: Promise<RedisConnectionLine> | undefined;
   let isClosed = false;
 
-  const drop = (broken: Promise<Line> | undefined, client: Client) => {
+  const drop = (broken: Promise<RedisConnectionLine> | undefined, client: Client) => {
     if (line === broken) line = undefined;
     try {
       client.destroy();
@@ -60,7 +60,7 @@ export function createRedisConnection({ what, url, where, clock }: RedisDeps): R
     }
   };
 
-  const connect = async (): Promise<Line> => {
+  const connect = async (): Promise<RedisConnectionLine> => {
     const { createClient, ErrorReply } = await import('@redis/client');
     const client: Client = createClient({
       url,
@@ -86,7 +86,7 @@ export function createRedisConnection({ what, url, where, clock }: RedisDeps): R
     return { client, isRefusal: (thrown) => thrown instanceof ErrorReply };
   };
 
-  const ready = async (): Promise<readonly [Line, Promise<Line>]> => {
+  const ready = async (): Promise<readonly [RedisConnectionLine, Promise<RedisConnectionLine>]> => {
     const current = line;
     if (current !== undefined) {
       const connected = await current;

@@ -70,14 +70,14 @@ export const rowTooLarge = (what: string, maxBytes: number) =>
 export const ONE_STATEMENT = 'Give one statement; the operation "transaction" takes several.';
 
 /** Lets so many in at once; the others wait in the order in which they came. */
-export interface Turnstile {
+export interface SqlDatabaseTurnstile {
   /** Resolves with what lets the next one in; to be called once. */
   enter(signal: AbortSignal): Promise<() => void>;
 }
 
 const MAX_WAITING = 1_000;
 
-export function createTurnstile(what: string, places: number): Turnstile {
+export function createTurnstile(what: string, places: number): SqlDatabaseTurnstile {
   const waiting: (() => void)[] = [];
   let inside = 0;
   const leave = () => {

@@ -31,23 +31,23 @@ export interface Machine {
   /** What a promise was rejected with. */
   reasonOf(rejected: JSValueHandle): JSValueHandle;
   /** Forgets everything since `openMachine`, or since `moment`. All handles made since then are void. */
-  reset(memoryBytes: number, moment?: Moment): void;
+  reset(memoryBytes: number, moment?: MachineMoment): void;
   /**
    * Does `work` after a reset and keeps what it made of the machine. Undefined where it took too much memory for that.
    * Handles that were made meanwhile hold whenever the machine is put back there.
    */
-  keep(memoryBytes: number, work: () => void): Moment | undefined;
+  keep(memoryBytes: number, work: () => void): MachineMoment | undefined;
   /** Whether a script made it take memory of the system, which WebAssembly cannot give back. */
   isSpent(): boolean;
 }
 
 /** What has become of a machine: all bytes that differ from those it had at its opening. */
-export interface Moment {
-  readonly changes: readonly Change[];
+export interface MachineMoment {
+  readonly changes: readonly MachineChange[];
   readonly bytes: number;
 }
 
-interface Change {
+interface MachineChange {
   readonly at: number;
   readonly bytes: Uint8Array;
 }
@@ -101,7 +101,7 @@ export async function openMachine(engine: EngineModule, host: MachineHost): Prom
   const start = exports.__stack_pointer.value;
   const size = exports.memory.buffer.byteLength;
   const copy = new Uint8Array(exports.memory.buffer).slice(start, end);
-  const reset = (memoryBytes: number, moment?: Moment) => {
+  const reset = (memoryBytes: number, moment?: MachineMoment) => {
     const memory = new Uint8Array(exports.memory.buffer);
     memory.set(copy, start);
     if (moment !== undefined) for (const { at, bytes } of moment.changes) memory.set(bytes, at);
@@ -154,8 +154,8 @@ function afterLastOther(memory: ArrayBuffer, from: number, to: number): number {
 }
 
 /** The parts of `now` that differ from `before`, which is as long. */
-function differences(before: Uint8Array, now: Uint8Array, offset: number): Change[] {
-  const changes: Change[] = [];
+function differences(before: Uint8Array, now: Uint8Array, offset: number): MachineChange[] {
+  const changes: MachineChange[] = [];
   for (let place = 0; place < now.length; place++) {
     if (now[place] === before[place]) continue;
     let end = place + 1;

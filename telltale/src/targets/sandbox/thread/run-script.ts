@@ -1,6 +1,6 @@
 import { EvalFlags, JSException, type JSValueHandle, type QuickJS } from 'quickjs-wasi';
-import type { Outcome, Place, RunRequest } from '../sandbox.ts';
-import type { Machine, Moment } from './machine.ts';
+import type { RunRequest, SandboxOutcome, SandboxPlace } from '../sandbox.ts';
+import type { Machine, MachineMoment } from './machine.ts';
 import { WebAssembly } from './machine.ts';
 
 /** Compiled scripts and modules by source; the one that was not used for the longest time goes. */
@@ -23,7 +23,7 @@ const NO_NAMES = '[]';
 /** The engine's states of a promise. */
 const PENDING = 0;
 const REJECTED = 2;
-const AWAITS: Outcome = {
+const AWAITS: SandboxOutcome = {
   kind: 'threw',
   name: '',
   message: 'it awaits at its top, where nothing can be awaited',
@@ -35,7 +35,7 @@ export function runScript(
   request: RunRequest,
   cache: ScriptCache,
   wasInterrupted: () => boolean,
-): Outcome {
+): SandboxOutcome {
   let indent = 0;
   try {
     const { source, module, memoryBytes } = request;
@@ -114,7 +114,7 @@ function makeWorld(
   return moment === undefined || !isSteady ? undefined : { moment, script: ready };
 }
 
-const syntax = ({ message, place }: SyntaxFinding): Outcome => ({
+const syntax = ({ message, place }: SyntaxFinding): SandboxOutcome => ({
   kind: 'syntax',
   message: clip(message),
   place,
@@ -142,14 +142,14 @@ function compiled(
   return made;
 }
 
-function read(answer: string): Outcome {
+function read(answer: string): SandboxOutcome {
   if (answer.startsWith('=')) return { kind: 'value', json: answer.slice(1) };
   if (answer.startsWith('>')) return { kind: 'large' };
   const [path = '', found = '', hint = ''] = JSON.parse(answer.slice(1)) as readonly string[];
   return { kind: 'not_json', path: clip(path), found, hint };
 }
 
-function failure(thrown: unknown, indent: number): Outcome {
+function failure(thrown: unknown, indent: number): SandboxOutcome {
   if (!(thrown instanceof JSException)) {
     // The thread's own stack ran out before the engine's limit: a RangeError, in the midst of WebAssembly.
     const isStack = thrown instanceof RangeError || thrown instanceof WebAssembly.RuntimeError;
@@ -175,7 +175,7 @@ export interface CompiledScript {
 
 export interface SyntaxFinding {
   readonly message: string;
-  readonly place: Place | undefined;
+  readonly place: SandboxPlace | undefined;
 }
 
 const FILE = 'script';
@@ -221,7 +221,7 @@ function compile(
 }
 
 /** The first place in a stack trace that is in the script. */
-function placeIn(stack: string | undefined, indent: number): Place | undefined {
+function placeIn(stack: string | undefined, indent: number): SandboxPlace | undefined {
   const [, line, column] = /(?:^|[\s(])script:(\d+):(\d+)/.exec(stack ?? '') ?? [];
   if (line === undefined || column === undefined) return undefined;
   const isFirst = line === '1';
@@ -230,7 +230,7 @@ function placeIn(stack: string | undefined, indent: number): Place | undefined {
 
 /** A world in which a module has been evaluated, and the script behind it, where that can be, is ready to be called. */
 export interface World {
-  readonly moment: Moment;
+  readonly moment: MachineMoment;
   readonly script: JSValueHandle | undefined;
 }
 
@@ -251,7 +251,7 @@ export interface Worlds {
 }
 
 /** What is known of a module: nothing is kept before its second run, since most that are checked are not asked. */
-interface Known {
+interface ScriptKnown {
   readonly memoryBytes: number;
   readonly now: number;
   /** Undefined where it is to be evaluated for each run. */
@@ -265,7 +265,7 @@ const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 
 function createWorlds(): Worlds {
   /** By module; the first was not used for the longest time. */
-  const modules = new Map<string, Known>();
+  const modules = new Map<string, ScriptKnown>();
   let keptBytes = 0;
   let madeOn: Machine | undefined;
 
@@ -273,7 +273,7 @@ function createWorlds(): Worlds {
     keptBytes -= modules.get(module)?.world?.moment.bytes ?? 0;
     modules.delete(module);
   };
-  const put = (module: string, known: Known) => {
+  const put = (module: string, known: ScriptKnown) => {
     forget(module);
     keptBytes += known.world?.moment.bytes ?? 0;
     modules.set(module, known);

@@ -1,13 +1,13 @@
 import { isMainThread, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import {
   ASKED,
-  type FromThread,
   IN_BOX,
-  type Outcome,
   POSTED,
   type PostedRequest,
   REQUEST,
   type RunRequest,
+  type SandboxFromThread,
+  type SandboxOutcome,
   STATE,
   STOP,
   type ThreadData,
@@ -35,7 +35,7 @@ if (!isMainThread) {
   /** By the numbers that they were sent with: as many as the other side remembers. */
   const texts: string[] = [];
   const textOf = (number: number): string => texts[number] as string;
-  const tell = (message: FromThread) => port.postMessage(message);
+  const tell = (message: SandboxFromThread) => port.postMessage(message);
   const cache = emptyScriptCache();
   let current: RunRequest | undefined;
   let began = 0;
@@ -69,7 +69,7 @@ if (!isMainThread) {
     if (numbers.frozen !== undefined) texts[numbers.frozen] = frozen;
     return request;
   };
-  const answer = ({ id, logs }: RunRequest, outcome: Outcome, ms: number): void => {
+  const answer = ({ id, logs }: RunRequest, outcome: SandboxOutcome, ms: number): void => {
     // What it wrote to its console was posted, and comes first.
     const isInBox = outcome.kind === 'value' && !logs && box.putResult(outcome.json, ms);
     // Before it is posted: then the next request may be there already, and its state is not this one's.

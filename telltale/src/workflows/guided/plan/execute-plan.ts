@@ -1,6 +1,6 @@
 import { evaluateTest } from '../../../conditions/cel/evaluate.ts';
 import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
-import type { Issue } from '../../../conditions/issue.ts';
+import type { ConditionConditionIssue } from '../../../conditions/issue.ts';
 import { parseTemplate, RESERVED_ROOTS } from '../../../conditions/templates/parse-template.ts';
 import { enterOrWait } from '../../../engine/in-flight.ts';
 import type { FreeSlot } from '../../../engine/slots.ts';
@@ -52,7 +52,7 @@ export async function executePlan(current: PlanState, the: PlanCase): Promise<Tr
   return undefined;
 }
 
-interface Turn {
+interface ExecutePlanTurn {
   readonly planned: PlannedAction;
   /** What those before it gave. */
   readonly results: readonly Json[];
@@ -63,7 +63,7 @@ interface Turn {
 async function endOf(
   current: PlanState,
   index: number,
-  turn: Turn,
+  turn: ExecutePlanTurn,
   the: PlanCase,
 ): Promise<Pick<Acted, 'held' | 'error' | 'output'>> {
   const known = current.acts.get(index);
@@ -110,7 +110,7 @@ async function endOf(
 }
 
 async function act(
-  { planned: { action, parameters }, results, room }: Turn,
+  { planned: { action, parameters }, results, room }: ExecutePlanTurn,
   address: string,
   acting: Acting,
   { step, callables, call, context }: PlanCase,
@@ -224,7 +224,8 @@ function unmet(expect: string, result: Json, results: readonly Json[]): string |
   return held.value ? undefined : 'It does not hold.';
 }
 
-const told = ({ message, hint }: Issue): string => (hint === undefined ? message : `${message} ${hint}`);
+const told = ({ message, hint }: ConditionConditionIssue): string =>
+  hint === undefined ? message : `${message} ${hint}`;
 
 /** Dollars and a brace, and whether what follows can be meant as a result. */
 const OTHER = /(\$+)\{(?!\s*results?\b)/g;

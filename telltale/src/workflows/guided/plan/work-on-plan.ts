@@ -99,11 +99,11 @@ async function answered(
   }
 }
 
-type Carried =
+type OnPlanCarried =
   | { readonly kind: 'done'; readonly notes: string }
   | { readonly kind: 'trouble'; readonly trouble: Trouble };
 
-async function carryOut(current: PlanState, the: PlanCase): Promise<Carried> {
+async function carryOut(current: PlanState, the: PlanCase): Promise<OnPlanCarried> {
   const { problem } = current;
   const trouble: Trouble | undefined =
     problem === undefined
@@ -116,7 +116,11 @@ async function carryOut(current: PlanState, the: PlanCase): Promise<Carried> {
 }
 
 /** With a verifier the notes are on the log before it is asked: its word may take days. */
-async function verified(current: PlanState, done: readonly DoneAction[], the: PlanCase): Promise<Carried> {
+async function verified(
+  current: PlanState,
+  done: readonly DoneAction[],
+  the: PlanCase,
+): Promise<OnPlanCarried> {
   const { prompt, step, call, context, verify } = the;
   const { address, attempt, cause } = call;
   const { nth } = current;

@@ -68,14 +68,14 @@ function oneOf<const Word extends string>(words: readonly Word[], value: unknown
   return words.find((each) => each === word);
 }
 
-interface Found {
+interface VerdictFound {
   readonly value: Json;
   readonly text: string;
 }
 
 /** The JSON objects that stand in a text beside each other, outermost only. */
-function objectsIn(text: string): readonly Found[] {
-  const found: Found[] = [];
+function objectsIn(text: string): readonly VerdictFound[] {
+  const found: VerdictFound[] = [];
   let from = 0;
   for (let starts = 0; starts < MAX_STARTS; starts++) {
     const start = text.indexOf('{', from);

@@ -40,7 +40,7 @@ function verdictOf(
   nth: number,
   call: LeafCall,
   context: LeafContext,
-): Promise<Verdict> {
+): Promise<VerifyWorkVerdict> {
   if ('instructions' in verify) return verifyByModel(verify, judged, call, context);
   if ('invoke' in verify) return verifyByArtifact(verify, judged, nth, call, context);
   return verifyByCommand(verify, judged, call, context);
@@ -68,7 +68,7 @@ async function verifyByArtifact(
   nth: number,
   { address, attempt, locals, signal }: LeafCall,
   { decisions }: LeafContext,
-): Promise<Verdict> {
+): Promise<VerifyWorkVerdict> {
   const { invoke, method, args, cache, fallback } = verify;
   const record = await decisions.verdict(
     `${address}:verify ${attempt}.${nth}`,
@@ -82,7 +82,7 @@ async function verifyByArtifact(
 }
 
 /** What was asked for as `verdict` is one; anything else would be a mistake of ours, and is for a person to settle. */
-function artifactVerdict(by: string, answer: Json): Verdict {
+function artifactVerdict(by: string, answer: Json): VerifyWorkVerdict {
   const assessment = isMap(answer) ? answer.assessment : answer;
   const reasoning = isMap(answer) && typeof answer.reasoning === 'string' ? said(answer.reasoning) : '';
   const told = isMap(answer)
@@ -116,7 +116,7 @@ async function verifyByCommand(
   judged: JudgedWork,
   call: LeafCall,
   context: LeafContext,
-): Promise<Verdict> {
+): Promise<VerifyWorkVerdict> {
   const by = `command ${verify.command[0]}`;
   let ended: EndedProcess;
   try {
@@ -169,7 +169,7 @@ const FIRST_PAUSE_MS = 1_000;
 /** What is asked where `verify` names no model: where the agent has none of that name, its own counts. */
 const CHEAP = 'fast';
 
-interface Spent {
+interface VerifyWorkSpent {
   usage?: Usage;
   cost_usd?: number;
   model?: string;
@@ -181,8 +181,8 @@ async function verifyByModel(
   judged: JudgedWork,
   call: LeafCall,
   context: LeafContext,
-): Promise<Verdict> {
-  const spent: Spent = {};
+): Promise<VerifyWorkVerdict> {
+  const spent: VerifyWorkSpent = {};
   const { message, record } = modelQuestion(verify, judged);
   const asked = await answerOf(message, verify.model ?? CHEAP, spent, call, context);
   const by = `model ${verify.model ?? spent.model ?? CHEAP}`;
@@ -202,7 +202,7 @@ async function verifyByModel(
 function weighed(
   { assessment, confidence, reasoning, instruction }: ModelVerdict,
   threshold: ModelVerifier['threshold'],
-): Omit<Verdict, 'by'> {
+): Omit<VerifyWorkVerdict, 'by'> {
   const why = said(reasoning);
   if (assessment === 'pass' && confidence !== undefined) {
     if (CONFIDENCES.indexOf(confidence) >= CONFIDENCES.indexOf(threshold))
@@ -223,7 +223,7 @@ function weighed(
 async function answerOf(
   message: string,
   model: string,
-  spent: Spent,
+  spent: VerifyWorkSpent,
   call: LeafCall,
   context: LeafContext,
 ): Promise<string | RuntimeError> {
@@ -252,7 +252,7 @@ async function answerOf(
 }
 
 /** The call, with what its tries use added up in `spent`. */
-const charging = (made: TargetCall, spent: Spent, { costOf }: LeafContext): TargetCall => ({
+const charging = (made: TargetCall, spent: VerifyWorkSpent, { costOf }: LeafContext): TargetCall => ({
   ...made,
   charge(used, model) {
     made.charge?.(used, model);
@@ -379,7 +379,7 @@ export interface JudgedWork {
 }
 
 /** What a verifier says. `fallback`: why it counts although it did not say so. */
-export type Verdict = Omit<VerifyRecord, 'step' | 'attempt' | 'nth' | 'ms'>;
+export type VerifyWorkVerdict = Omit<VerifyRecord, 'step' | 'attempt' | 'nth' | 'ms'>;
 
 /** Of what is put on the log and told to the agent. */
 const MAX_SAID = 4_000;
@@ -390,7 +390,7 @@ const said = (text: string): string => {
 };
 
 /** Nobody has judged it: a person has to. */
-const unjudged = (by: string, why: string): Verdict => ({
+const unjudged = (by: string, why: string): VerifyWorkVerdict => ({
   by,
   assessment: 'escalate',
   reasoning: 'It was not judged.',

@@ -6,7 +6,7 @@ import type { RememberedRows, SymbolRow, SymbolRows } from './symbol-rows.ts';
 import { type ImportRow, type ImportRows, namesOf, naming, takes } from './symbol-rows.ts';
 import { isTestPath, tokenOf } from './words.ts';
 
-type Row = Record<string, SQLOutputValue>;
+type CallRowsRow = Record<string, SQLOutputValue>;
 
 interface CallRow extends CallPlace {
   readonly path: string;
@@ -163,7 +163,7 @@ export function createCallRows(db: DatabaseSync, rows: RememberedRows): CallRows
       if (file === undefined || symbol.id < file.symbols[0] || symbol.id >= file.symbols[1]) return [];
       // What stands in a symbol comes right behind it.
       let end = symbol.id + 1;
-      for (const { id, container } of after.iterate(symbol.id, file.symbols[1]) as Iterable<Row>) {
+      for (const { id, container } of after.iterate(symbol.id, file.symbols[1]) as Iterable<CallRowsRow>) {
         if (container === null || Number(container) < symbol.id) break;
         end = Number(id) + 1;
       }
@@ -191,13 +191,13 @@ export interface CallPlace {
  * What a call means: a symbol of the graph, for `sure` or as the only one at hand that fits; something `elsewhere`,
  * outside of the graph; or nothing that can be told from names.
  */
-export type Meaning =
+export type CallRowsMeaning =
   | { readonly kind: 'symbol'; readonly row: SymbolRow; readonly sure: boolean }
   | { readonly kind: 'elsewhere' }
   | { readonly kind: 'unknown' };
 
-const UNKNOWN: Meaning = { kind: 'unknown' };
-const ELSEWHERE: Meaning = { kind: 'elsewhere' };
+const UNKNOWN: CallRowsMeaning = { kind: 'unknown' };
+const ELSEWHERE: CallRowsMeaning = { kind: 'elsewhere' };
 /** Languages in which a folder is one scope. */
 const PACKAGED = /\.(?:go|java)$/;
 /** Re-exports that are followed one after the other. */
@@ -208,7 +208,7 @@ const MAX_IMPORTS = 1000;
 const MAX_NESTING = 64;
 
 export interface CallResolver {
-  resolve(call: CallPlace): Meaning;
+  resolve(call: CallPlace): CallRowsMeaning;
 }
 
 /** The rows may be remembered ones: it asks for the same again and again. */
@@ -270,7 +270,7 @@ function createCallResolver(
     return undefined;
   };
 
-  const alone = ({ file, name, origin }: CallPlace): Meaning => {
+  const alone = ({ file, name, origin }: CallPlace): CallRowsMeaning => {
     const chain = around(origin);
     const own = symbols.inFile(file, name);
     const near = nearest(own.filter(isPlain), chain);
@@ -299,7 +299,7 @@ function createCallResolver(
     return UNKNOWN;
   };
 
-  const on = (receiver: string, { file, name, origin }: CallPlace): Meaning => {
+  const on = (receiver: string, { file, name, origin }: CallPlace): CallRowsMeaning => {
     const own = symbols.inFile(file, name);
     if (SELVES.has(receiver)) {
       const chain = around(origin);
@@ -348,7 +348,7 @@ function createCallResolver(
   };
 
   /** The one class that the file defines or imports by name and that has such a method, if there is just one. */
-  const onlyOne = (own: readonly SymbolRow[], taken: readonly ImportRow[], name: string): Meaning => {
+  const onlyOne = (own: readonly SymbolRow[], taken: readonly ImportRow[], name: string): CallRowsMeaning => {
     const fitting = new Map<string, SymbolRow>();
     const note = (row: SymbolRow) => fitting.set(`${row.file} ${row.symbol.within}`, row);
     for (const row of own) if (!isPlain(row)) note(row);
@@ -369,7 +369,7 @@ function createCallResolver(
   };
 }
 
-const sure = (row: SymbolRow): Meaning => ({ kind: 'symbol', row, sure: true });
+const sure = (row: SymbolRow): CallRowsMeaning => ({ kind: 'symbol', row, sure: true });
 
 /** Names by which code calls what it stands in. */
 const SELVES: ReadonlySet<string> = new Set(['this', 'self', 'Self', 'cls', 'super']);

@@ -4,7 +4,7 @@ const NAME_CHARS = 256;
 const FIELDS = 4;
 
 /** A call of a file; `from` is the index of the symbol that it stands in. */
-export interface EncodedCall {
+export interface EncodedCallsEncodedCall {
   readonly name: string;
   readonly receiver: string | null;
   readonly line: number;
@@ -25,9 +25,9 @@ export function encodeCalls(calls: readonly GraphCall[], symbols: number): strin
 export function decodeCalls(
   encoded: string,
   fits: (name: string, from: number | null) => boolean,
-): EncodedCall[] {
+): EncodedCallsEncodedCall[] {
   const flat = JSON.parse(encoded) as (string | number | null)[];
-  const calls: EncodedCall[] = [];
+  const calls: EncodedCallsEncodedCall[] = [];
   for (let at = 0; at < flat.length; at += FIELDS) {
     const [name, from] = [flat[at] as string, flat[at + 3] as number | null];
     if (!fits(name, from)) continue;

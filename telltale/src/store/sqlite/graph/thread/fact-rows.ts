@@ -7,7 +7,7 @@ import { prepareWrite } from './file-rows.ts';
 import type { SymbolRows } from './symbol-rows.ts';
 import { indexedName, indexedText } from './words.ts';
 
-type Row = Record<string, SQLOutputValue>;
+type FactRowsRow = Record<string, SQLOutputValue>;
 
 export interface FactRows {
   /** Within a transaction. Throws before anything of that fact is written. */
@@ -78,7 +78,7 @@ export function createFactRows(db: DatabaseSync, files: FileRows, symbols: Symbo
   const bySymbol = subject('s.symbol = ?');
   const byBoth = subject('s.path = ? AND s.symbol = ?');
 
-  const toFact = (row: Row): Fact => {
+  const toFact = (row: FactRowsRow): Fact => {
     const supersedes = JSON.parse(String(row.supersedes)) as string[];
     return {
       id: String(row.key),

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { FoundSession, GraphFile, Numbered, SessionNote } from '../../../graph.ts';
 import { indexedName, indexedText } from './words.ts';
 
-type Row = Record<string, SQLOutputValue>;
+type FileRowsRow = Record<string, SQLOutputValue>;
 
 /** Where a file's rows lie: from the first id up to, not including, the second. */
 export interface FileSpans {
@@ -73,7 +73,7 @@ export function createFileRows(db: DatabaseSync): FileRows {
   );
   const removeWords = prepareWrite(db, 'DELETE FROM graph_file_words WHERE rowid = ?');
 
-  const known = (row: Row | undefined): KnownFile | undefined =>
+  const known = (row: FileRowsRow | undefined): KnownFile | undefined =>
     row === undefined
       ? undefined
       : {
@@ -122,7 +122,7 @@ export function createFileRows(db: DatabaseSync): FileRows {
   };
 }
 
-function toFile(row: Row): GraphFile {
+function toFile(row: FileRowsRow): GraphFile {
   return {
     path: String(row.path),
     hash: String(row.hash),

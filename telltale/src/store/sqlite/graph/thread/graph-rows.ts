@@ -146,7 +146,7 @@ function createGraphIds(db: DatabaseSync): GraphIds {
   };
 }
 
-interface Sources {
+interface GraphRowsSources {
   readonly files: FileRows;
   readonly symbols: SymbolRows;
   readonly imports: ImportRows;
@@ -155,7 +155,7 @@ interface Sources {
 /** Files with all that is known of them, those behind a path: as they were written. */
 function createFileRecords(
   db: DatabaseSync,
-  { files, symbols, imports }: Sources,
+  { files, symbols, imports }: GraphRowsSources,
 ): (graph: number, after: string, limit: number) => readonly FileRecord[] {
   const callsOf = db.prepare('SELECT calls FROM graph_calls WHERE file = ?');
 
@@ -256,7 +256,7 @@ export interface WriteFiles {
   remove(file: KnownFile): void;
 }
 
-interface Next {
+interface GraphRowsNext {
   symbol: number;
   import: number;
 }
@@ -295,7 +295,7 @@ function createWriteFiles(db: DatabaseSync, files: FileRows): WriteFiles {
     removeCallWords.run(file);
   };
 
-  const put = (graph: number, record: FileRecord, at: Next) => {
+  const put = (graph: number, record: FileRecord, at: GraphRowsNext) => {
     const before = files.find(graph, record.path);
     if (before !== undefined) clear(before);
     const { symbols, imports, calls } = record;
@@ -355,7 +355,7 @@ function createWriteFiles(db: DatabaseSync, files: FileRows): WriteFiles {
       for (const file of touched) files.touch(graph, file);
       if (records.length > 0) {
         const row = next.get();
-        const at: Next = { symbol: Number(row?.symbol), import: Number(row?.import) };
+        const at: GraphRowsNext = { symbol: Number(row?.symbol), import: Number(row?.import) };
         for (const record of records) put(graph, record, at);
         setNext.run(at.symbol, at.import);
       }

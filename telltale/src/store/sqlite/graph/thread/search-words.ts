@@ -2,9 +2,9 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { FactSubject, Found, FoundKind } from '../../../graph.ts';
 import { subjectsText } from './fact-rows.ts';
 import { SYMBOL_COLUMNS, toSymbol } from './symbol-rows.ts';
-import { rankOfPath, rankOfSymbol, type Word, wordsOf } from './words.ts';
+import { rankOfPath, rankOfSymbol, type WordsWord, wordsOf } from './words.ts';
 
-type Row = Record<string, SQLOutputValue>;
+type SearchWordsRow = Record<string, SQLOutputValue>;
 
 /** Candidates of one attempt, and of all, that are ranked. To rank a hundred takes a millisecond. */
 const CANDIDATES = 60;
@@ -17,7 +17,7 @@ const FACT_FACTOR = 0.9;
 /** Facts as they are found by a row of their own table. */
 export type FactById = (id: number) => (Found & { readonly kind: 'fact' })['fact'] | undefined;
 
-interface Candidate extends Worded {
+interface SearchWordsCandidate extends Worded {
   readonly id: number;
   readonly rank: number;
   readonly found: (score: number) => Found | undefined;
@@ -25,7 +25,7 @@ interface Candidate extends Worded {
 
 /** Where words of one kind of thing are looked up. */
 interface Shelf {
-  find(expression: string, graph: number): readonly Candidate[];
+  find(expression: string, graph: number): readonly SearchWordsCandidate[];
   count(expression: string): number;
 }
 
@@ -90,7 +90,7 @@ export function createSearchWords(db: DatabaseSync, factById: FactById) {
   ): readonly Found[] => {
     const words = queryWords(query);
     if (words.length === 0 || limit === 0) return [];
-    const scored: { readonly candidate: Candidate; readonly score: number }[] = [];
+    const scored: { readonly candidate: SearchWordsCandidate; readonly score: number }[] = [];
     for (const kind of new Set(kinds)) {
       const shelf = shelves[kind];
       const weighed = words.map((word): WeighedWord => {
@@ -121,8 +121,8 @@ function candidatesOf(
   graph: number,
   words: readonly WeighedWord[],
   enough: number,
-): Iterable<Candidate> {
-  const found = new Map<number, Candidate>();
+): Iterable<SearchWordsCandidate> {
+  const found = new Map<number, SearchWordsCandidate>();
   const look = (expression: string) => {
     for (const one of shelf.find(expression, graph)) found.set(one.id, one);
   };
@@ -140,7 +140,12 @@ function candidatesOf(
   return found.values();
 }
 
-function createShelf(db: DatabaseSync, table: string, select: string, read: (row: Row) => Candidate): Shelf {
+function createShelf(
+  db: DatabaseSync,
+  table: string,
+  select: string,
+  read: (row: SearchWordsRow) => SearchWordsCandidate,
+): Shelf {
   const find = db.prepare(select);
   const count = db.prepare(
     `SELECT count(*) AS n FROM (SELECT 1 FROM ${table} WHERE ${table} MATCH ? LIMIT ${COUNTED})`,
@@ -153,7 +158,7 @@ function createShelf(db: DatabaseSync, table: string, select: string, read: (row
 
 /** A word of a query, and how much it says: the rarer, the more. */
 export interface WeighedWord {
-  readonly word: Word;
+  readonly word: WordsWord;
   readonly weight: number;
   /** In how many places it stands, counted up to a limit. */
   readonly count: number;
@@ -196,13 +201,13 @@ function scoreOf(words: readonly WeighedWord[], { name, text }: Worded): number 
   return weights === 0 ? 0 : (sum / weights) * (KEPT + (1 - KEPT) * coverage);
 }
 
-interface Tokens {
+interface SearchWordsTokens {
   readonly wholes: ReadonlySet<string>;
   readonly parts: ReadonlySet<string>;
   readonly all: ReadonlySet<string>;
 }
 
-function tokensOf(text: string): Tokens {
+function tokensOf(text: string): SearchWordsTokens {
   const [wholes, parts] = [new Set<string>(), new Set<string>()];
   for (const { whole, parts: own } of wordsOf(text, MAX_WORDS)) {
     wholes.add(whole);
@@ -212,7 +217,7 @@ function tokensOf(text: string): Tokens {
   return { wholes, parts, all: new Set([...wholes, ...parts]) };
 }
 
-function levelInName({ whole, parts }: Word, name: Tokens, covered: Set<string>): number {
+function levelInName({ whole, parts }: WordsWord, name: SearchWordsTokens, covered: Set<string>): number {
   const cover = (test: (part: string) => boolean) => {
     for (const part of name.parts) if (test(part)) covered.add(part);
   };
@@ -242,7 +247,7 @@ function levelInName({ whole, parts }: Word, name: Tokens, covered: Set<string>)
   return PARTS_BEGIN_IN_NAME;
 }
 
-function levelInText({ whole, parts }: Word, text: ReadonlySet<string>): number {
+function levelInText({ whole, parts }: WordsWord, text: ReadonlySet<string>): number {
   if (text.has(whole) || (parts.length > 0 && parts.every((part) => text.has(part)))) return IN_TEXT;
   const stem = stemOf(whole);
   const begins = (part: string) => {
@@ -272,8 +277,8 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 );
 
 /** The words of a query that say something, each once; all of them where none does. */
-function queryWords(query: string): readonly Word[] {
-  const all = new Map<string, Word>();
+function queryWords(query: string): readonly WordsWord[] {
+  const all = new Map<string, WordsWord>();
   for (const word of wordsOf(query, MAX_READ)) all.set(word.whole, word);
   const telling = [...all.values()].filter(({ whole }) => !STOP_WORDS.has(whole));
   // Of a long text the words that look like code, then the longer ones: short ones stand everywhere.
@@ -288,15 +293,15 @@ const exact = (token: string) => `"${token}"`;
 const prefix = (token: string) => (token.length < PREFIX_CHARS ? exact(token) : `"${token}"*`);
 
 /** As an expression of FTS5: the word as it is written, or all of its parts. */
-function wordExactly({ whole, parts }: Word): string {
+function wordExactly({ whole, parts }: WordsWord): string {
   return parts.length === 0 ? exact(whole) : `(${exact(whole)} OR (${parts.map(exact).join(' AND ')}))`;
 }
 
 /** Names that begin so: `createTag`. */
-const beginsSo = ({ whole }: Word): string => prefix(whole);
+const beginsSo = ({ whole }: WordsWord): string => prefix(whole);
 
 /** Words that begin so, or have the same stem: `parsing` finds `parser`. */
-function wordLoosely({ whole, parts }: Word): string {
+function wordLoosely({ whole, parts }: WordsWord): string {
   const stem = stemOf(whole);
   const ways = [prefix(whole)];
   // Not all that begins with the stem: gathering that takes long where the stem is a common word.

@@ -1,5 +1,11 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { FoundImport, FoundSymbol, KnownImport, ResolvedImport, SymbolKind } from '../../../graph.ts';
+import type {
+  FoundImport,
+  FoundSymbol,
+  GraphResolvedImport,
+  KnownImport,
+  SymbolKind,
+} from '../../../graph.ts';
 import type { FileRows, FileSpans, KnownFile } from './file-rows.ts';
 import { prepareWrite } from './file-rows.ts';
 import { rankOfSymbol, tokenOf } from './words.ts';
@@ -66,7 +72,7 @@ export function rememberRows(db: DatabaseSync, { files, symbols, imports }: Call
   };
 }
 
-type Row = Record<string, SQLOutputValue>;
+type SymbolRowsRow = Record<string, SQLOutputValue>;
 
 /** A symbol and what it stands in. */
 export interface SymbolRow {
@@ -142,7 +148,7 @@ export function createSymbolRows(db: DatabaseSync, files: FileRows): SymbolRows 
   };
 }
 
-export function toSymbol(row: Row): FoundSymbol {
+export function toSymbol(row: SymbolRowsRow): FoundSymbol {
   return {
     id: Number(row.id),
     path: String(row.path),
@@ -157,7 +163,7 @@ export function toSymbol(row: Row): FoundSymbol {
   };
 }
 
-const toSymbolRow = (row: Row): SymbolRow => ({
+const toSymbolRow = (row: SymbolRowsRow): SymbolRow => ({
   symbol: toSymbol(row),
   file: Number(row.file),
   container: row.container === null ? null : Number(row.container),
@@ -189,7 +195,7 @@ export interface ImportRows {
   handedOn(graph: number, path: string, limit: number): readonly ImportRow[];
   /** By id, from behind `after` on. */
   all(graph: number, after: number, limit: number): readonly KnownImport[];
-  resolve(graph: number, resolved: readonly ResolvedImport[]): void;
+  resolve(graph: number, resolved: readonly GraphResolvedImport[]): void;
 }
 
 export function createImportRows(db: DatabaseSync): ImportRows {

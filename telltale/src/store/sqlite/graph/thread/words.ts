@@ -17,7 +17,7 @@ const spelled = (char: string): string => `q${String(char.codePointAt(0)).padSta
 const MAX_WORD_CHARS = 64;
 
 /** A word of a text: `createTagParser` is `createtagparser` with the parts `create`, `tag` and `parser`. */
-export interface Word {
+export interface WordsWord {
   readonly whole: string;
   /** Two or more, or none. */
   readonly parts: readonly string[];
@@ -27,12 +27,12 @@ export interface Word {
  * The words of any text, at most `limit`: of each the whole and its parts, of letters and digits only, in lower case and
  * without accents, as the index keeps them.
  */
-export function wordsOf(text: string, limit: number): readonly Word[] {
+export function wordsOf(text: string, limit: number): readonly WordsWord[] {
   return BEYOND_ASCII.test(text) ? unicodeWords(text, limit) : asciiWords(text, limit);
 }
 
-function unicodeWords(text: string, limit: number): readonly Word[] {
-  const words: Word[] = [];
+function unicodeWords(text: string, limit: number): readonly WordsWord[] {
+  const words: WordsWord[] = [];
   for (const [found] of text.replace(UNSPACED, ' $& ').matchAll(WORD)) {
     if (words.length >= limit) break;
     const parts: string[] = [];
@@ -63,8 +63,8 @@ function kindOf(code: number): number {
 }
 
 /** The same by hand: nearly all of code is ASCII, and this takes a sixth of the expressions' time. */
-function asciiWords(text: string, limit: number): readonly Word[] {
-  const words: Word[] = [];
+function asciiWords(text: string, limit: number): readonly WordsWord[] {
+  const words: WordsWord[] = [];
   const lower = text.toLowerCase();
   let parts: string[] = [];
   let [word, part] = [0, 0];
@@ -99,7 +99,7 @@ function addPart(parts: string[], text: string, from: number, to: number): void 
   if (to > from && kindOf(text.charCodeAt(from)) !== JOINT) parts.push(text.slice(from, to));
 }
 
-const toWord = (parts: readonly string[]): Word => ({
+const toWord = (parts: readonly string[]): WordsWord => ({
   whole: parts.join(''),
   parts: parts.length > 1 ? parts : [],
 });

@@ -323,38 +323,38 @@ const values = (params: SqlStatement['params']): Json[] =>
   (params as readonly Json[]).map((value) => (isMap(value) ? JSON.stringify(value) : value));
 
 /** What a type's text, as the server writes it, is in JSON. */
-type Read = (text: string) => Json;
+type PostgresDatabaseRead = (text: string) => Json;
 
 /** Digits that a number of JSON keeps whoever reads it. */
 const SAFE_DIGITS = 15;
 
 /** A whole number beyond 2^53 stays text. */
-const whole: Read = (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : text);
+const whole: PostgresDatabaseRead = (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : text);
 
 /** A decimal with more digits than a number keeps stays text, and so do NaN and the infinities. */
-const decimal: Read = (text) => {
+const decimal: PostgresDatabaseRead = (text) => {
   const digits = text.replace(/^-?0*|\.|0+$/g, '').length;
   return /^-?\d+(?:\.\d+)?$/.test(text) && digits <= SAFE_DIGITS ? Number(text) : text;
 };
 
-const float: Read = (text) => (Number.isFinite(Number(text)) ? Number(text) : text);
+const float: PostgresDatabaseRead = (text) => (Number.isFinite(Number(text)) ? Number(text) : text);
 
 /** As ISO 8601 has it, to the microsecond: `2026-01-02T03:04:05.678901+01:00`. */
-const moment: Read = (text) =>
+const moment: PostgresDatabaseRead = (text) =>
   text
     .replace(/^(\d{4,}-\d\d-\d\d) /, '$1T')
     .replace(/([+-]\d\d)(:\d\d)?$/, (_, hours, minutes) => hours + (minutes ?? ':00'));
-const localMoment: Read = (text) => text.replace(/^(\d{4,}-\d\d-\d\d) /, '$1T');
+const localMoment: PostgresDatabaseRead = (text) => text.replace(/^(\d{4,}-\d\d-\d\d) /, '$1T');
 
 /** `\x…` as base64. */
-const bytes: Read = (text) =>
+const bytes: PostgresDatabaseRead = (text) =>
   text.startsWith('\\x') ? Buffer.from(text.slice(2), 'hex').toString('base64') : text;
 
-const json: Read = (text) => JSON.parse(text) as Json;
-const asIs: Read = (text) => text;
+const json: PostgresDatabaseRead = (text) => JSON.parse(text) as Json;
+const asIs: PostgresDatabaseRead = (text) => text;
 
 /** By the type's number, and that of its lists. */
-const TYPES: readonly (readonly [oid: number, list: number, read: Read])[] = [
+const TYPES: readonly (readonly [oid: number, list: number, read: PostgresDatabaseRead])[] = [
   [16, 1000, (text) => text === 't' || text === 'true'],
   [17, 1001, bytes],
   [20, 1016, whole],
@@ -385,8 +385,8 @@ const TYPES: readonly (readonly [oid: number, list: number, read: Read])[] = [
 const TEXT_LIST = 1009;
 
 /** `readList` takes a list apart into texts and nulls, lists in lists included. All other types stay text. */
-function typeReaders(readList: (text: string) => unknown): (oid: number) => Read {
-  const readers = new Map<number, Read>();
+function typeReaders(readList: (text: string) => unknown): (oid: number) => PostgresDatabaseRead {
+  const readers = new Map<number, PostgresDatabaseRead>();
   for (const [oid, list, read] of TYPES) {
     readers.set(oid, read);
     readers.set(list, (text) => deep(readList(text), read));
@@ -394,7 +394,7 @@ function typeReaders(readList: (text: string) => unknown): (oid: number) => Read
   return (oid) => readers.get(oid) ?? asIs;
 }
 
-function deep(value: unknown, read: Read): Json {
+function deep(value: unknown, read: PostgresDatabaseRead): Json {
   if (Array.isArray(value)) return value.map((each: unknown) => deep(each, read));
   return value === null || value === undefined ? null : read(String(value));
 }

@@ -18,7 +18,9 @@ export type Standing =
       readonly used: Used;
     }
   /** It has come to an end of its own, and nothing more can be given to it. */
-  | { readonly kind: 'ended'; readonly session: string; readonly error: ErrorJson };
+  | { readonly kind: 'ended'; readonly session: string; readonly error: ErrorJson }
+  /** This process released it because it waits for people. Whoever resumes it opens a new lead. */
+  | { readonly kind: 'released' };
 
 /** What a run has its session do next. */
 export type Order =
@@ -58,6 +60,8 @@ export interface Lead {
   isWithdrawn(task: string): boolean;
   /** The session has ended, or this process lets go of it. */
   close(session: string, error: ErrorJson): void;
+  /** This process releases the session while it waits for people. */
+  release(): void;
   /** The run's side: resolves when the session waits, or has ended. Rejects with the signal's reason. */
   standing(signal: AbortSignal): Promise<Standing>;
   isWaiting(): boolean;
@@ -112,6 +116,10 @@ export function createLead(by?: LedBy): Lead {
     close(session, error) {
       give = undefined;
       stand({ kind: 'ended', session, error });
+    },
+    release() {
+      give = undefined;
+      stand({ kind: 'released' });
     },
     standing(signal) {
       if (signal.aborted) return Promise.reject(signal.reason);

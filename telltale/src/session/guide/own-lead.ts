@@ -92,6 +92,8 @@ export async function openOwnLead(edges: OwnLeadEdges, name: string): Promise<Ow
       await called;
       forget();
       runs.leads.delete(state.id);
+      // The run must not wait for this lead any more: the session is resumed with another one.
+      if (stop.reason?.kind === 'wait') lead.release();
     },
   };
 }

@@ -106,6 +106,7 @@ function walkRun(
     ...{ runs: edges, realm, state, journal, isLetGo },
     metadata: async () => (session === undefined ? undefined : await metadata()),
     bound: () => edges.leads.get(state.origin.session?.id ?? ''),
+    claims: entry.claims,
   });
   const lent = lendAgents(edges, prepared);
   const leafEdges: LeafEdges = {

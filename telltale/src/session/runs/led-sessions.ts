@@ -1,13 +1,16 @@
 import type { RunJournal } from '../../engine/run-journal.ts';
 import type { RunState } from '../../events/run-state.ts';
+import type { SessionState } from '../../events/state.ts';
 import { usageOf } from '../../events/usage-of.ts';
 import type { ErrorJson } from '../../kernel/runtime-error.ts';
 import { allSteps } from '../../workflows/all-steps.ts';
 import type { Task, TaskReport, TaskWorkers, WorkerCall } from '../../workflows/guided/task.ts';
 import type { Lead, Standing } from '../guide/lead.ts';
 import { forSession } from '../guide/lead-run.ts';
+import { readSession } from '../read-session.ts';
 import type { RunWalkEnd } from './drive-run.ts';
 import { createLedSession, type LedSession, type LedSessionEdges } from './led-session.ts';
+import { wakeLed } from './tell-end.ts';
 
 export interface LedSessionsEdges extends LedSessionEdges {
   readonly journal: RunJournal;
@@ -142,13 +145,21 @@ function woken(waiting: Set<() => void>, what: string, { park, signal }: WorkerC
 }
 
 /** Nobody else can give it tasks: until its session is worked on here, the run waits. */
-async function boundLead({ bound, claims, journal }: LedSessionsEdges, call: WorkerCall): Promise<Lead> {
+async function boundLead(edges: LedSessionsEdges, call: WorkerCall): Promise<Lead> {
+  const { bound, claims, journal, runs } = edges;
+  const session = journal.state.origin.session?.id ?? '';
+  if (bound() === undefined && waitsForRun(await readSession(runs.store, session)))
+    await wakeLed(runs.store, journal.state);
   for (;;) {
     const lead = bound();
     if (lead !== undefined) return lead;
-    await woken(claims, forSession(journal.state.origin.session?.id ?? ''), call);
+    await woken(claims, forSession(session), call);
   }
 }
+
+/** Whether a session that waits does so for its run. With a step in hand it waits for people. */
+const waitsForRun = ({ status, task }: SessionState): boolean =>
+  status === 'waiting' && (task === undefined || task.open !== undefined);
 
 /** What the session has used beyond what the run's log says. */
 function tellUsage(

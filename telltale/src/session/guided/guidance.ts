@@ -20,7 +20,9 @@ export type GuidanceStanding =
       readonly used: Used;
     }
   /** It has come to an end of its own, and nothing more can be given to it. */
-  | { readonly kind: 'ended'; readonly session: string; readonly error: ErrorJson };
+  | { readonly kind: 'ended'; readonly session: string; readonly error: ErrorJson }
+  /** This process released it because it waits for people. Whoever resumes it opens a new lead. */
+  | { readonly kind: 'released' };
 
 /** What a run has its session do next. */
 export type Order =
@@ -60,6 +62,8 @@ export interface Lead {
   isWithdrawn(task: string): boolean;
   /** The session has ended, or this process lets go of it. */
   close(session: string, error: ErrorJson): void;
+  /** This process releases the session while it waits for people. */
+  release(): void;
   /** The run's side: resolves when the session waits, or has ended. Rejects with the signal's reason. */
   standing(signal: AbortSignal): Promise<GuidanceStanding>;
   isWaiting(): boolean;
@@ -114,6 +118,10 @@ export function createLead(by?: LedBy): Lead {
     close(session, error) {
       give = undefined;
       stand({ kind: 'ended', session, error });
+    },
+    release() {
+      give = undefined;
+      stand({ kind: 'released' });
     },
     standing(signal) {
       if (signal.aborted) return Promise.reject(signal.reason);

@@ -93,7 +93,10 @@ export async function openOwnLead(deps: OwnLeadDeps, name: string): Promise<OwnL
       } else if (stop.reason?.kind === 'interrupt' || stop.reason?.kind === 'lost') runs.letGo(run);
       await called;
       forget();
+      if (stop.reason?.kind === 'wait') await log.flushed().catch(() => undefined); // `lost` knows why
       runs.leads.delete(state.id);
+      // The run must not wait for this lead any more: the session is resumed with another one.
+      if (stop.reason?.kind === 'wait') lead.release();
     },
   };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { RunJournal } from '../../engine/run-log.ts';
 import { usageOf } from '../../events/event.ts';
 import type { RunState } from '../../events/run-state.ts';
+import type { SessionState } from '../../events/state.ts';
 import { type ErrorJson, RuntimeError } from '../../kernel/errors.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Task, TaskReport, TaskWorkers, WorkerCall } from '../../workflows/guided/task.ts';
@@ -15,11 +16,14 @@ import { agentUnknown, leaving, lineageOf, ownAgent, parkWithAgent } from './age
 import type { Realm, RunsDeps } from './run-environment.ts';
 import type { RunWalkEnd } from './run-registry.ts';
 import { groupOfRun } from './run-types.ts';
+import { wakeLed } from './tell-end.ts';
 
 export interface LedSessionsDeps extends LedSessionDeps {
   readonly journal: RunJournal;
   /** The session that the run leads, where it leads one and this process works on it. */
   readonly bound: () => Lead | undefined;
+  /** Called when that session may be here again. */
+  readonly claims: Set<() => void>;
 }
 
 /** The agents that work on the tasks of a run: each in one session, which goes on from task to task. */
@@ -44,29 +48,33 @@ export function createLedSessions(deps: LedSessionsDeps): LedSessions {
     return known;
   };
 
+  /** `exchange` gives undefined where the session was released meanwhile: it is repeated once the session is back. */
   const withLead = async (
     task: Task,
     call: WorkerCall,
-    exchange: (lead: Lead) => Promise<TaskReport>,
+    exchange: (lead: Lead) => Promise<TaskReport | undefined>,
   ): Promise<TaskReport> => {
     const session = isBound(call.agent) ? undefined : sessionOf(call.agent ?? own);
-    const lead = session === undefined ? await boundLead(deps, call) : await session.open(task, call);
-    if ('error' in lead) return { kind: 'failed', ...lead };
-    const goOn = session?.parking(call);
-    const withdraw = () => {
-      if (!deps.isLetGo()) lead.withdraw(task.key);
-    };
-    call.signal.addEventListener('abort', withdraw, { once: true });
-    try {
-      return await exchange(lead);
-    } finally {
-      call.signal.removeEventListener('abort', withdraw);
-      goOn?.();
+    for (;;) {
+      const lead = session === undefined ? await boundLead(deps, call) : await session.open(task, call);
+      if ('error' in lead) return { kind: 'failed', ...lead };
+      const goOn = session?.parking(call);
+      const withdraw = () => {
+        if (!deps.isLetGo()) lead.withdraw(task.key);
+      };
+      call.signal.addEventListener('abort', withdraw, { once: true });
+      try {
+        const report = await exchange(lead);
+        if (report !== undefined) return report;
+      } finally {
+        call.signal.removeEventListener('abort', withdraw);
+        goOn?.();
+      }
     }
   };
   const reported = (task: Task, call: WorkerCall, at: GuidanceStanding): TaskReport | undefined => {
     if (at.kind === 'ended') return { kind: 'failed', by: at.session, error: at.error };
-    if (at.kind === 'idle' || at.kind === 'resumed' || at.task !== task.key) return undefined;
+    if (at.kind !== 'report' || at.task !== task.key) return undefined;
     if (!isBound(call.agent)) tellUsage(journal, call, at);
     return at.report;
   };
@@ -77,10 +85,10 @@ export function createLedSessions(deps: LedSessionsDeps): LedSessions {
         for (;;) {
           const at = await lead.standing(call.signal);
           const report = reported(task, call, at);
-          if (report !== undefined) return report;
+          if (report !== undefined || at.kind === 'released') return report;
           // An agent has one step in hand: another that is worked on beside it comes first.
           if (at.kind === 'resumed' && at.task === task.key) lead.order({ kind: 'go_on' });
-          else if ('task' in at && isOpen(state, at.task, done)) await someDone(waiting, call);
+          else if ('task' in at && isOpen(state, at.task, done)) await woken(waiting, 'its agent', call);
           else lead.order({ kind: 'task', task, cause: call.cause });
         }
       }),
@@ -92,11 +100,12 @@ export function createLedSessions(deps: LedSessionsDeps): LedSessions {
           at = await lead.standing(call.signal);
         }
         const report = reported(task, call, at);
-        if (report === undefined) return lost(task);
+        if (report === undefined) return at.kind === 'released' ? undefined : lost(task);
         // One that has an answer, on the session's log, is not answered again.
         if (!('nth' in report) || report.nth !== nth) return report;
         lead.order({ kind: 'word', task: task.key, nth, word });
-        return reported(task, call, await lead.standing(call.signal)) ?? lost(task);
+        at = await lead.standing(call.signal);
+        return at.kind === 'released' ? undefined : (reported(task, call, at) ?? lost(task));
       }),
     done({ key }) {
       done.add(key);
@@ -118,10 +127,10 @@ function isOpen({ id, steps }: RunState, key: string, done: ReadonlySet<string>)
   return !done.has(key) && step?.status === 'running' && step.attempts === Number(attempt);
 }
 
-/** Resolves once a task is over. Until then there is nothing to do: the run may be let go of. */
-function someDone(waiting: Set<() => void>, { park, signal }: WorkerCall): Promise<void> {
+/** Resolves when `waiting` is called. Until then there is nothing to do: the run may be let go of. */
+function woken(waiting: Set<() => void>, what: string, { park, signal }: WorkerCall): Promise<void> {
   return new Promise((resolve, reject) => {
-    const goOn = park('its agent');
+    const goOn = park(what);
     const leave = () => {
       waiting.delete(wake);
       signal.removeEventListener('abort', stop);
@@ -142,15 +151,21 @@ function someDone(waiting: Set<() => void>, { park, signal }: WorkerCall): Promi
 }
 
 /** Nobody else can give it tasks: until its session is worked on here, the run waits. */
-async function boundLead({ bound, journal }: LedSessionsDeps, { park, signal }: WorkerCall): Promise<Lead> {
-  const lead = bound();
-  if (lead !== undefined) return lead;
-  park(forSession(journal.state.origin.session?.id ?? ''));
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+async function boundLead(deps: LedSessionsDeps, call: WorkerCall): Promise<Lead> {
+  const { bound, claims, journal, runs } = deps;
+  const session = journal.state.origin.session?.id ?? '';
+  if (bound() === undefined && waitsForRun(await readSession(runs.store, session)))
+    await wakeLed(runs.store, journal.state);
+  for (;;) {
+    const lead = bound();
+    if (lead !== undefined) return lead;
+    await woken(claims, forSession(session), call);
+  }
 }
+
+/** Whether a session that waits does so for its run. With a step in hand it waits for people. */
+const waitsForRun = ({ status, task }: SessionState): boolean =>
+  status === 'waiting' && (task === undefined || task.open !== undefined);
 
 /** What the session has used beyond what the run's log says. */
 function tellUsage(

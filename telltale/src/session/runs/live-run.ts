@@ -204,7 +204,10 @@ export async function callRun(
     entry.ground ??= ground;
     entry.isReleased = true;
     // It may have gone on without its session, and waits for it.
-    if (origin.leads === true) board.unpark(entry);
+    if (origin.leads === true) {
+      board.unpark(entry);
+      for (const look of [...entry.claims]) look();
+    }
   }
   call.onMade?.();
   const end = () => {

@@ -6,6 +6,8 @@ import type { SessionAct } from '../../workflows/scope.ts';
 /** Kinds of messages in the inbox of a session. */
 export const RUN_ASKS = 'run.asks';
 export const RUN_ENDED = 'run.ended';
+/** The run that leads the session has a task for it, or has ended. It only gets the session resumed. */
+export const RUN_WAITS = 'run.waits';
 
 /** Kinds of messages in the inbox of a run. */
 export const RUN_CANCEL = 'cancel';

@@ -53,7 +53,10 @@ export interface BoardEntry {
   letGo?: (() => void) | undefined;
   /** While it is worked on: what others of this process see of it, and how they give it a message. */
   live?: { readonly journal: RunJournal; readonly take: RunInbox['take'] } | undefined;
-  /** Steps that wait for the client: told as soon as what it sent is in the log's queue, ahead of the commit. */
+  /**
+   * Steps that wait for the client, told as soon as what it sent is in the log's queue, ahead of the commit; or for the
+   * session that the run leads, told when it is resumed here.
+   */
   readonly claims: Set<() => void>;
   /** While it only waits, and this process would go on with it: up to where its log went, and what watches it. */
   parked?: { readonly seq: number; readonly unwatch?: () => void } | undefined;

@@ -1,7 +1,7 @@
 import type { Engine } from '../../engine/engine.ts';
 import type { RunState } from '../../events/run-state.ts';
 import type { RunsDeps } from './run-environment.ts';
-import { type EndMessage, RUN_CHILD, RUN_ENDED, type RunEnd } from './run-messages.ts';
+import { type EndMessage, RUN_CHILD, RUN_ENDED, RUN_WAITS, type RunEnd } from './run-messages.ts';
 
 /** Sessions whose inbox nobody will read: they see the end of their runs if they are ever taken up again. */
 const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled']);
@@ -16,6 +16,7 @@ export async function tellEnd(
     await engine.signal('run', origin.parent.run, { kind: RUN_CHILD, from: id, body: { run: id } });
     return;
   }
+  if (origin.leads === true) await wakeLed(store, state);
   if (origin.session === undefined || origin.trigger === undefined) return;
   const info = await store.info(origin.session.id);
   if (info === undefined || OVER.has(info.status)) return;
@@ -26,6 +27,17 @@ export async function tellEnd(
     from: id,
     body: JSON.parse(JSON.stringify(message)),
   });
+}
+
+/** Gets the session that a run leads resumed, by whichever process, where it waits. */
+export async function wakeLed(
+  store: Pick<RunsDeps['store'], 'info' | 'send'>,
+  { id, origin }: RunState,
+): Promise<void> {
+  const session = origin.session?.id ?? '';
+  const info = await store.info(session);
+  if (info?.status !== 'waiting' || info.messages !== undefined) return;
+  await store.send(session, { kind: RUN_WAITS, from: id, body: '' });
 }
 
 /** Undefined where it has not ended. */

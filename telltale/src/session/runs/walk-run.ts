@@ -112,6 +112,7 @@ function walkRun(
     isLetGo,
     metadata: async () => (session === undefined ? undefined : await metadata()),
     bound: () => deps.leads.get(state.origin.session?.id ?? ''),
+    claims: entry.claims,
   });
   const lent = lendAgents(deps, prepared);
   const leafDeps: LeafDeps = {

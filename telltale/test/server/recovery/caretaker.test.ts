@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RuntimeError } from '../../../src/kernel/errors.ts';
 import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
@@ -44,9 +46,32 @@ const SCRIPT = `turns:
     <response>It was not to be.</response>
 `;
 
+const NOTES = 'The service runs on the test stage now, and it answers on its port as it should.';
+const DONE = `<action>{"name":"complete_step","parameters":{"notes":"${NOTES}"}}</action>`;
+/** Agents that a workflow leads: one that asks, and one whose sub-agent asks. */
+const GUIDED = `turns:
+  - |
+    <action id="d">{"name":"deploy","parameters":{"to":"test"}}</action>
+  - |
+    ${DONE}
+  - |
+    ${DONE}
+`;
+const GUIDED_CALLER = GUIDED.replace(
+  /<action id.*/,
+  '<action type="agent" id="o">{"name":"ops","parameters":{"input":"Ship it."}}</action>',
+);
+const LOOK = '{ name: look, type: task, prompt: "Look." }';
+const led = (...steps: readonly string[]) => ({
+  'steps.flow.yml': `kind: Workflow\nname: steps\nsteps:\n${steps.map((step) => `  - ${step}\n`).join('')}`,
+  'guided.yml': GUIDED,
+  'guided-caller.yml': GUIDED_CALLER,
+  'told.yml': `turns:\n  - ${JSON.stringify(DONE)}\n`,
+});
+
 /** A store that several runtimes use one after the other, or at once, as processes do. */
-async function scene() {
-  const folder = agentFolder(HEAD, {
+async function scene(files: Readonly<Record<string, string>> = {}) {
+  const folder = agentFolder('steps.flow.yml' in files ? `workflow: steps\n${HEAD}` : HEAD, {
     ...tool('deploy', 'return `to ${input.to}`;', 'approval: always\n'),
     'nap.flow.yml': FLOW,
     'ship.flow.yml': SHIP,
@@ -54,6 +79,7 @@ async function scene() {
     'caller.yml': CALLER,
     'turns.yml': SCRIPT,
     'slow.yml': `tokens_per_second: 1\n${SCRIPT}`,
+    ...files,
   });
   const store = createMemoryStore({ clock: createSystemClock() });
   const agent = await loadAgent('agent.yml', { cwd: folder });
@@ -147,6 +173,75 @@ describe('what is alive is worked on', () => {
     await other.answer(two?.reviews?.[0]?.review ?? '', { approved: false, by: 'ann' });
     await expect.poll(async () => (await store.info(two?.session ?? ''))?.status).toBe('completed');
     expect((await other.state(two?.session ?? '')).result).toBe('Ops say: It was not to be.');
+  });
+
+  it.each(['guided', 'guided-caller'])(
+    'also where a workflow leads it, here or before a restart (%s)',
+    async (script) => {
+      const { runtime: open, agent, caretaker, store } = await scene(led(LOOK));
+      const [first, other] = [await open(), await open()];
+      const care = caretaker(first);
+      const start = { input: 'Go.', model: `scripted:./${script}.yml` };
+      const [one, two] = await Promise.all([1, 2].map(() => first.start(agent, start).result));
+      expect([one?.status, two?.status]).toEqual(['waiting', 'waiting']);
+      // The run that leads it waits as well: this process keeps neither of them.
+      await expect.poll(() => store.info(`${one?.session}~lead`)).toMatchObject({ status: 'waiting' });
+      await other.answer(one?.reviews?.[0]?.review ?? '', { approved: true, by: 'ann' });
+      await expect.poll(async () => (await store.info(one?.session ?? ''))?.status).toBe('completed');
+      await care.close();
+      await first.close();
+      await other.answer(two?.reviews?.[0]?.review ?? '', { approved: false, by: 'ann' });
+      const second = await open();
+      await caretaker(second).recover();
+      await expect.poll(async () => (await store.info(two?.session ?? ''))?.status).toBe('completed');
+      for (const { session = '' } of [one ?? {}, two ?? {}])
+        expect(await other.state(session)).toMatchObject({ result: NOTES, totals: { turns: 2 } });
+    },
+  );
+
+  it('also where a step beside its own keeps the workflow that leads it at work', async () => {
+    const beside = `{ name: ship, type: parallel, branches: [[${LOOK}], [{ name: busy, type: tool, target: busy }]] }`;
+    const folder = agentFolder('', {});
+    const {
+      runtime: open,
+      agent,
+      caretaker,
+      store,
+    } = await scene({
+      ...led(beside),
+      ...tool(
+        'busy',
+        `const { existsSync } = await import('node:fs');
+         while (!existsSync(${JSON.stringify(join(folder, 'over'))})) await new Promise((done) => setTimeout(done, 10));
+         return 1;`,
+      ),
+    });
+    const daemon = await open();
+    caretaker(daemon);
+    const started = daemon.start(agent, { input: 'Go.', model: 'scripted:./guided.yml' });
+    const { session, reviews } = await started.result;
+    await daemon.answer(reviews?.[0]?.review ?? '', { approved: true, by: 'ann' });
+    await expect.poll(async () => (await daemon.state(session)).turn).toBe(2);
+    writeFileSync(join(folder, 'over'), '');
+    await expect.poll(async () => (await store.info(session))?.status).toBe('completed');
+  });
+
+  it.each([
+    ['completes its step', '{ name: ok, type: approval, prompt: "Ship it?" }', 'completed'],
+    [
+      'completes its step',
+      '{ name: ship, type: tool, target: deploy, parameters: { to: test } }',
+      'completed',
+    ],
+    ['ends', '{ name: ok, type: approval, prompt: "Ship it?" }', 'failed'],
+  ])('also where an answer to the workflow that leads it %s: %s', async (_, asks, status) => {
+    const { runtime: open, agent, caretaker, store } = await scene(led(asks, LOOK));
+    const [daemon, other] = [await open(), await open()];
+    caretaker(daemon);
+    const { session } = await daemon.start(agent, { input: 'Go.', model: 'scripted:./told.yml' }).result;
+    const [review] = await other.reviews();
+    await other.answer(review?.review ?? '', { approved: status === 'completed', by: 'ann' });
+    await expect.poll(async () => (await store.info(session))?.status).toBe(status);
   });
 
   it('also where a message comes for it: a word, or that it is to end', async () => {

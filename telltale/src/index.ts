@@ -11,7 +11,7 @@ import type {
 } from './session/define/define-agent.ts';
 import type { LoadAgentOptions } from './session/load-agent.ts';
 import type { LoadedAgent } from './session/loaded-agent.ts';
-import type { LoadWorkflowOptions } from './session/runs/find-workflow.ts';
+import type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
 import type { LoadedWorkflow } from './session/runs/run-types.ts';
 import type { Runtime, RuntimeOptions } from './session/runtime-types.ts';
 import type { OpenMcpServer } from './targets/mcp/mcp-server.ts';
@@ -155,8 +155,8 @@ export type { LoadedAgent } from './session/loaded-agent.ts';
 export type { AnsweredReview } from './session/reviews/answer-review.ts';
 export type { ReviewDetails, ReviewReply } from './session/reviews/read-review.ts';
 export type { ReviewFilter } from './session/reviews/review-table.ts';
-export type { LoadWorkflowOptions } from './session/runs/find-workflow.ts';
 export { findWorkflow } from './session/runs/find-workflow.ts';
+export type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
 export type { AskRun, RunQuestion } from './session/runs/run-questions.ts';
 export type {
   DueTime,
@@ -265,7 +265,7 @@ export async function loadAgent(path: string, options?: LoadAgentOptions): Promi
 
 /** Reads an agent's manifest and finds one of its workflows: the one that `workflow` names, or the only one. */
 export async function loadWorkflow(path: string, options?: LoadWorkflowOptions): Promise<LoadedWorkflow> {
-  const { loadWorkflow: load } = await import('./session/runs/find-workflow.ts');
+  const { loadWorkflow: load } = await import('./session/runs/load-workflow.ts');
   return load(path, withEnvironment(options));
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { LoadedAgent } from '../session/loaded-agent.ts';
 import type { OpenSessionsOptions, Sessions } from '../session/open-sessions.ts';
-import type { LoadWorkflowOptions } from '../session/runs/find-workflow.ts';
+import type { LoadWorkflowOptions } from '../session/runs/load-workflow.ts';
 import type { LoadedWorkflow } from '../session/runs/run-types.ts';
 import type { Runtime, RuntimeOptions } from '../session/runtime-types.ts';
 import type { OpenStoreOptions } from '../store/open-store.ts';
@@ -61,7 +61,7 @@ export const sessionRuntimes: RuntimePort = {
     return loadAgent(path, options);
   },
   async loadWorkflow(path, options) {
-    const { loadWorkflow } = await import('../session/runs/find-workflow.ts');
+    const { loadWorkflow } = await import('../session/runs/load-workflow.ts');
     return loadWorkflow(path, options);
   },
   async createRuntime(options) {

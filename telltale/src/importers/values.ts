@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../kernel/json.ts';
-import { isMap } from '../manifest/schema/values.ts';
+import { isMap } from '../manifest/schema/plain-values.ts';
 
 /** Text that means nothing but itself in a manifest: `${` stays, whatever stands in it. */
 export const literal = (text: string): string => text.replace(/\$+(?=\{)/g, (dollars) => dollars + dollars);

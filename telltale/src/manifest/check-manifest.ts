@@ -9,9 +9,9 @@ import { checkWorkflow } from './schema/checks/check-workflow.ts';
 import { type DocumentNode, documentNode, errorAt, warningAt } from './schema/checks/document-node.ts';
 import { isFunctionName } from './schema/function-name.ts';
 import { EMBEDDED_DRIVERS, KINDS, MANIFEST_KINDS, type Manifest, type ManifestKind } from './schema/kinds.ts';
+import { frozenCopy, isMap } from './schema/plain-values.ts';
 import { orderIssues, plainDocument, runSchema } from './schema/run-schema.ts';
 import { showValue } from './schema/show-value.ts';
-import { frozenCopy, isMap } from './schema/values.ts';
 import { settleKind } from './settle-kind.ts';
 
 const RESERVED = /^genesis_/;

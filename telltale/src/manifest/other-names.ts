@@ -1,8 +1,8 @@
 import { deepEqual } from '../conditions/values.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { Issue, IssuePath } from './diagnostic.ts';
+import { isMap } from './schema/plain-values.ts';
 import { showValue } from './schema/show-value.ts';
-import { isMap } from './schema/values.ts';
 
 /** What WorkRail calls keys of a step, by our name for them. */
 const KEYS: Readonly<Record<string, string>> = { verify: 'verifier', type: 'stepType' };

@@ -6,7 +6,7 @@ import type { EnvValue } from './env/hide-env.ts';
 import type { Env } from './env/substitute-env.ts';
 import { openDocument } from './open-document.ts';
 import { VARIABLE_CLASSES } from './schema/checks/check-variables.ts';
-import { isMap } from './schema/values.ts';
+import { isMap } from './schema/plain-values.ts';
 import { settleKind } from './settle-kind.ts';
 import { diagnose, type SourceText } from './source-text.ts';
 import type { VariablesBeside } from './variables/read-variables.ts';

@@ -3,8 +3,8 @@ import { nearest } from '../kernel/nearest.ts';
 import type { Issue } from './diagnostic.ts';
 import { withOurNames } from './other-names.ts';
 import { MANIFEST_KINDS, type ManifestKind } from './schema/kinds.ts';
+import { isMap } from './schema/plain-values.ts';
 import { showValue } from './schema/show-value.ts';
-import { isMap } from './schema/values.ts';
 
 export interface SettledKind {
   /** With `kind` as it is meant, and with our names for the keys that have others as well. */

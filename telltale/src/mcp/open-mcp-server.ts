@@ -16,7 +16,7 @@ import type {
 import { mcpTargetName } from '../targets/mcp/mcp-server.ts';
 import { createKeptOutput, thrownMessage } from '../targets/output/output.ts';
 import { stopped } from '../targets/stop-and-wait.ts';
-import { isSessionLost } from './http/http-channel.ts';
+import { isSessionLost } from './http/http-errors.ts';
 import {
   type AllWords,
   badAnswer,

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import type { Clock } from '../kernel/time.ts';
 import { printable } from '../manifest/diagnostic.ts';
 import { makeFolder } from '../manifest/files/files.ts';
-import { isMap } from '../manifest/schema/values.ts';
+import { isMap } from '../manifest/schema/plain-values.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from './model.ts';
 import { MODEL_FAILURES, modelEnd, RECORD_FAILED } from './model-errors.ts';
 import {

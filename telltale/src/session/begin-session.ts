@@ -15,6 +15,7 @@ import type { Invoke } from '../targets/artifacts/create-invoke.ts';
 import { createSessionInvoke } from './artifact-service.ts';
 import { beginStream, titleOf } from './begin-stream.ts';
 import type { Begin, Lineage } from './children/child-session.ts';
+import { choiceOf } from './children/child-session.ts';
 import { changedFiles, codeFilesOf } from './code-files.ts';
 import { createSessionLog } from './create-session-log.ts';
 import { sessionContext } from './decision-context.ts';
@@ -297,6 +298,3 @@ const notTalkedTo = (agent: string, workflow: string) =>
   );
 
 const NOTHING_KEPT: KeptValues = { values: {}, problems: [] };
-
-/** What whoever begins a session asked for. */
-export const choiceOf = (begin: Begin) => (begin.kind === 'start' ? begin.start : begin.resume);

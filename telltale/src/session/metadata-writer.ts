@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../kernel/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Store, TableWrite } from '../store/store.ts';
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
-import { hearsUpdate } from '../triggers/outside-triggers.ts';
+import { hearsUpdate } from '../triggers/hears-update.ts';
 import type { Metadata, MetadataChanges } from './metadata/metadata.ts';
 import type { SessionDeps } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';

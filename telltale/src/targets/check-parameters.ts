@@ -2,9 +2,9 @@ import { readPath } from '../conditions/values.ts';
 import { RuntimeError } from '../kernel/errors.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { nearest, suggest } from '../kernel/nearest.ts';
+import { isMap } from '../manifest/schema/plain-values.ts';
 import { clip, showValue } from '../manifest/schema/show-value.ts';
 import { compile, type SchemaErrors, TOO_COMPLEX_KEYWORD } from '../manifest/schema/user-schemas/ajv.ts';
-import { isMap } from '../manifest/schema/values.ts';
 
 /** Says what is wrong with a value, and where; undefined if nothing is. */
 export type Check = (value: JsonObject) => RuntimeError | undefined;

@@ -1,5 +1,5 @@
 import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
-import { type TriggerManifest, type TriggerSide, triggersOf } from './compile-triggers.ts';
+import { type TriggerManifest, triggersOf } from './compile-triggers.ts';
 
 /** Time comes again and again. `everyMs` is counted from when the schedule was first kept. */
 export type TriggerSchedule =
@@ -77,12 +77,3 @@ const pacingOf = ({ debounce, cooldown, delay }: Exclude<TriggerManifest, { read
   cooldownMs: cooldown?.ms,
   delayMs: delay?.ms,
 });
-
-/**
- * Whether an update that changes nothing makes a difference to triggers: to all of them if it is the first, before which
- * every condition counts as false, later to those that fire with each, or whose artifact is asked with each.
- */
-export const hearsUpdate = (
-  side: Pick<TriggerSide, 'indexed' | 'hearsEach'> | undefined,
-  updates: number,
-): boolean => side !== undefined && (side.hearsEach || (updates === 0 && side.indexed.length > 0));

@@ -5,7 +5,7 @@ import { stepName } from '../events/reduce-run.ts';
 import type { RunState, StepState } from '../events/run-state.ts';
 import type { Json, JsonObject } from '../kernel/json.ts';
 import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
-import { isMap } from '../manifest/schema/values.ts';
+import { isMap } from '../manifest/schema/plain-values.ts';
 import type { DecisionContext } from '../targets/artifacts/artifacts.ts';
 import { allSteps } from './machine/composite.ts';
 import { allThere, entry, type MemberNames, type ReadTemplates, readTemplates } from './read-templates.ts';

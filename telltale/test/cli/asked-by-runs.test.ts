@@ -4,7 +4,7 @@ import { main } from '../../src/cli/main.ts';
 import { signer } from '../../src/cli/program.ts';
 import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import type { AskRun, RunQuestion } from '../../src/session/runs/run-questions.ts';
 import { agentFolder, tool } from '../session/run-agent.ts';
 import { recordedIo } from './recorded-io.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { RunEvent, RunEventOf, RunEventType } from '../../src/events/run-event.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import type { LoadedWorkflow, RunOptions, RunResult } from '../../src/session/runs/run-types.ts';
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
 import { examples } from './example-run.ts';

@@ -2,7 +2,7 @@
 // Starts the run, or takes it up where its log ends, and prints each committed event as a line of JSON. With POINT it
 // kills itself at the NTH time that it passes that point, in this run or in one that it called.
 import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import { printLine } from './print-line.ts';
 
 const [folder = '.', id = 'run_lab', point = '', nth = '1'] = process.argv.slice(2);

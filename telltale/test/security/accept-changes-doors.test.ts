@@ -5,7 +5,7 @@ import { main } from '../../src/cli/main.ts';
 import { RuntimeError } from '../../src/kernel/errors.ts';
 import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import { type RecordedIoOptions, recordedIo } from '../cli/recorded-io.ts';
 import { openStage } from '../server/routes/stage.ts';
 import { eventually } from '../store/eventually.ts';

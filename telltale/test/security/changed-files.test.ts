@@ -5,7 +5,7 @@ import { main } from '../../src/cli/main.ts';
 import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { recordedIo } from '../cli/recorded-io.ts';
 import { agentFolder, tool } from '../session/run-agent.ts';

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import type { RunState } from '../../src/events/run-state.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import type { ResumeRunOptions, RunResult } from '../../src/session/runs/run-types.ts';
 import type { Runtime } from '../../src/session/runtime-types.ts';
 import { agentFolder, tool } from '../session/run-agent.ts';

@@ -8,7 +8,7 @@ import { createRuntime } from '../../src/session/create-runtime.ts';
 import { cancelUnowned } from '../../src/session/ending/cancel-unowned.ts';
 import { leadRun } from '../../src/session/guided/guidance.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import type { Runtime, Session } from '../../src/session/runtime-types.ts';
 import { call } from './children/run-team.ts';
 import { agentFolder, tool } from './run-agent.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import type { Store } from '../../src/store/store.ts';
 import { crashEverywhere, mortal } from '../../src/testing/crash.ts';
 import { createMemoryStore } from '../../src/testing/run-agent.ts';

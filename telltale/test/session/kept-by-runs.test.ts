@@ -7,7 +7,7 @@ import type { JsonObject } from '../../src/kernel/json.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import { agentFolder } from './run-agent.ts';
 
 const NEXT = '{ name: next, type: script, script: "vars.n + 1" }';

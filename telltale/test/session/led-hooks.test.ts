@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import { crashAt } from '../../src/testing/crash.ts';
 import { agentFolder, runAgent } from './run-agent.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import { eventually } from '../store/eventually.ts';
 import { agentFolder, tool } from './run-agent.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import { agentFolder } from './run-agent.ts';
 
 it('the clock and the chance of a script step are those of its beginning on the log, in each try', async () => {

@@ -8,7 +8,7 @@ import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { loadAgent } from '../../src/session/load-agent.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';

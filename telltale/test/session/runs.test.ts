@@ -6,7 +6,7 @@ import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
 import { createSystemClock } from '../../src/kernel/time.ts';
 import { createRuntime } from '../../src/session/create-runtime.ts';
 import { openSessions } from '../../src/session/open-sessions.ts';
-import { loadWorkflow } from '../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
 import { postToRun } from '../../src/session/runs/post-to-run.ts';
 import { RUN_SIGNAL } from '../../src/session/runs/run-messages.ts';
 import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { workflow } from '../../src/manifest/schema/workflow.ts';
 import { compileTest, compileTriggers, readTest } from '../../src/triggers/compile-triggers.ts';
+import { hearsUpdate } from '../../src/triggers/hears-update.ts';
 import { createTriggerStand, lookAgain, matchTriggers } from '../../src/triggers/match-triggers.ts';
-import { hearsUpdate, outsideTriggers } from '../../src/triggers/outside-triggers.ts';
+import { outsideTriggers } from '../../src/triggers/outside-triggers.ts';
 import type { Firing } from '../../src/triggers/state-trigger.ts';
 
 const flow = (...triggers: readonly object[]) =>

@@ -1,9 +1,9 @@
 import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
 import type { CommandContext, ExitCode, RegisterCommand } from '../command.ts';
 import { shellWord } from '../options.ts';
-import { withAgent } from '../run/resume-session.ts';
 import { runMode } from '../run/run-mode.ts';
 import { addBeginOptions, type BeginOptions, readBegin, readInput } from '../run/run-options.ts';
+import { withAgent } from '../run/with-agent.ts';
 import { workSession } from '../run/work-session.ts';
 
 const EXAMPLES = `

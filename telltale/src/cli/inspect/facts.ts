@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import { KIND_OF_LIST, type LoadedManifest } from '../../manifest/project/project.ts';
 import type { AgentManifest, Manifest } from '../../manifest/schema/kinds.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { Target } from '../../targets/target.ts';
 import type { Io } from '../io.ts';
 import { countText, spanText } from '../view/figures.ts';

@@ -14,7 +14,7 @@ import { keepDaemonFile } from '../daemon-files.ts';
 import type { Io } from '../io.ts';
 import { portOption, usage } from '../options.ts';
 import { signer } from '../program.ts';
-import { loadForRun } from '../run/resume-session.ts';
+import { loadForRun } from '../run/with-agent.ts';
 import { shownLocation, storeLocation } from '../session/store-options.ts';
 import { withRuntime } from '../session/with-runtime.ts';
 

@@ -15,7 +15,7 @@ import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import { paletteFor } from '../io.ts';
 import { shellWord, usage, wholeNumber } from '../options.ts';
-import { loadForRun } from '../run/resume-session.ts';
+import { loadForRun } from '../run/with-agent.ts';
 import { findSession } from '../session/find-session.ts';
 import { harmlessLine, harmlessLines } from '../view/harmless.ts';
 import { jsonText } from '../view/json-text.ts';

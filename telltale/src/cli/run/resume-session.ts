@@ -1,17 +1,15 @@
-import { statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { RuntimeError } from '../../kernel/errors.ts';
 import { agentInCode } from '../../session/define/agent-code.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import { readEvent } from '../../session/log/read-log.ts';
 import type { ResumeOptions } from '../../session/runtime-types.ts';
-import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
-import { usage } from '../options.ts';
+import type { CommandContext, ExitCode } from '../command.ts';
 import { signer } from '../program.ts';
 import { findSession } from '../session/find-session.ts';
 import { openEarly, requireStore } from '../session/with-runtime.ts';
-import { checkedManifests } from '../validate/checked-manifests.ts';
 import { maxTurnsOf } from './run-options.ts';
+import { loadForRun } from './with-agent.ts';
 import { type WorkOptions, workSession } from './work-session.ts';
 
 export interface ResumeSessionOptions extends WorkOptions {
@@ -97,56 +95,3 @@ const neverStarted = (stream: string) =>
   new RuntimeError('session_unknown', `${stream} is not the log of a session that has started.`, {
     hint: 'Start a new one: telltale run MANIFEST "what to do"',
   });
-
-/** Reads the agent of a manifest while the store is being opened, and goes to work with both. */
-export async function withAgent<Options extends WorkOptions>(
-  manifest: string,
-  options: Options,
-  context: CommandContext,
-  work: (agent: LoadedAgent, options: Options) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const early = openEarly(context, options);
-  await early?.begun;
-  try {
-    const agent = await loadForRun(manifest, context, options);
-    if (agent === undefined) return EXIT.usage;
-    return await work(agent, early === undefined ? options : { ...options, early });
-  } finally {
-    await early?.close();
-  }
-}
-
-/**
- * The agent of a manifest. Where the manifest is wrong, all of its mistakes are printed as `telltale validate` does, and
- * nothing is returned.
- */
-export async function loadForRun(
-  path: string,
-  { io, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
-  options: { readonly json?: true; readonly name?: string },
-): Promise<LoadedAgent | undefined> {
-  if (isFolder(resolve(io.cwd, path))) throw folderGiven(path);
-  try {
-    const { env, cwd } = io;
-    return await runtimes.loadAgent(path, {
-      env,
-      cwd,
-      ...(options.name === undefined ? {} : { name: options.name }),
-    });
-  } catch (thrown) {
-    io.signal.throwIfAborted();
-    if ((await checkedManifests(path, io, options)) !== undefined) throw thrown;
-    return undefined;
-  }
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false; // Whoever reads it says why it cannot be read.
-  }
-}
-
-const folderGiven = (path: string) =>
-  usage(`'${path}' is a folder.`, `Name the agent's manifest in it: ${join(path, 'agent.yml')}`);

@@ -1,8 +1,8 @@
 import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { isMap } from '../../manifest/schema/values.ts';
 import { askedModel, withoutModel } from '../../targets/llm/llm-targets.ts';
 import { withTimeout } from '../../targets/stop-and-wait.ts';
 import type { Target } from '../../targets/target.ts';

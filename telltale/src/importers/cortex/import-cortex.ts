@@ -2,7 +2,7 @@ import { dirname, join, posix, relative, sep } from 'node:path';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile, SourceFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { createNames, type Names, nameOf } from '../names.ts';

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import { createNames, identifierOf } from '../names.ts';
 import type { Criteria, Criterion, Rule, ShapeCondition } from './shape.ts';
 

@@ -3,8 +3,8 @@ import { suggest } from '../../kernel/nearest.ts';
 import type { Diagnostic, Issue, IssuePath } from '../../manifest/diagnostic.ts';
 import { MANIFEST_LIMITS } from '../../manifest/diagnostic.ts';
 import { openDocument } from '../../manifest/open-document.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import { runSchema } from '../../manifest/schema/run-schema.ts';
-import { isMap } from '../../manifest/schema/values.ts';
 import { diagnose, type SourceText } from '../../manifest/source-text.ts';
 import { type LoopStep, stepsOf, type TaskStep, type WorkrailWorkflow, workrailWorkflow } from './shape.ts';
 

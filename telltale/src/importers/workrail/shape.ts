@@ -3,8 +3,9 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { IssuePath } from '../../manifest/diagnostic.ts';
 import { choice } from '../../manifest/schema/choice.ts';
 import { closed } from '../../manifest/schema/closed.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
-import { count, flag, isMap, nonEmptyText, text } from '../../manifest/schema/values.ts';
+import { count, flag, nonEmptyText, text } from '../../manifest/schema/values.ts';
 
 const some = nonEmptyText('A text.');
 const any = text('A text.');

@@ -4,7 +4,7 @@ import { type Diagnostic, type Finding, MANIFEST_LIMITS, quoted } from '../diagn
 import type { Env } from '../env/substitute-env.ts';
 import { type FileProblem, type Files, fileDiagnostic, fileFinding, isInside } from '../files/files.ts';
 import { type ReadDocument, readManifests } from '../read-manifests.ts';
-import { isMap } from '../schema/values.ts';
+import { isMap } from '../schema/plain-values.ts';
 import { type Decoded, decodeSource } from '../source-text.ts';
 import {
   type ReadVariables,

@@ -3,8 +3,9 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { MANIFEST_LIMITS } from '../diagnostic.ts';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';
+import { isMap } from './plain-values.ts';
 import { userSchema } from './user-schema.ts';
-import { flag, isMap, name, nonEmptyText, positiveDuration, text } from './values.ts';
+import { flag, name, nonEmptyText, positiveDuration, text } from './values.ts';
 
 const DESCRIPTION =
   'A JSON Schema (2020-12) of what other agents and workflows call this agent with; without one, any parameters are added to its task.';

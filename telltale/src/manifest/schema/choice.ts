@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { likeliest, nearest } from '../../kernel/nearest.ts';
 import { placeOf } from './closed.ts';
+import { isMap } from './plain-values.ts';
 import { orList, showValue } from './show-value.ts';
 import { unknownKey } from './translate-issue.ts';
-import { finding, isMap, type ValuesFinding } from './values.ts';
+import { finding, type ValuesFinding } from './values.ts';
 
 const REFERENCE = /^\$\{[\s\S]+\}$/;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { isMap } from './plain-values.ts';
 import { orList } from './show-value.ts';
-import { finding, isMap } from './values.ts';
+import { finding } from './values.ts';
 
 /** Keys that people write in a place where they do not belong, each with where they do. */
 export type Slips = Readonly<Record<string, string>>;

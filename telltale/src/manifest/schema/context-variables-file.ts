@@ -4,8 +4,9 @@ import { checkVariables, VARIABLE_CLASSES } from './checks/check-variables.ts';
 import { type DocumentNode, documentNode } from './checks/document-node.ts';
 import { closed } from './closed.ts';
 import { contextVariables } from './context-variables.ts';
+import { frozenCopy } from './plain-values.ts';
 import { orderIssues, plainDocument, runSchema } from './run-schema.ts';
-import { frozenCopy, nonEmptyText } from './values.ts';
+import { nonEmptyText } from './values.ts';
 
 export type ContextVariables = z.output<typeof contextVariables>;
 

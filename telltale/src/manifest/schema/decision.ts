@@ -5,7 +5,8 @@ import type { Json, JsonObject } from '../../kernel/json.ts';
 import { checkCel } from './checks/document-node.ts';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';
-import { finding, flag, isMap, jsonValue, name, nonEmptyText, type ValuesFinding } from './values.ts';
+import { isMap } from './plain-values.ts';
+import { finding, flag, jsonValue, name, nonEmptyText, type ValuesFinding } from './values.ts';
 
 const SLIPS = {
   artifact: 'Use "invoke" to name the artifact.',

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';
 import { cel, invocation, test } from './decision.ts';
-import { isMap, name, nonEmptyText } from './values.ts';
+import { isMap } from './plain-values.ts';
+import { name, nonEmptyText } from './values.ts';
 
 /** Words in place of an agent: the person speaks next, or the conversation is over. */
 export const NOT_AGENTS: readonly string[] = ['user', 'end'];

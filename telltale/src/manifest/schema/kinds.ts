@@ -3,12 +3,12 @@ import { agent } from './agent.ts';
 import { choice, choiceByKey } from './choice.ts';
 import { closed } from './closed.ts';
 import { commandLine } from './hooks.ts';
+import { isMap } from './plain-values.ts';
 import { userSchema } from './user-schema.ts';
 import {
   byteSize,
   count,
   flag,
-  isMap,
   jsonObject,
   jsonValue,
   name,

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { nearest } from '../../kernel/nearest.ts';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';
+import { isMap } from './plain-values.ts';
 import { showValue } from './show-value.ts';
-import { isMap, nonEmptyText } from './values.ts';
+import { nonEmptyText } from './values.ts';
 
 /** What `allow`, `ask` and `deny` name, whichever way it was written. */
 export interface Rules {

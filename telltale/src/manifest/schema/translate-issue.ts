@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { likeliest, nearest } from '../../kernel/nearest.ts';
 import type { Issue, IssuePath } from '../diagnostic.ts';
 import { placeOf } from './closed.ts';
+import { isMap } from './plain-values.ts';
 import { clip, orList, showValue } from './show-value.ts';
 import type { ValuesFinding } from './values.ts';
-import { isMap } from './values.ts';
 
 type Raw = z.core.$ZodRawIssue;
 

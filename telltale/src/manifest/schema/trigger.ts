@@ -3,6 +3,7 @@ import { choiceByValue } from './choice.ts';
 import { closed, type Slips } from './closed.ts';
 import { conditions, test } from './decision.ts';
 import { webhookSecret } from './hooks.ts';
+import { once } from './plain-values.ts';
 import { clip } from './show-value.ts';
 import {
   count,
@@ -10,7 +11,6 @@ import {
   finding,
   flag,
   name,
-  once,
   positiveDuration,
   timeZone,
   type ValuesFinding,

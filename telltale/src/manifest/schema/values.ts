@@ -4,12 +4,12 @@ import { beginsWithADay } from '../../kernel/dates.ts';
 import type { Result } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { BYTE_SIZE_PATTERN, DURATION_PATTERN, parseByteSize, parseDuration } from '../../kernel/quantity.ts';
+import { IDENTIFIER } from './plain-values.ts';
 import { showValue } from './show-value.ts';
 
 export const MAX_NAME_LENGTH = 128;
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
-const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
  * Names of manifests, steps, states, feeds and output keys: letters, digits, `_` and `-`, not beginning with a
@@ -118,27 +118,6 @@ function isTimeZone(text: string): boolean {
   }
 }
 
-/** A YAML map or JSON object, as opposed to null, lists and scalars. */
-export const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** A copy, frozen to the bottom, that shares nothing with the input or with the schemas' defaults. */
-export function frozenCopy<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return Object.freeze(value.map(frozenCopy)) as T;
-  const entries = Object.entries(value).map(([key, item]) => [key, frozenCopy(item)]);
-  return Object.freeze(Object.fromEntries(entries)) as T;
-}
-
-/** Makes something at its first use: the 766 schemas of a Workflow take 12 ms, which most runs have no use for. */
-export function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-}
-
 /**
  * The convention for quantities in a checked manifest: keys stay as they are written, and the value carries its
  * unit: `timeout: 30s` becomes `timeout.ms === 30000`, `max_body: 1MiB` becomes `max_body.bytes === 1048576`.
@@ -146,6 +125,7 @@ export function once<T>(make: () => T): () => T {
 export interface ValuesDuration {
   readonly ms: number;
 }
+
 export interface ByteSize {
   readonly bytes: number;
 }

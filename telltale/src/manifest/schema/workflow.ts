@@ -4,10 +4,11 @@ import { closed } from './closed.ts';
 import { contextVariables } from './context-variables.ts';
 import { component, test } from './decision.ts';
 import { hooks } from './hooks.ts';
+import { once } from './plain-values.ts';
 import { step } from './steps/step.ts';
 import { trigger } from './trigger.ts';
 import { userSchema } from './user-schema.ts';
-import { count, flag, name, nonEmptyText, once, text, version } from './values.ts';
+import { count, flag, name, nonEmptyText, text, version } from './values.ts';
 
 const TRANSITION_SLIPS = {
   target: 'Use "to".',

@@ -5,7 +5,7 @@ import type { Env } from '../env/substitute-env.ts';
 import { type OpenDocument, openDocument } from '../open-document.ts';
 import type { VARIABLE_CLASSES } from '../schema/checks/check-variables.ts';
 import { checkContextVariablesFile } from '../schema/context-variables-file.ts';
-import { isMap } from '../schema/values.ts';
+import { isMap } from '../schema/plain-values.ts';
 import { diagnose, type SourceText } from '../source-text.ts';
 
 /** The name of the file that is read beside agents. */

@@ -2,7 +2,7 @@ import type { GivenPart } from '../../kernel/calls.ts';
 import type { RuntimeError } from '../../kernel/errors.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { printable } from '../../manifest/diagnostic.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { ModelEnd, ModelRequest, ModelSink, ModelUsage } from '../model.ts';
 import { modelFailed } from '../model-errors.ts';
 import { type CallStream, createCallStream } from './call-stream.ts';

@@ -1,7 +1,7 @@
 import type { ProviderPart } from '../../kernel/calls.ts';
 import { FRAME_MARK, readTurnParts } from '../../kernel/calls.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { ModelMessage } from '../model.ts';
 import type { ProviderOptions, SaidPart } from './language-model.ts';
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../kernel/json.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { ModelTool } from '../model.ts';
 import type { FunctionTool } from './language-model.ts';
 

@@ -7,6 +7,7 @@ import { createNodeFiles, fileFinding } from '../../manifest/files/files.ts';
 import { type OpenDocument, openDocument } from '../../manifest/open-document.ts';
 import { choice } from '../../manifest/schema/choice.ts';
 import { closed } from '../../manifest/schema/closed.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import { orderIssues, runSchema } from '../../manifest/schema/run-schema.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
 import {
@@ -15,7 +16,6 @@ import {
   duration,
   finding,
   flag,
-  isMap,
   jsonObject,
   nonEmptyText,
   text,

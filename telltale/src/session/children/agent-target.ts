@@ -4,7 +4,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { LoadedManifest, Project } from '../../manifest/project/project.ts';
 import { isNamedSchema } from '../../manifest/schema/agent-input.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import { compileCheck } from '../../targets/check-parameters.ts';
 import type { Target } from '../../targets/target.ts';
 import { agentCall } from '../../workflows/steps/call-below.ts';

@@ -11,6 +11,9 @@ import type { ResumeOptions, SessionResult, StartOptions } from '../runtime-type
 import type { StopReason } from '../stop.ts';
 import type { Rest } from './idle.ts';
 
+/** What whoever begins a session asked for. */
+export const choiceOf = (begin: Begin) => (begin.kind === 'start' ? begin.start : begin.resume);
+
 /** What a sub-agent's session has of the one that it works for. */
 export interface Lineage {
   readonly parent: ParentRef;

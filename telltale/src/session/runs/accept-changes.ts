@@ -4,7 +4,7 @@ import type { AcceptChanges, RunState, WorkflowChanges } from '../../events/run-
 import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import {
   type ChangePlan,
   type PlanChangesDecision,

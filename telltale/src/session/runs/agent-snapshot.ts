@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
-import { frozenCopy } from '../../manifest/schema/values.ts';
+import { frozenCopy } from '../../manifest/schema/plain-values.ts';
 import type { Store } from '../../store/store.ts';
 import { agentView, readLastSaid } from '../agent-view.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';

@@ -20,7 +20,7 @@ import type {
   SettleOptions,
 } from './client-worker.ts';
 import { clientRefusal } from './client-worker.ts';
-import { readInput } from './find-workflow.ts';
+import { readInput } from './read-input.ts';
 import type { RunsDeps } from './run-environment.ts';
 import { readGround } from './run-environment.ts';
 import { RUN_CLAIM } from './run-messages.ts';

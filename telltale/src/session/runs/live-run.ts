@@ -8,7 +8,7 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Store } from '../../store/store.ts';
 import { handGate } from '../outside/gate.ts';
 import type { Turns } from '../outside/turns.ts';
-import { readInput } from './find-workflow.ts';
+import { readInput } from './read-input.ts';
 import type { Ground, RunsDeps } from './run-environment.ts';
 import { chainTooLong, MAX_CHAIN, runCancelled, runFailed, runIdTaken } from './run-errors.ts';
 import { RUN_CANCEL } from './run-messages.ts';

@@ -7,7 +7,7 @@ import { suggest } from '../../kernel/nearest.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Beside } from '../../store/stream-batches.ts';
 import type { CompiledTriggers, TriggerSide } from '../../triggers/compile-triggers.ts';
-import { hearsUpdate } from '../../triggers/outside-triggers.ts';
+import { hearsUpdate } from '../../triggers/hears-update.ts';
 import type { SessionLog } from '../session-log.ts';
 import {
   classOf,

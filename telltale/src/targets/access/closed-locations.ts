@@ -11,7 +11,7 @@ import { looksLikeAgent, MANIFEST_FILE, walkFolder } from '../../manifest/files/
 import { importEntries, splitGlob } from '../../manifest/project/import-entries.ts';
 import type { Project } from '../../manifest/project/project.ts';
 import { readManifests } from '../../manifest/read-manifests.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import { decodeSource } from '../../manifest/source-text.ts';
 import { looksLikeManifest } from '../../manifest/validate-manifests.ts';
 import { VARIABLES_FILE } from '../../manifest/variables/read-variables.ts';

@@ -1,7 +1,7 @@
 import { err, ok, type Result, RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { isFunctionName } from '../../manifest/schema/function-name.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { SandboxLimits } from '../sandbox/sandbox.ts';
 import type { ArtifactVersion } from './artifacts.ts';
 

@@ -3,8 +3,8 @@ import { asText } from '../../conditions/values.ts';
 import type { FallbackReason, InvokeRecord } from '../../kernel/calls.ts';
 import { toRuntimeError } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import { clip, showValue } from '../../manifest/schema/show-value.ts';
-import { isMap } from '../../manifest/schema/values.ts';
 import { unwrapAnswer } from './artifact-module.ts';
 import {
   type Artifacts,

@@ -2,7 +2,7 @@ import { beginsWithADay } from '../../kernel/dates.ts';
 import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import type { RelicManifest } from '../../manifest/schema/kinds.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import { behindApproval } from '../access/need.ts';
 import { definitionHash } from '../definition/definition-hash.ts';
 import { defineOperations, type Operation } from '../operations.ts';

@@ -4,7 +4,7 @@ import { RuntimeError } from '../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../kernel/json.ts';
 import { suggest } from '../../kernel/nearest.ts';
 import type { ToolManifest } from '../../manifest/schema/kinds.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import { behindApproval, pathNeed } from '../access/need.ts';
 import { compileCheck, compileViolation } from '../check-parameters.ts';
 import { type CodeTool, codeTool } from '../code/code-tool.ts';

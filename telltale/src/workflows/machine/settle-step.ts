@@ -2,8 +2,8 @@ import type { Cause } from '../../events/event.ts';
 import type { RunEventOf } from '../../events/run-event.ts';
 import type { ErrorJson } from '../../kernel/errors.ts';
 import type { Json } from '../../kernel/json.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
-import { isMap } from '../../manifest/schema/values.ts';
 import type { ListOutcome, Walk, WalkOutcome } from './walk.ts';
 
 /** A step in hand, and where its last try stands on the log. */

@@ -3,7 +3,7 @@ import { asText } from '../../conditions/values.ts';
 import type { RunState } from '../../events/run-state.ts';
 import { RuntimeError } from '../../kernel/errors.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { isMap } from '../../manifest/schema/values.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { Target } from '../../targets/target.ts';
 import type { LeafCall, LeafPlace, ReadyLeaf } from '../step-executor.ts';
 import { checkedTarget } from './call-target.ts';

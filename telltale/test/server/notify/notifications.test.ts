@@ -17,7 +17,7 @@ import { noticeOf } from '../../../src/server/notify/notice.ts';
 import { createDesktop } from '../../../src/server/notify/show-on-desktop.ts';
 import { createRuntime } from '../../../src/session/create-runtime.ts';
 import { loadAgent } from '../../../src/session/load-agent.ts';
-import { loadWorkflow } from '../../../src/session/runs/find-workflow.ts';
+import { loadWorkflow } from '../../../src/session/runs/load-workflow.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import type { SharedStore, WorkerRow } from '../../../src/store/shared-store.ts';

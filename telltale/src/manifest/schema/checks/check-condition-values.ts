@@ -7,9 +7,9 @@ import { FIELD_NAME, parsePath } from '../../../conditions/path.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 import { nearest, suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../diagnostic.ts';
+import { isMap } from '../plain-values.ts';
 import { clip, orList, showValue } from '../show-value.ts';
 import { compileUserSchema } from '../user-schemas/check-user-schema.ts';
-import { isMap } from '../values.ts';
 import { type DocumentNode, documentNode, errorAt } from './document-node.ts';
 
 /** What conditions may name: metadata fields or context variables, by name, with what their manifest says of them. */

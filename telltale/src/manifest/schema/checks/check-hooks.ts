@@ -1,6 +1,6 @@
 import { type Issue, quoted } from '../../diagnostic.ts';
+import { isMap } from '../plain-values.ts';
 import { showValue } from '../show-value.ts';
-import { isMap } from '../values.ts';
 import { checkScript } from './check-tool.ts';
 import { APPROVAL_DECIDES } from './check-variables.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';

@@ -1,7 +1,7 @@
 import { asText } from '../../../conditions/values.ts';
 import { suggest } from '../../../kernel/nearest.ts';
 import type { Issue } from '../../diagnostic.ts';
-import { isMap } from '../values.ts';
+import { isMap } from '../plain-values.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
 
 /** Targets that do not exist, states that cannot be reached, states that cannot be left. */

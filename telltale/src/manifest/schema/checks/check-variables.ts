@@ -2,8 +2,8 @@ import { checkExpression, type KnownNames } from '../../../conditions/cel/check-
 import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
 import type { Json } from '../../../kernel/json.ts';
 import type { Issue } from '../../diagnostic.ts';
+import { isMap } from '../plain-values.ts';
 import { showValue } from '../show-value.ts';
-import { isMap } from '../values.ts';
 import { checkEventMatch } from './check-workflow-names.ts';
 import { type DocumentNode, errorAt, findCycles, showCycle, textsUnder } from './document-node.ts';
 

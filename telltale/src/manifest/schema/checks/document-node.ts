@@ -1,7 +1,8 @@
 import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
 import type { Json } from '../../../kernel/json.ts';
 import type { Issue, IssuePath } from '../../diagnostic.ts';
-import { isMap, type ValuesFinding } from '../values.ts';
+import { isMap } from '../plain-values.ts';
+import type { ValuesFinding } from '../values.ts';
 
 /**
  * A place in a document, which need not be there nor be of the right type: the checks across a document run beside

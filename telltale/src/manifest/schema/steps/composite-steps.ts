@@ -4,6 +4,7 @@ import { type ClosedPlace, closed, type Slips } from '../closed.ts';
 import { PROMPT_KEYS, promptKeys, test } from '../decision.ts';
 import { commandLine, hooks } from '../hooks.ts';
 import { modelRefOrAlias } from '../model-ref.ts';
+import { isMap, once } from '../plain-values.ts';
 import { showValue } from '../show-value.ts';
 import { userSchema } from '../user-schema.ts';
 import {
@@ -12,12 +13,10 @@ import {
   finding,
   flag,
   identifier,
-  isMap,
   jsonObject,
   jsonValue,
   name,
   nonEmptyText,
-  once,
   positiveDuration,
   targetName,
   text,

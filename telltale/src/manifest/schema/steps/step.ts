@@ -3,15 +3,14 @@ import { choice, choiceByKey, choiceByValue, orReference } from '../choice.ts';
 import { conditions, invocation, PROMPT_KEYS, promptKeys } from '../decision.ts';
 import { commandLine } from '../hooks.ts';
 import { modelRefOrAlias } from '../model-ref.ts';
+import { isMap, once } from '../plain-values.ts';
 import { eventType } from '../trigger.ts';
 import {
-  isMap,
   jsonObject,
   jsonValue,
   moment,
   name,
   nonEmptyText,
-  once,
   positiveDuration,
   targetName,
   text,

@@ -9,7 +9,7 @@ import type {
 import { compilePattern, type Pattern } from '../../../conditions/linear-regex.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 import { canonicalJson } from '../../project/canonical-json.ts';
-import { isMap } from '../values.ts';
+import { isMap } from '../plain-values.ts';
 import { DATA_KEYWORDS, NAMING_KEYWORDS } from './walk-user-schema.ts';
 
 /** In place of JavaScript's own engine, which a pattern can hang. Ajv tells patterns apart by `toString`. */

@@ -1,7 +1,8 @@
 import { nearest, suggest } from '../../../kernel/nearest.ts';
 import type { IssuePath } from '../../diagnostic.ts';
+import { isMap } from '../plain-values.ts';
 import { clip, showValue } from '../show-value.ts';
-import { checkPattern, isMap } from '../values.ts';
+import { checkPattern } from '../values.ts';
 import { badSchema, type SchemaFinding } from './schema-finding.ts';
 
 export const MAX_SCHEMA_DEPTH = 32;

@@ -1,7 +1,7 @@
 import { RuntimeError } from '../../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
+import { isMap } from '../../../manifest/schema/plain-values.ts';
 import { clip } from '../../../manifest/schema/show-value.ts';
-import { isMap } from '../../../manifest/schema/values.ts';
 import {
   bodyText,
   type HttpResponse,

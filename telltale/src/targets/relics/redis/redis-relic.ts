@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
-import { isMap } from '../../../manifest/schema/values.ts';
+import { isMap } from '../../../manifest/schema/plain-values.ts';
 import type { Operation } from '../../operations.ts';
 import type { TargetCall } from '../../target.ts';
 import type { RelicContext, RelicDriver } from '../relic-driver.ts';

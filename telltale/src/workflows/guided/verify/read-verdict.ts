@@ -1,7 +1,7 @@
 import { deepEqual } from '../../../conditions/values.ts';
 import { err, ok, type Result } from '../../../kernel/errors.ts';
 import type { Json } from '../../../kernel/json.ts';
-import { isMap } from '../../../manifest/schema/values.ts';
+import { isMap } from '../../../manifest/schema/plain-values.ts';
 
 export const CONFIDENCES = ['low', 'medium', 'high'] as const;
 export const ASSESSMENTS = ['pass', 'retry', 'escalate'] as const;

@@ -6,7 +6,7 @@ import type { Usage } from '../../../events/session-events.ts';
 import { RuntimeError, stopWith, toRuntimeError } from '../../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../../kernel/json.ts';
 import { sleep } from '../../../kernel/time.ts';
-import { isMap } from '../../../manifest/schema/values.ts';
+import { isMap } from '../../../manifest/schema/plain-values.ts';
 import { cutText } from '../../../prompt/text.ts';
 import { childEnvironment } from '../../../targets/process/child-environment.ts';
 import type { EndedProcess } from '../../../targets/process/command-request.ts';

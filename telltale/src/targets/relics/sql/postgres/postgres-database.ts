@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { RuntimeError } from '../../../../kernel/errors.ts';
 import type { Json, JsonObject } from '../../../../kernel/json.ts';
 import type { Clock } from '../../../../kernel/time.ts';
-import { isMap } from '../../../../manifest/schema/values.ts';
+import { isMap } from '../../../../manifest/schema/plain-values.ts';
 import { thrownMessage } from '../../../output/output.ts';
 import { orStopped, stopped } from '../../../stop-and-wait.ts';
 import {

@@ -21,7 +21,7 @@ const isolated = [
   // Kill processes by the dozen, for most of a minute each.
   'telltale/test/recovery/**/*.test.ts',
   // Puts another module in the place of one, for whoever loads it from then on.
-  'telltale/test/targets/process/without-sandbox.test.ts',
+  'telltale/test/tools/process/without-sandbox.test.ts',
 ];
 
 /** The projects of a stage have names that begin with its own: `--project 'unit*'`. */

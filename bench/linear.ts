@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { createTagParser, type TagParserOptions } from '../telltale/src/protocol/tags/tag-parser.ts';
+import { createTagParser, type TagParserOptions } from '../telltale/src/parser/tags/tag-parser.ts';
 import { cut } from './parsing/chunks.ts';
 import { fingerprint } from './parsing/fingerprint.ts';
 import { type Family, families } from './parsing/hostile.ts';

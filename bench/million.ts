@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createSystemClock } from '../telltale/src/kernel/time.ts';
+import { createSystemClock } from '../telltale/src/lib/clock.ts';
 import { openStore } from '../telltale/src/store/open-store.ts';
 import type { Store, StreamWriter } from '../telltale/src/store/store.ts';
 import { startPostgres } from '../telltale/test/servers/start-postgres.ts';

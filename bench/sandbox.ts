@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { createContext, runInNewContext, Script } from 'node:vm';
-import { createSystemClock } from '../telltale/src/kernel/time.ts';
-import { createCallArtifact } from '../telltale/src/targets/artifacts/call-artifact.ts';
-import { createSandbox } from '../telltale/src/targets/sandbox/create-sandbox.ts';
-import { loadEngine, openMachine } from '../telltale/src/targets/sandbox/thread/machine.ts';
-import { emptyScriptCache, runScript } from '../telltale/src/targets/sandbox/thread/run-script.ts';
+import { createSystemClock } from '../telltale/src/lib/clock.ts';
+import { createCallArtifact } from '../telltale/src/tools/artifacts/call-artifact.ts';
+import { createSandbox } from '../telltale/src/tools/sandbox/create-sandbox.ts';
+import { loadEngine, openMachine } from '../telltale/src/tools/sandbox/thread/machine.ts';
+import { emptyScriptCache, runScript } from '../telltale/src/tools/sandbox/thread/run-script.ts';
 import { atMost, printVerdicts } from './agents/verdict.ts';
 import { describeMachine } from './parsing/machine.ts';
 import { median } from './parsing/measure.ts';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { passThrough } from '../telltale/bin/pass-through.js';
-import { suggest } from '../telltale/src/kernel/nearest.ts';
+import { suggest } from '../telltale/src/lib/nearest.ts';
 
 const folder = join(dirname(dirname(fileURLToPath(import.meta.url))), 'bench');
 const names = (existsSync(folder) ? readdirSync(folder) : [])

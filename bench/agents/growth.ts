@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import type { LoadedAgent } from '../../telltale/src/agent/loaded-agent.ts';
 import { createRuntime, loadAgent } from '../../telltale/src/index.ts';
 import type { Model } from '../../telltale/src/models/model.ts';
-import type { LoadedAgent } from '../../telltale/src/session/loaded-agent.ts';
 import { answer, PROMPT, stepScript } from './scenario.ts';
 import { openAction, writeAgent } from './write-agent.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { ParserEvent } from '../../telltale/src/protocol/intents.ts';
+import type { ParserEvent } from '../../telltale/src/parser/intents.ts';
 import type { AgentContestant } from './contestant.ts';
 import { PROBE, PROBE_DURABLE } from './field.ts';
 import { answer, INSTRUCTIONS, PROMPT, type Script, TOOL } from './scenario.ts';
@@ -23,9 +23,7 @@ const BUILT = import.meta.resolve('telltale/protocol');
 export const createProbe = (store: 'memory' | 'sqlite'): AgentContestant => ({
   name: store === 'memory' ? PROBE : PROBE_DURABLE,
   async open(script, folder) {
-    const { createTagParser } = (await import(
-      BUILT
-    )) as typeof import('../../telltale/src/protocol/index.ts');
+    const { createTagParser } = (await import(BUILT)) as typeof import('../../telltale/src/parser/index.ts');
     const journal = store === 'memory' ? keepInMemory() : keepInFile(join(folder, 'probe.db'));
     let calls = 0;
     let sessions = 0;
@@ -49,7 +47,7 @@ const text = (said: string) => JSON.stringify(said);
 async function runProbe(
   script: Script,
   stream: number,
-  createTagParser: typeof import('../../telltale/src/protocol/index.ts').createTagParser,
+  createTagParser: typeof import('../../telltale/src/parser/index.ts').createTagParser,
   journal: Journal,
   lookup: (query: string) => unknown,
 ) {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { frameOf } from '../../telltale/src/kernel/calls.ts';
+import { frameOf } from '../../telltale/src/lib/calls.ts';
 import type { Model, ModelRequest, ModelSink } from '../../telltale/src/models/model.ts';
 import type { AgentContestant } from './contestant.ts';
 import { answer, PROMPT, type Script, TOOL, type Turn } from './scenario.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { createSystemClock } from '../../telltale/src/kernel/time.ts';
+import { createSystemClock } from '../../telltale/src/lib/clock.ts';
 import { openSqliteStore } from '../../telltale/src/store/sqlite/open-sqlite-store.ts';
 import type { AgentContestant } from './contestant.ts';
 import type { Folders, LoadOptions } from './measurements.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LoadedAgent } from '../../telltale/src/agent/loaded-agent.ts';
 import type { loadAgent as LoadAgent } from '../../telltale/src/index.ts';
-import type { LoadedAgent } from '../../telltale/src/session/loaded-agent.ts';
 import { INSTRUCTIONS, TOOL, TOOL_DESCRIPTION } from './scenario.ts';
 
 export type Dialect = LoadedAgent['manifest']['dialect'];

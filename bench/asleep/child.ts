@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
-import { loadWorkflow } from '../../telltale/src/session/runs/load-workflow.ts';
+import { createRuntime } from '../../telltale/src/agent/create-runtime.ts';
+import { loadWorkflow } from '../../telltale/src/agent/runs/load-workflow.ts';
 import type { AsleepFigures, AsleepOptions } from './asleep-figures.ts';
 
 const given = JSON.parse(process.argv[2] ?? '{}') as AsleepOptions;

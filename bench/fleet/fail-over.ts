@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { readRunEvents } from '../../telltale/src/engine/read-run.ts';
-import { createSystemClock } from '../../telltale/src/kernel/time.ts';
+import { createSystemClock } from '../../telltale/src/lib/clock.ts';
 import { openStore } from '../../telltale/src/store/open-store.ts';
 import type { Store } from '../../telltale/src/store/store.ts';
 

@@ -1,7 +1,7 @@
 // A worker of a fleet: `held-worker.ts POSTGRES FOLDER CAPACITY RUNS`. Begins so many runs, and prints their ids as JSON
 // once all of them are in their second step. Works until it is killed.
-import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
-import { loadWorkflow } from '../../telltale/src/session/runs/load-workflow.ts';
+import { createRuntime } from '../../telltale/src/agent/create-runtime.ts';
+import { loadWorkflow } from '../../telltale/src/agent/runs/load-workflow.ts';
 
 const [postgres = '', folder = '', capacity = '0', count = '0'] = process.argv.slice(2);
 const member = { role: 'bench', host: 'bench', version: '0', capacity: Number(capacity) };

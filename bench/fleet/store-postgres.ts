@@ -1,4 +1,4 @@
-import { createSystemClock } from '../../telltale/src/kernel/time.ts';
+import { createSystemClock } from '../../telltale/src/lib/clock.ts';
 import { openStore } from '../../telltale/src/store/open-store.ts';
 import type { WorkflowContestant } from '../workflows/contestant.ts';
 import { loopOn } from '../workflows/store-loop.ts';

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { createSystemClock } from '../../telltale/src/kernel/time.ts';
+import { createRuntime } from '../../telltale/src/agent/create-runtime.ts';
+import { loadAgent } from '../../telltale/src/agent/load-agent.ts';
+import { createSystemClock } from '../../telltale/src/lib/clock.ts';
 import { createMcpServer } from '../../telltale/src/mcp/server/create-mcp-server.ts';
-import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
-import { loadAgent } from '../../telltale/src/session/load-agent.ts';
 import type { Answer, Caller } from './scenario.ts';
 
 const BIN = fileURLToPath(new URL('../../telltale/bin/telltale.js', import.meta.url));

@@ -2,7 +2,7 @@ import { appendFileSync, cpSync, lstatSync, mkdtempSync, readdirSync, rmSync, ut
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createSystemClock } from '../../telltale/src/kernel/time.ts';
+import { createSystemClock } from '../../telltale/src/lib/clock.ts';
 import type { Memory } from '../../telltale/src/memory/memory.ts';
 import { openMemory } from '../../telltale/src/memory/open-memory.ts';
 import { openStore } from '../../telltale/src/store/open-store.ts';

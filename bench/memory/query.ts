@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSystemClock } from '../../telltale/src/kernel/time.ts';
-import { estimateTokens } from '../../telltale/src/kernel/tokens.ts';
+import { createSystemClock } from '../../telltale/src/lib/clock.ts';
+import { estimateTokens } from '../../telltale/src/lib/tokens.ts';
 import type { MemoryQuery } from '../../telltale/src/memory/memory.ts';
 import { queryGraph } from '../../telltale/src/memory/query/query-graph.ts';
 import type { GraphStore } from '../../telltale/src/store/graph.ts';

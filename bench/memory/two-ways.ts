@@ -1,8 +1,8 @@
+import type { LoadedAgent } from '../../telltale/src/agent/loaded-agent.ts';
 import type { Runtime } from '../../telltale/src/index.ts';
-import type { Json } from '../../telltale/src/kernel/json.ts';
-import type { Tokenizer } from '../../telltale/src/kernel/tokens.ts';
+import type { Json } from '../../telltale/src/lib/json.ts';
+import type { Tokenizer } from '../../telltale/src/lib/tokens.ts';
 import type { Model, ModelMessage } from '../../telltale/src/models/model.ts';
-import type { LoadedAgent } from '../../telltale/src/session/loaded-agent.ts';
 
 export interface Asking {
   readonly runtime: Runtime;

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../telltale/src/kernel/json.ts';
+import type { JsonObject } from '../../telltale/src/lib/json.ts';
 import type { Palette } from './palette.ts';
 import { plainSentence } from './prose.ts';
 import type { Seeded } from './seeded.ts';

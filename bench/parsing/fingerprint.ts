@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ParserEvent } from '../../telltale/src/protocol/intents.ts';
-import { createTagParser, type TagParserOptions } from '../../telltale/src/protocol/tags/tag-parser.ts';
+import type { ParserEvent } from '../../telltale/src/parser/intents.ts';
+import { createTagParser, type TagParserOptions } from '../../telltale/src/parser/tags/tag-parser.ts';
 
 export interface Fingerprint {
   /** The same for two readings exactly when they gave the same events, adjacent text of one tag joined. */

@@ -1,4 +1,4 @@
-import type { TagParserOptions } from '../../telltale/src/protocol/tags/tag-parser.ts';
+import type { TagParserOptions } from '../../telltale/src/parser/tags/tag-parser.ts';
 
 /** Input that would make a careless parser slow: of any length, and no worse per character the longer it is. */
 export interface Family {

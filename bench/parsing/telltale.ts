@@ -1,5 +1,5 @@
-import { createTagParser } from '../../telltale/src/protocol/create-tag-parser.ts';
-import type { ActionIntent, ParserEvent } from '../../telltale/src/protocol/intents.ts';
+import { createTagParser } from '../../telltale/src/parser/create-tag-parser.ts';
+import type { ActionIntent, ParserEvent } from '../../telltale/src/parser/intents.ts';
 import type { Contestant } from './contestant.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { createSystemClock } from '../../telltale/src/kernel/time.ts';
+import { createSystemClock } from '../../telltale/src/lib/clock.ts';
 import { createMemoryStore } from '../../telltale/src/store/memory/memory-store.ts';
 import { openSqliteStore } from '../../telltale/src/store/sqlite/open-sqlite-store.ts';
 import type { Store, StreamWriter } from '../../telltale/src/store/store.ts';

@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSystemClock } from '../../telltale/src/kernel/time.ts';
+import { createRuntime } from '../../telltale/src/agent/create-runtime.ts';
+import { defineAgent } from '../../telltale/src/agent/define/define-agent.ts';
+import { createSystemClock } from '../../telltale/src/lib/clock.ts';
 import type { AgentCatalog } from '../../telltale/src/server/catalog/agent-catalog.ts';
 import { startDaemon } from '../../telltale/src/server/start-daemon.ts';
-import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
-import { defineAgent } from '../../telltale/src/session/define/define-agent.ts';
 import { answerParent } from './answer-parent.ts';
 import { type Scene, sessionName } from './scene.ts';
 import { createTalkingModel } from './talking-model.ts';

@@ -1,4 +1,4 @@
-import type { LiveEvent, SessionEvent } from '../../telltale/src/events/event.ts';
+import type { LiveEvent, SessionEvent } from '../../telltale/src/log/event.ts';
 import { type Scene, sessionName, sharedMs } from './scene.ts';
 
 export type Emitted = LiveEvent | SessionEvent;

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import { createSystemClock } from '../../telltale/src/kernel/time.ts';
+import { createSystemClock } from '../../telltale/src/lib/clock.ts';
 import { createStreams } from '../../telltale/src/server/stream/create-streams.ts';
 import type { StreamRuntime } from '../../telltale/src/server/stream/stream-source.ts';
 import type { Emitter } from './emitter.ts';

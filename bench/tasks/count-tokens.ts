@@ -1,4 +1,4 @@
-import { createTokenizer } from '../../telltale/src/session/tokenizer.ts';
+import { createTokenizer } from '../../telltale/src/agent/tokenizer.ts';
 
 /** Tokens of a text, by o200k. */
 export const { count: countTokens } = await createTokenizer()();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { matches } from '../../telltale/src/conditions/maps/conditions.ts';
+import { matches } from '../../telltale/src/expressions/maps/conditions.ts';
 import { createTriggerStand, matchTriggers } from '../../telltale/src/triggers/match-triggers.ts';
 import { createTriggerIndex } from '../../telltale/src/triggers/trigger-index.ts';
 import { PEERS } from '../agents/field.ts';

@@ -1,5 +1,5 @@
-import type { Condition } from '../../telltale/src/conditions/maps/conditions.ts';
-import { parseConditions } from '../../telltale/src/conditions/maps/parse-conditions.ts';
+import type { Condition } from '../../telltale/src/expressions/maps/conditions.ts';
+import { parseConditions } from '../../telltale/src/expressions/maps/parse-conditions.ts';
 import { createSeeded } from '../parsing/seeded.ts';
 
 export type Values = Readonly<Record<string, string | number | boolean>>;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createRunLog } from '../../telltale/src/engine/run-log.ts';
-import { emptyRun } from '../../telltale/src/events/run-state.ts';
-import { createSystemClock } from '../../telltale/src/kernel/time.ts';
+import { createSystemClock } from '../../telltale/src/lib/clock.ts';
+import { emptyRun } from '../../telltale/src/log/run-state.ts';
 import { openSqliteStore } from '../../telltale/src/store/sqlite/open-sqlite-store.ts';
 import type { WorkflowContestant } from './contestant.ts';
 

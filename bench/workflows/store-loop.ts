@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createSystemClock } from '../../telltale/src/kernel/time.ts';
+import { createSystemClock } from '../../telltale/src/lib/clock.ts';
 import { openSqliteStore } from '../../telltale/src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../telltale/src/store/store.ts';
 import type { OpenContest, WorkflowContestant } from './contestant.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createRuntime } from '../../telltale/src/session/create-runtime.ts';
-import { loadWorkflow } from '../../telltale/src/session/runs/load-workflow.ts';
+import { createRuntime } from '../../telltale/src/agent/create-runtime.ts';
+import { loadWorkflow } from '../../telltale/src/agent/runs/load-workflow.ts';
 import type { ContestOptions, OpenContest, WorkflowContestant } from './contestant.ts';
 
 /** What the tool's module, which the runtime loads, tells of its calls. */

@@ -1,9 +1,9 @@
 import type { AgentDetails, ReviewDetailsInfo } from '../../telltale/src/client/api.ts';
 import type { Followed, TelltaleClient } from '../../telltale/src/client/client.ts';
-import type { SessionEvent } from '../../telltale/src/events/event.ts';
-import type { RunEvent } from '../../telltale/src/events/run-event.ts';
-import { foldSummary } from '../../telltale/src/events/session-summary.ts';
-import { RuntimeError } from '../../telltale/src/kernel/errors.ts';
+import { RuntimeError } from '../../telltale/src/lib/errors.ts';
+import type { SessionEvent } from '../../telltale/src/log/event.ts';
+import type { RunEvent } from '../../telltale/src/log/run-event.ts';
+import { foldSummary } from '../../telltale/src/log/session-summary.ts';
 import { fixtureAgents } from './fixture-agents.ts';
 import { fixtureReviews } from './fixture-reviews.ts';
 import { fixtureSession, STATES } from './fixture-sessions.ts';

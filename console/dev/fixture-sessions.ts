@@ -1,5 +1,5 @@
-import type { SessionEvent } from '../../telltale/src/events/event.ts';
-import { emptySummary, foldSummary, type SessionSummary } from '../../telltale/src/events/session-summary.ts';
+import type { SessionEvent } from '../../telltale/src/log/event.ts';
+import { emptySummary, foldSummary, type SessionSummary } from '../../telltale/src/log/session-summary.ts';
 
 const TITLES = [
   'Add a --json flag to the export command and document it',

@@ -10,13 +10,13 @@ const COMMANDS = 'cli/commands';
  * what commands load once they are begun.
  */
 const LAYERS = [
-  'targets/sandbox/shared-box',
+  'tools/sandbox/shared-box',
   'store/sqlite/thread/worker',
-  'targets/sandbox/thread/worker',
+  'tools/sandbox/thread/worker',
   'manifest/printable',
   'cli/start',
   'index',
-  'protocol/index',
+  'parser/index',
   'client/index',
   'testing/index',
   `${COMMANDS}/sessions`,
@@ -24,20 +24,20 @@ const LAYERS = [
   `${COMMANDS}/run`,
   COMMANDS,
   'store/sqlite/open-sqlite-store',
-  'session/open-sessions',
+  'agent/open-sessions',
   'manifest/load-manifests',
-  'session/create-runtime',
-  'session/prepare-agent',
-  'session/run-session',
-  'session/begin-session',
-  'session/wire-session',
-  'targets/tools/tool-target',
+  'agent/create-runtime',
+  'agent/prepare-agent',
+  'agent/run-session',
+  'agent/begin-session',
+  'agent/wire-session',
+  'tools/tools/tool-target',
   'models/scripted/load-script',
   'models/scripted/scripted-model',
-  'session/runs/walk-run',
+  'agent/runs/walk-run',
   'server/start-daemon',
 ] as const;
-const SHARED_ROOM = 'kernel';
+const SHARED_ROOM = 'lib';
 
 interface Graph {
   getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { err, ok, type Result } from '../../telltale/src/kernel/errors.ts';
-import { suggest } from '../../telltale/src/kernel/nearest.ts';
+import { err, ok, type Result } from '../../telltale/src/lib/errors.ts';
+import { suggest } from '../../telltale/src/lib/nearest.ts';
 import { readSeed } from './seed.ts';
 
 export interface CheckArguments {

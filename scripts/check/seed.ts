@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../telltale/src/kernel/errors.ts';
+import { err, ok, type Result } from '../../telltale/src/lib/errors.ts';
 
 /** Where there is no commit, as in an unpacked archive. */
 const WITHOUT_COMMIT = 1;

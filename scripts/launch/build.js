@@ -55,8 +55,8 @@ export async function bundlePackage(root, node) {
 const CONSOLE_SOURCES = [
   'console',
   'telltale/src/client',
-  'telltale/src/events',
-  'telltale/src/kernel',
+  'telltale/src/log',
+  'telltale/src/lib',
   'package-lock.json',
 ];
 

@@ -39,14 +39,14 @@ describe('the search for failing seeds', () => {
   test('prints the counterexample of a failure and the command that repeats it, and goes on', async () => {
     const failed: StageResult = {
       passed: 2,
-      failures: ['telltale/test/kernel/ids.test.ts > ids > sort by time'],
+      failures: ['telltale/test/lib/ids.test.ts > ids > sort by time'],
       output: 'Error: Property failed after 5 tests\n{ seed: 7, path: "4:0" }\nCounterexample: [1]\n',
     };
     const { found, lines } = await search(15, (round) => (round === 1 ? failed : passed));
     expect(found).toEqual({ rounds: 2, passed: 5, failed: 1 });
     expect(lines).toEqual([
       'round 1, seed 7: 2 passed, 1 failed, 10 s',
-      '  ✗ telltale/test/kernel/ids.test.ts > ids > sort by time\n    npm test -- --seed 7 --only unit telltale/test/kernel/ids.test.ts',
+      '  ✗ telltale/test/lib/ids.test.ts > ids > sort by time\n    npm test -- --seed 7 --only unit telltale/test/lib/ids.test.ts',
       '    { seed: 7, path: "4:0" }',
       '    Counterexample: [1]',
       expect.stringMatching(/^round 2, seed \d+: 3 passed, 0 failed, 10 s$/),
@@ -55,8 +55,8 @@ describe('the search for failing seeds', () => {
   });
 
   test('takes the test files that use fast-check and match a filter', () => {
-    const files = filesWithProperties(ROOT, ['kernel/ids', 'no such file']);
-    expect(files).toEqual(['telltale/test/kernel/ids.test.ts']);
+    const files = filesWithProperties(ROOT, ['lib/ids', 'no such file']);
+    expect(files).toEqual(['telltale/test/lib/ids.test.ts']);
     expect(filesWithProperties(ROOT, []).length).toBeGreaterThan(files.length);
   });
 });
@@ -64,7 +64,7 @@ describe('the search for failing seeds', () => {
 test('npm run lab -- properties runs the chosen files and reports a seed a line', async () => {
   const { code, output } = await runCaptured(
     process.execPath,
-    ['scripts/lab.ts', 'properties', 'kernel/ids', '--seconds', '0', '--seed', '7'],
+    ['scripts/lab.ts', 'properties', 'lib/ids', '--seconds', '0', '--seed', '7'],
     { cwd: ROOT },
   );
   expect(output).toMatch(

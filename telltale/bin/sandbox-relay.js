@@ -1,6 +1,6 @@
 // Runs inside the sandbox of a command whose agent may reach hosts. The command has no network but loopback. This
 // program listens there as an HTTP proxy and forwards single ports; each connection goes through a Unix socket to the
-// runtime, which judges it (telltale/src/targets/process/network-proxy.ts). It uses nothing but Node.
+// runtime, which judges it (telltale/src/tools/process/network-proxy.ts). It uses nothing but Node.
 //
 //   node sandbox-relay.js run FOLDER FORWARDS PROGRAM [ARGUMENT…]
 //   node sandbox-relay.js connect FOLDER HOST PORT        (stdin and stdout are the connection: for ssh and git)

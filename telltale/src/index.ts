@@ -1,23 +1,96 @@
-import type { JsonObject } from './kernel/json.ts';
-import type { LoadOptions as LoadManifestsOptions, ManifestText } from './manifest/load-manifests.ts';
-import type { LoadResult } from './manifest/project/project.ts';
-import type { ManifestKind } from './manifest/schema/kinds.ts';
-import type { ValidateResult } from './manifest/validate-manifests.ts';
 import type {
   AgentDefinition,
   AgentOutput,
   DefineAgentOptions,
   ResultOf,
-} from './session/define/define-agent.ts';
-import type { LoadAgentOptions } from './session/load-agent.ts';
-import type { LoadedAgent } from './session/loaded-agent.ts';
-import type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
-import type { LoadedWorkflow } from './session/runs/run-types.ts';
-import type { Runtime, RuntimeOptions } from './session/runtime-types.ts';
-import type { OpenMcpServer } from './targets/mcp/mcp-server.ts';
+} from './agent/define/define-agent.ts';
+import type { LoadAgentOptions } from './agent/load-agent.ts';
+import type { LoadedAgent } from './agent/loaded-agent.ts';
+import type { LoadWorkflowOptions } from './agent/runs/load-workflow.ts';
+import type { LoadedWorkflow } from './agent/runs/run-types.ts';
+import type { Runtime, RuntimeOptions } from './agent/runtime-types.ts';
+import type { JsonObject } from './lib/json.ts';
+import type { LoadOptions as LoadManifestsOptions, ManifestText } from './manifest/load-manifests.ts';
+import type { LoadResult } from './manifest/project/project.ts';
+import type { ManifestKind } from './manifest/schema/kinds.ts';
+import type { ValidateResult } from './manifest/validate-manifests.ts';
+import type { OpenMcpServer } from './tools/mcp/mcp-server.ts';
 import type { WorkflowGraph } from './workflows/graph/workflow-graph.ts';
 
-export type { ActionState, ActionStatus, DeclaredAction } from './events/action.ts';
+export type {
+  AgentDefinition,
+  AgentOutput,
+  DefineAgentOptions,
+  MetadataFieldDefinition,
+  ResultOf,
+} from './agent/define/define-agent.ts';
+export type { Schema } from './agent/define/definitions.ts';
+export {
+  type ArtifactDefinition,
+  type ArtifactMethod,
+  type DefinedArtifact,
+  type DefinedRelic,
+  type DefinedTool,
+  type DefinedWorkflow,
+  defineArtifact,
+  defineRelic,
+  defineTool,
+  defineWorkflow,
+  type InputOf,
+  type RelicDefinition,
+  type RelicOperation,
+  type StateDefinition,
+  type StepDefinition,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolOutput,
+  type WorkflowDefinition,
+} from './agent/define/definitions.ts';
+export type { LoadAgentOptions } from './agent/load-agent.ts';
+export type { LoadedAgent } from './agent/loaded-agent.ts';
+export type { AnsweredReview } from './agent/reviews/answer-review.ts';
+export type { ReviewDetails, ReviewReply } from './agent/reviews/read-review.ts';
+export type { ReviewFilter } from './agent/reviews/review-table.ts';
+export { findWorkflow } from './agent/runs/find-workflow.ts';
+export type { LoadWorkflowOptions } from './agent/runs/load-workflow.ts';
+export type { AskRun, RunQuestion } from './agent/runs/run-questions.ts';
+export type {
+  DueTime,
+  HookHeaders,
+  Listening,
+  ListenOptions,
+  LoadedWorkflow,
+  OutsideOutcome,
+  ResumeRunOptions,
+  RunOptions,
+  RunResult,
+  RunUsage,
+  WorkflowRun,
+  Workflows,
+} from './agent/runs/run-types.ts';
+export type {
+  FeedTrial,
+  FeedTrialOptions,
+  ForkOptions,
+  OnWaiting,
+  PromptOptions,
+  PromptPreviewOptions,
+  ReadOptions,
+  ResumeOptions,
+  Runtime,
+  RuntimeOptions,
+  Session,
+  SessionResult,
+  StartOptions,
+} from './agent/runtime-types.ts';
+export type { DerivedTriggers, RegisteredTriggerType } from './agent/variables/derived-triggers.ts';
+export type { FeedReading, FeedView } from './feeds/feed.ts';
+export type { FallbackReason, GivenPart, InvokeRecord, ProviderPart } from './lib/calls.ts';
+export type { Clock } from './lib/clock.ts';
+export { createSystemClock, sleep } from './lib/clock.ts';
+export { type ErrorJson, RuntimeError } from './lib/errors.ts';
+export type { Json, JsonObject } from './lib/json.ts';
+export type { ActionState, ActionStatus, DeclaredAction } from './log/action.ts';
 export type {
   Cause,
   ChildEventBody,
@@ -30,10 +103,10 @@ export type {
   ObservedEvent,
   ParentRef,
   SessionEvent,
-} from './events/event.ts';
-export type { FeedState } from './events/feed-event.ts';
-export type { ReplacedReview, ReviewAnswer, ReviewRequest } from './events/review-event.ts';
-export type { OpenReview, ReviewKind } from './events/reviews.ts';
+} from './log/event.ts';
+export type { FeedState } from './log/feed-event.ts';
+export type { ReplacedReview, ReviewAnswer, ReviewRequest } from './log/review-event.ts';
+export type { OpenReview, ReviewKind } from './log/reviews.ts';
 export type {
   ApprovalRequest,
   PinnedStep,
@@ -43,7 +116,7 @@ export type {
   RunEventType,
   RunOrigin,
   StepDecision,
-} from './events/run-event.ts';
+} from './log/run-event.ts';
 export type {
   AcceptChanges,
   AcceptedChange,
@@ -54,28 +127,22 @@ export type {
   StepChange,
   StepState,
   WorkflowChanges,
-} from './events/run-state.ts';
-export type { FieldError, Usage, VariableClass } from './events/session-events.ts';
+} from './log/run-state.ts';
+export type { FieldError, Usage, VariableClass } from './log/session-events.ts';
 export type {
   CountedMessage,
   CountedPart,
   PromptContent,
   PromptDifference,
   SessionPrompt,
-} from './events/session-prompt.ts';
-export type { Review, SessionState, SessionStatus } from './events/state.ts';
+} from './log/session-prompt.ts';
+export type { Review, SessionState, SessionStatus } from './log/state.ts';
 export {
   type FieldMetrics,
   stateMetrics,
   type ValueChange,
   type ValueMetrics,
-} from './events/state-metrics.ts';
-export type { FeedReading, FeedView } from './feeds/feed.ts';
-export type { FallbackReason, GivenPart, InvokeRecord, ProviderPart } from './kernel/calls.ts';
-export { type ErrorJson, RuntimeError } from './kernel/errors.ts';
-export type { Json, JsonObject } from './kernel/json.ts';
-export type { Clock } from './kernel/time.ts';
-export { createSystemClock, sleep } from './kernel/time.ts';
+} from './log/state-metrics.ts';
 export type { Diagnostic, Excerpt } from './manifest/diagnostic.ts';
 export type { Palette } from './manifest/format-diagnostic.ts';
 export { formatDiagnostic } from './manifest/format-diagnostic.ts';
@@ -121,76 +188,9 @@ export type {
 } from './models/model.ts';
 export type { ModelObject } from './models/model-object.ts';
 export type { CountedOpening } from './prompt/opening.ts';
-export type {
-  AgentDefinition,
-  AgentOutput,
-  DefineAgentOptions,
-  MetadataFieldDefinition,
-  ResultOf,
-} from './session/define/define-agent.ts';
-export type { Schema } from './session/define/definitions.ts';
-export {
-  type ArtifactDefinition,
-  type ArtifactMethod,
-  type DefinedArtifact,
-  type DefinedRelic,
-  type DefinedTool,
-  type DefinedWorkflow,
-  defineArtifact,
-  defineRelic,
-  defineTool,
-  defineWorkflow,
-  type InputOf,
-  type RelicDefinition,
-  type RelicOperation,
-  type StateDefinition,
-  type StepDefinition,
-  type ToolContext,
-  type ToolDefinition,
-  type ToolOutput,
-  type WorkflowDefinition,
-} from './session/define/definitions.ts';
-export type { LoadAgentOptions } from './session/load-agent.ts';
-export type { LoadedAgent } from './session/loaded-agent.ts';
-export type { AnsweredReview } from './session/reviews/answer-review.ts';
-export type { ReviewDetails, ReviewReply } from './session/reviews/read-review.ts';
-export type { ReviewFilter } from './session/reviews/review-table.ts';
-export { findWorkflow } from './session/runs/find-workflow.ts';
-export type { LoadWorkflowOptions } from './session/runs/load-workflow.ts';
-export type { AskRun, RunQuestion } from './session/runs/run-questions.ts';
-export type {
-  DueTime,
-  HookHeaders,
-  Listening,
-  ListenOptions,
-  LoadedWorkflow,
-  OutsideOutcome,
-  ResumeRunOptions,
-  RunOptions,
-  RunResult,
-  RunUsage,
-  WorkflowRun,
-  Workflows,
-} from './session/runs/run-types.ts';
-export type {
-  FeedTrial,
-  FeedTrialOptions,
-  ForkOptions,
-  OnWaiting,
-  PromptOptions,
-  PromptPreviewOptions,
-  ReadOptions,
-  ResumeOptions,
-  Runtime,
-  RuntimeOptions,
-  Session,
-  SessionResult,
-  StartOptions,
-} from './session/runtime-types.ts';
-export type { DerivedTriggers, RegisteredTriggerType } from './session/variables/derived-triggers.ts';
 export type { Fact, FactSubject, GraphStats, SymbolKind } from './store/graph.ts';
 export type { Store, StreamInfo } from './store/store.ts';
-export type { ArtifactVersion, DecisionContext } from './targets/artifacts/artifacts.ts';
+export type { ArtifactVersion, DecisionContext } from './tools/artifacts/artifacts.ts';
 export type {
   McpAnswer,
   McpAsk,
@@ -208,8 +208,8 @@ export type {
   McpServerStart,
   McpTool,
   OpenMcpServer,
-} from './targets/mcp/mcp-server.ts';
-export type { Answer, Approve } from './targets/target.ts';
+} from './tools/mcp/mcp-server.ts';
+export type { Answer, Approve } from './tools/target.ts';
 export { graphOf } from './workflows/graph/graph-of.ts';
 export { mermaidOf } from './workflows/graph/mermaid-of.ts';
 export type { GraphEdge, GraphGroup, GraphNode, WorkflowGraph } from './workflows/graph/workflow-graph.ts';
@@ -247,7 +247,7 @@ export type LoadOptions = Omit<LoadManifestsOptions, 'env' | 'checkModules'> &
 
 /** Opens the store and runs agents on it: `sqlite:.telltale/telltale.db` by default, `memory` for none at all. */
 export async function createRuntime(options?: RuntimeOptions): Promise<Runtime> {
-  const { createRuntime: create } = await import('./session/create-runtime.ts');
+  const { createRuntime: create } = await import('./agent/create-runtime.ts');
   return create({ mcp: openMcpServer, ...withEnvironment(options) });
 }
 
@@ -259,13 +259,13 @@ const openMcpServer: OpenMcpServer = async (start) => {
 
 /** Reads an agent's manifest and all it imports. Throws an error of code `bad_manifest` with all that is wrong. */
 export async function loadAgent(path: string, options?: LoadAgentOptions): Promise<LoadedAgent> {
-  const { loadAgent: load } = await import('./session/load-agent.ts');
+  const { loadAgent: load } = await import('./agent/load-agent.ts');
   return load(path, withEnvironment(options));
 }
 
 /** Reads an agent's manifest and finds one of its workflows: the one that `workflow` names, or the only one. */
 export async function loadWorkflow(path: string, options?: LoadWorkflowOptions): Promise<LoadedWorkflow> {
-  const { loadWorkflow: load } = await import('./session/runs/load-workflow.ts');
+  const { loadWorkflow: load } = await import('./agent/runs/load-workflow.ts');
   return load(path, withEnvironment(options));
 }
 
@@ -274,7 +274,7 @@ export async function defineAgent<Output extends AgentOutput | undefined = undef
   definition: AgentDefinition<Output>,
   options?: DefineAgentOptions,
 ): Promise<LoadedAgent<ResultOf<Output>>> {
-  const { defineAgent: define } = await import('./session/define/define-agent.ts');
+  const { defineAgent: define } = await import('./agent/define/define-agent.ts');
   return define(definition, withEnvironment(options));
 }
 

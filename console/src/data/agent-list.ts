@@ -1,6 +1,6 @@
 import type { AgentInfo } from '../../../telltale/src/client/api.ts';
 import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
-import { toRuntimeError } from '../../../telltale/src/kernel/errors.ts';
+import { toRuntimeError } from '../../../telltale/src/lib/errors.ts';
 import type { Loadable } from './loadable.ts';
 import { createStore, type Readable } from './readable.ts';
 

@@ -1,5 +1,5 @@
 import type { Whoami } from '../../../telltale/src/client/api.ts';
-import type { ErrorJson } from '../../../telltale/src/kernel/errors.ts';
+import type { ErrorJson } from '../../../telltale/src/lib/errors.ts';
 
 /** The one stream of events that all pages of a tab share. It is not tried again where `retryAt` is undefined. */
 export type Connection =

@@ -1,9 +1,9 @@
 import type { ReviewInfo } from '../../../telltale/src/client/api.ts';
 import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
-import type { SessionEvent } from '../../../telltale/src/events/event.ts';
-import type { RunEvent } from '../../../telltale/src/events/run-event.ts';
-import { toRuntimeError } from '../../../telltale/src/kernel/errors.ts';
-import { visibleText } from '../../../telltale/src/kernel/text.ts';
+import { toRuntimeError } from '../../../telltale/src/lib/errors.ts';
+import { visibleText } from '../../../telltale/src/lib/text.ts';
+import type { SessionEvent } from '../../../telltale/src/log/event.ts';
+import type { RunEvent } from '../../../telltale/src/log/run-event.ts';
 import { questionOf } from '../pages/reviews/review-words.ts';
 import { type AgentList, createAgentList } from './agent-list.ts';
 import { type Connection, isRefusal, type Who } from './connection.ts';

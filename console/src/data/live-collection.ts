@@ -1,4 +1,4 @@
-import { RuntimeError } from '../../../telltale/src/kernel/errors.ts';
+import { RuntimeError } from '../../../telltale/src/lib/errors.ts';
 import { compareRows, type LiveRow } from './live-row.ts';
 import type { Readable } from './readable.ts';
 

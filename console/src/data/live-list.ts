@@ -1,5 +1,5 @@
 import type { Page } from '../../../telltale/src/client/api.ts';
-import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/errors.ts';
+import { type ErrorJson, toRuntimeError } from '../../../telltale/src/lib/errors.ts';
 import type { LiveCollection } from './live-collection.ts';
 import { compareRows, type LiveRow } from './live-row.ts';
 import { createStore, type Readable } from './readable.ts';

@@ -1,4 +1,4 @@
-import type { ErrorJson } from '../../../telltale/src/kernel/errors.ts';
+import type { ErrorJson } from '../../../telltale/src/lib/errors.ts';
 
 /** Something that is read from the server. `ready` stays while it is read again; `stale` says why that failed. */
 export type Loadable<Value> =

@@ -1,8 +1,8 @@
 import type { ReviewDetailsInfo, ReviewInfo } from '../../../telltale/src/client/api.ts';
 import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
-import type { SessionEvent } from '../../../telltale/src/events/event.ts';
-import type { RunEvent } from '../../../telltale/src/events/run-event.ts';
-import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/errors.ts';
+import { type ErrorJson, toRuntimeError } from '../../../telltale/src/lib/errors.ts';
+import type { SessionEvent } from '../../../telltale/src/log/event.ts';
+import type { RunEvent } from '../../../telltale/src/log/run-event.ts';
 import { createStore, type Readable } from './readable.ts';
 
 /** How a review was answered, by whom, when. */

@@ -1,10 +1,6 @@
 import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
-import type { RunEvent } from '../../../telltale/src/events/run-event.ts';
-import {
-  emptyRunSummary,
-  foldRunSummary,
-  type RunSummary,
-} from '../../../telltale/src/events/run-summary.ts';
+import type { RunEvent } from '../../../telltale/src/log/run-event.ts';
+import { emptyRunSummary, foldRunSummary, type RunSummary } from '../../../telltale/src/log/run-summary.ts';
 import { createLiveCollection, type LiveCollection } from './live-collection.ts';
 import { createLiveLists, type LiveLists } from './live-lists.ts';
 

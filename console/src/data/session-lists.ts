@@ -1,10 +1,6 @@
 import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
-import type { SessionEvent } from '../../../telltale/src/events/event.ts';
-import {
-  emptySummary,
-  foldSummary,
-  type SessionSummary,
-} from '../../../telltale/src/events/session-summary.ts';
+import type { SessionEvent } from '../../../telltale/src/log/event.ts';
+import { emptySummary, foldSummary, type SessionSummary } from '../../../telltale/src/log/session-summary.ts';
 import { createLiveCollection, type LiveCollection } from './live-collection.ts';
 import { createLiveLists, type LiveLists } from './live-lists.ts';
 

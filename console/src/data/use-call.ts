@@ -1,6 +1,6 @@
 import { useCallback, useRef, useState } from 'react';
 import type { CallOptions, TelltaleClient } from '../../../telltale/src/client/client.ts';
-import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/errors.ts';
+import { type ErrorJson, toRuntimeError } from '../../../telltale/src/lib/errors.ts';
 import { useData } from './use-data.ts';
 
 export interface Call<Args extends readonly unknown[], Value> {

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
 import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
-import { toRuntimeError } from '../../../telltale/src/kernel/errors.ts';
+import { toRuntimeError } from '../../../telltale/src/lib/errors.ts';
 import type { Loadable } from './loadable.ts';
 import { useData } from './use-data.ts';
 

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Page } from '../../../telltale/src/client/api.ts';
 import type { TelltaleClient } from '../../../telltale/src/client/client.ts';
-import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/errors.ts';
+import { type ErrorJson, toRuntimeError } from '../../../telltale/src/lib/errors.ts';
 import { useData } from './use-data.ts';
 
 export interface Paged<Item> {

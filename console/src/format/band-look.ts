@@ -1,4 +1,4 @@
-import type { Json } from '../../../telltale/src/kernel/json.ts';
+import type { Json } from '../../../telltale/src/lib/json.ts';
 
 /** How a declared state is drawn. The same value looks the same in every session, on every machine. */
 export interface BandLook {

@@ -1,4 +1,4 @@
-import type { StateSpan } from '../../../telltale/src/events/session-summary.ts';
+import type { StateSpan } from '../../../telltale/src/log/session-summary.ts';
 
 export interface PlacedSpan {
   readonly span: StateSpan;

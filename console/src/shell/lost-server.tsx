@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react';
-import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/errors.ts';
+import { type ErrorJson, toRuntimeError } from '../../../telltale/src/lib/errors.ts';
 import { useData } from '../data/use-data.ts';
 import { useNow } from '../data/use-now.ts';
 import { Button } from '../ui/button.tsx';

@@ -1,6 +1,6 @@
 import { Component, type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
-import { type ErrorJson, toRuntimeError } from '../../../telltale/src/kernel/errors.ts';
+import { type ErrorJson, toRuntimeError } from '../../../telltale/src/lib/errors.ts';
 import { useReadable } from '../data/readable.ts';
 import { tokenIn } from '../data/token-vault.ts';
 import { useData } from '../data/use-data.ts';

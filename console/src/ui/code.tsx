@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { visibleText } from '../../../telltale/src/kernel/text.ts';
+import { visibleText } from '../../../telltale/src/lib/text.ts';
 import { formatWhole } from '../format/format-number.ts';
 import { cx } from './class-names.ts';
 

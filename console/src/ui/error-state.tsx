@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { ErrorJson } from '../../../telltale/src/kernel/errors.ts';
+import type { ErrorJson } from '../../../telltale/src/lib/errors.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 

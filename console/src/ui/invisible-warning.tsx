@@ -1,4 +1,4 @@
-import { invisibleWarning, textsIn } from '../../../telltale/src/kernel/text.ts';
+import { invisibleWarning, textsIn } from '../../../telltale/src/lib/text.ts';
 import { Icon } from './icon.tsx';
 
 /** Says that a text reads otherwise than it is, next to whatever a person decides on; nothing where it does not. */

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
-import { isJsonObject, type Json } from '../../../telltale/src/kernel/json.ts';
-import { visibleText } from '../../../telltale/src/kernel/text.ts';
+import { isJsonObject, type Json } from '../../../telltale/src/lib/json.ts';
+import { visibleText } from '../../../telltale/src/lib/text.ts';
 import { formatWhole } from '../format/format-number.ts';
 import { cx } from './class-names.ts';
 import { Icon } from './icon.tsx';

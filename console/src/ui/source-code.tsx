@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { visibleText } from '../../../telltale/src/kernel/text.ts';
+import { visibleText } from '../../../telltale/src/lib/text.ts';
 import { cx } from './class-names.ts';
 import type { Piece } from './highlight.ts';
 

@@ -1,5 +1,5 @@
 import type { CSSProperties } from 'react';
-import type { Json } from '../../../telltale/src/kernel/json.ts';
+import type { Json } from '../../../telltale/src/lib/json.ts';
 import { BAND_PATTERNS, bandLook } from '../format/band-look.ts';
 import { cx } from './class-names.ts';
 

@@ -1,5 +1,5 @@
 import type { CSSProperties } from 'react';
-import type { StateSpan } from '../../../telltale/src/events/session-summary.ts';
+import type { StateSpan } from '../../../telltale/src/log/session-summary.ts';
 import { BAND_PATTERNS, bandLook } from '../format/band-look.ts';
 import { formatDuration } from '../format/format-duration.ts';
 import { type PlacedSpan, placeSpans } from '../format/place-spans.ts';

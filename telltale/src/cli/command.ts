@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import type { LoadedAgent } from '../session/loaded-agent.ts';
-import type { OpenSessionsOptions, Sessions } from '../session/open-sessions.ts';
-import type { LoadWorkflowOptions } from '../session/runs/load-workflow.ts';
-import type { LoadedWorkflow } from '../session/runs/run-types.ts';
-import type { Runtime, RuntimeOptions } from '../session/runtime-types.ts';
+import type { LoadedAgent } from '../agent/loaded-agent.ts';
+import type { OpenSessionsOptions, Sessions } from '../agent/open-sessions.ts';
+import type { LoadWorkflowOptions } from '../agent/runs/load-workflow.ts';
+import type { LoadedWorkflow } from '../agent/runs/run-types.ts';
+import type { Runtime, RuntimeOptions } from '../agent/runtime-types.ts';
 import type { OpenStoreOptions } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
-import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
+import type { OpenMcpServer } from '../tools/mcp/mcp-server.ts';
 import type { Io } from './io.ts';
 
 /** What a command gets from the frame. */
@@ -57,15 +57,15 @@ const openMcpServer: OpenMcpServer = async (start) => {
 /** Imported at the first use: `telltale --version` needs none of it. */
 export const sessionRuntimes: RuntimePort = {
   async loadAgent(path, options) {
-    const { loadAgent } = await import('../session/load-agent.ts');
+    const { loadAgent } = await import('../agent/load-agent.ts');
     return loadAgent(path, options);
   },
   async loadWorkflow(path, options) {
-    const { loadWorkflow } = await import('../session/runs/load-workflow.ts');
+    const { loadWorkflow } = await import('../agent/runs/load-workflow.ts');
     return loadWorkflow(path, options);
   },
   async createRuntime(options) {
-    const { createRuntime } = await import('../session/create-runtime.ts');
+    const { createRuntime } = await import('../agent/create-runtime.ts');
     return createRuntime({ mcp: openMcpServer, ...options });
   },
   async openStore(location, options) {
@@ -73,7 +73,7 @@ export const sessionRuntimes: RuntimePort = {
     return openStore(location, options);
   },
   async openSessions(options) {
-    const { openSessions } = await import('../session/open-sessions.ts');
+    const { openSessions } = await import('../agent/open-sessions.ts');
     return openSessions(options);
   },
 };

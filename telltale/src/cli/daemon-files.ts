@@ -3,8 +3,8 @@ import { chmod, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'n
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { RuntimeError } from '../kernel/errors.ts';
-import { DAEMONS, stateFolder } from '../targets/access/store-files.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import { DAEMONS, stateFolder } from '../tools/access/store-files.ts';
 import type { Io } from './io.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeSync } from 'node:fs';
 import process from 'node:process';
-import { isStopReason, RuntimeError, thrownPlace, toRuntimeError } from '../kernel/errors.ts';
+import { isStopReason, RuntimeError, thrownPlace, toRuntimeError } from '../lib/errors.ts';
 import { EXIT } from './command.ts';
 import type { Io } from './io.ts';
 import { asTyped } from './session/store-options.ts';

@@ -1,6 +1,6 @@
 import picocolors from 'picocolors';
-import type { RuntimeError } from '../kernel/errors.ts';
-import type { Clock } from '../kernel/time.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { RuntimeError } from '../lib/errors.ts';
 import type { Palette } from '../manifest/format-diagnostic.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help } from 'commander';
-import { RuntimeError, toRuntimeError } from '../kernel/errors.ts';
-import { suggest } from '../kernel/nearest.ts';
+import { RuntimeError, toRuntimeError } from '../lib/errors.ts';
+import { suggest } from '../lib/nearest.ts';
 import { printable } from '../manifest/diagnostic.ts';
 import type { CommandContext, RegisterCommand } from './command.ts';
 import { EXIT, type ExitCode, type RuntimePort, sessionRuntimes } from './command.ts';

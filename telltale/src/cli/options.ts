@@ -1,6 +1,6 @@
 import type { Command, CommanderError } from 'commander';
-import { RuntimeError } from '../kernel/errors.ts';
-import { suggest } from '../kernel/nearest.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import { suggest } from '../lib/nearest.ts';
 
 /** A number from a command line, at least `least`. */
 export function wholeNumber(name: string, text: string, least = 1): number {

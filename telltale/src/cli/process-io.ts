@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { addAbortSignal } from 'node:stream';
-import { RuntimeError } from '../kernel/errors.ts';
-import { createSystemClock } from '../kernel/time.ts';
+import { createSystemClock } from '../lib/clock.ts';
+import { RuntimeError } from '../lib/errors.ts';
 import type { ProcessGuard } from './guard-process.ts';
 import type { Input, Io, Output } from './io.ts';
 import { wantsColour } from './io.ts';

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
-import { onBehalfOf, userIdentity } from '../kernel/ids.ts';
+import { onBehalfOf, userIdentity } from '../lib/ids.ts';
 import type { Io } from './io.ts';
 import { usage } from './options.ts';
 

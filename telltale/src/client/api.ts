@@ -1,12 +1,12 @@
-import type { SessionEvent } from '../events/event.ts';
-import type { OpenReview } from '../events/reviews.ts';
-import type { RunEvent } from '../events/run-event.ts';
-import type { AcceptChanges, WorkflowChanges } from '../events/run-state.ts';
-import type { RunSummary } from '../events/run-summary.ts';
-import type { SessionSummary } from '../events/session-summary.ts';
-import type { Covered } from '../kernel/approved-files.ts';
-import type { ErrorJson } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { Covered } from '../lib/approved-files.ts';
+import type { ErrorJson } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { SessionEvent } from '../log/event.ts';
+import type { OpenReview } from '../log/reviews.ts';
+import type { RunEvent } from '../log/run-event.ts';
+import type { AcceptChanges, WorkflowChanges } from '../log/run-state.ts';
+import type { RunSummary } from '../log/run-summary.ts';
+import type { SessionSummary } from '../log/session-summary.ts';
 
 /** What a token allows: each role may do what the one before it may. */
 export type Role = 'read' | 'run' | 'admin';

@@ -1,11 +1,11 @@
-import type { LiveEvent, SessionEvent } from '../events/event.ts';
-import type { RunEvent } from '../events/run-event.ts';
-import type { WorkflowChanges } from '../events/run-state.ts';
-import type { RunSummary } from '../events/run-summary.ts';
-import type { SessionPrompt } from '../events/session-prompt.ts';
-import type { SessionSummary } from '../events/session-summary.ts';
-import { type ErrorJson, RuntimeError } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import { type ErrorJson, RuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { LiveEvent, SessionEvent } from '../log/event.ts';
+import type { RunEvent } from '../log/run-event.ts';
+import type { WorkflowChanges } from '../log/run-state.ts';
+import type { RunSummary } from '../log/run-summary.ts';
+import type { SessionPrompt } from '../log/session-prompt.ts';
+import type { SessionSummary } from '../log/session-summary.ts';
 import type {
   AgentDetails,
   AgentInfo,

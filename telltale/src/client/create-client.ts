@@ -1,6 +1,6 @@
-import { RuntimeError, tellOne, toRuntimeError } from '../kernel/errors.ts';
-import { createSseReader, type SseEvent } from '../kernel/sse-reader.ts';
-import { type Clock, createSystemClock } from '../kernel/time.ts';
+import { type Clock, createSystemClock } from '../lib/clock.ts';
+import { RuntimeError, tellOne, toRuntimeError } from '../lib/errors.ts';
+import { createSseReader, type SseEvent } from '../lib/sse-reader.ts';
 import type { CallOptions, ClientOptions, Followed, TelltaleClient } from './client.ts';
 import { type ClientCaller, createCaller, errorOf, type Query } from './client.ts';
 

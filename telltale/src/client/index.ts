@@ -1,30 +1,30 @@
-export type { ActionState, ActionStatus, DeclaredAction } from '../events/action.ts';
-export type { Cause, EventBody, EventOf, EventType, LiveEvent, SessionEvent } from '../events/event.ts';
-export { fold, reduce } from '../events/reduce.ts';
-export { foldRun, reduceRun } from '../events/reduce-run.ts';
-export type { ReviewKind } from '../events/reviews.ts';
-export type { RunEvent, RunEventBody, RunEventOf, RunEventType } from '../events/run-event.ts';
-export type { AcceptChanges, ChangeDecisions, StepChange, WorkflowChanges } from '../events/run-state.ts';
-export { emptyRun, type RunState, type RunStatus, type StepState } from '../events/run-state.ts';
-export { emptyRunSummary, foldRunSummary, type RunSummary } from '../events/run-summary.ts';
-export type { Usage } from '../events/session-events.ts';
+export { type ErrorJson, RuntimeError } from '../lib/errors.ts';
+export type { Json, JsonObject } from '../lib/json.ts';
+export type { ActionState, ActionStatus, DeclaredAction } from '../log/action.ts';
+export type { Cause, EventBody, EventOf, EventType, LiveEvent, SessionEvent } from '../log/event.ts';
+export { fold, reduce } from '../log/reduce.ts';
+export { foldRun, reduceRun } from '../log/reduce-run.ts';
+export type { ReviewKind } from '../log/reviews.ts';
+export type { RunEvent, RunEventBody, RunEventOf, RunEventType } from '../log/run-event.ts';
+export type { AcceptChanges, ChangeDecisions, StepChange, WorkflowChanges } from '../log/run-state.ts';
+export { emptyRun, type RunState, type RunStatus, type StepState } from '../log/run-state.ts';
+export { emptyRunSummary, foldRunSummary, type RunSummary } from '../log/run-summary.ts';
+export type { Usage } from '../log/session-events.ts';
 export type {
   CountedMessage,
   CountedPart,
   PromptContent,
   PromptDifference,
   SessionPrompt,
-} from '../events/session-prompt.ts';
+} from '../log/session-prompt.ts';
 export {
   emptySummary,
   foldSummary,
   type QuarantineNote,
   type SessionSummary,
   type StateSpan,
-} from '../events/session-summary.ts';
-export { emptyState, type SessionState, type SessionStatus } from '../events/state.ts';
-export { type ErrorJson, RuntimeError } from '../kernel/errors.ts';
-export type { Json, JsonObject } from '../kernel/json.ts';
+} from '../log/session-summary.ts';
+export { emptyState, type SessionState, type SessionStatus } from '../log/state.ts';
 export type {
   AgentDetails,
   AgentInfo,

@@ -1,8 +1,8 @@
-import { foldRun } from '../events/reduce-run.ts';
-import { decodeRunEvent } from '../events/run-codec.ts';
-import type { RunEvent } from '../events/run-event.ts';
-import { emptyRun, type RunState } from '../events/run-state.ts';
-import { RuntimeError } from '../kernel/errors.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import { foldRun } from '../log/reduce-run.ts';
+import { decodeRunEvent } from '../log/run-codec.ts';
+import type { RunEvent } from '../log/run-event.ts';
+import { emptyRun, type RunState } from '../log/run-state.ts';
 import type { Store, StreamInfo } from '../store/store.ts';
 import type { Engine } from './engine.ts';
 

@@ -1,11 +1,11 @@
-import type { Cause } from '../events/event.ts';
-import { reduceRun } from '../events/reduce-run.ts';
-import { encodeRunEvent } from '../events/run-codec.ts';
-import type { RunEvent, RunEventBody } from '../events/run-event.ts';
-import type { RunState } from '../events/run-state.ts';
-import type { RuntimeError } from '../kernel/errors.ts';
-import { tellAll } from '../kernel/errors.ts';
-import type { Clock } from '../kernel/time.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import { tellAll } from '../lib/errors.ts';
+import type { Cause } from '../log/event.ts';
+import { reduceRun } from '../log/reduce-run.ts';
+import { encodeRunEvent } from '../log/run-codec.ts';
+import type { RunEvent, RunEventBody } from '../log/run-event.ts';
+import type { RunState } from '../log/run-state.ts';
 import type { StreamWriter, TableWrite } from '../store/store.ts';
 import {
   addToBatch,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { toRuntimeError } from '../kernel/errors.ts';
-import { type Clock, sleep } from '../kernel/time.ts';
+import { type Clock, sleep } from '../lib/clock.ts';
+import { toRuntimeError } from '../lib/errors.ts';
 import type { SharedSlots } from '../store/shared-store.ts';
 import type { FreeSlot, LocalSlots, SlotAsk, Slots } from './slots.ts';
 

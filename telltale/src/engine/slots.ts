@@ -1,4 +1,4 @@
-import { RuntimeError } from '../kernel/errors.ts';
+import { RuntimeError } from '../lib/errors.ts';
 
 /** Who wait for slots of one key. */
 const MAX_WAITING = 100_000;

@@ -1,4 +1,4 @@
-import { RuntimeError } from '../kernel/errors.ts';
+import { RuntimeError } from '../lib/errors.ts';
 import type { Schedule } from './engine.ts';
 
 /** The times of a schedule. */

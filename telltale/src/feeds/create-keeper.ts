@@ -1,9 +1,9 @@
-import { deepEqual } from '../conditions/values.ts';
-import type { EventBody } from '../events/event.ts';
-import { FEED_NO_ROOM } from '../events/feed-event.ts';
-import { type ErrorJson, stopWith, toRuntimeError } from '../kernel/errors.ts';
-import type { JsonObject } from '../kernel/json.ts';
-import { within } from '../kernel/time.ts';
+import { deepEqual } from '../expressions/values.ts';
+import { within } from '../lib/clock.ts';
+import { type ErrorJson, stopWith, toRuntimeError } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { EventBody } from '../log/event.ts';
+import { FEED_NO_ROOM } from '../log/feed-event.ts';
 import type {
   Feed,
   FeedDeps,

@@ -1,6 +1,6 @@
-import { FEED_LATE, FEED_NO_ROOM } from '../events/feed-event.ts';
-import { type ErrorJson, RuntimeError } from '../kernel/errors.ts';
-import { suggest } from '../kernel/nearest.ts';
+import { type ErrorJson, RuntimeError } from '../lib/errors.ts';
+import { suggest } from '../lib/nearest.ts';
+import { FEED_LATE, FEED_NO_ROOM } from '../log/feed-event.ts';
 import { showCycle } from '../manifest/schema/checks/document-node.ts';
 import { MAX_ADDED_FEEDS } from './feed.ts';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { parseExpression } from '../conditions/cel/parse-expression.ts';
-import { resolveReferences } from '../conditions/references/resolve-references.ts';
-import { err, ok, stopWith, toRuntimeError } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import { parseExpression } from '../expressions/cel/parse-expression.ts';
+import { resolveReferences } from '../expressions/references/resolve-references.ts';
+import { err, ok, stopWith, toRuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import { canonicalJson } from '../manifest/project/canonical-json.ts';
 import type { Feed, FeedDeps, FeedEntry, FeedOutcome, KeptValue, Load, SharedValue } from './feed.ts';
 import {

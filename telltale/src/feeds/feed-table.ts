@@ -1,11 +1,11 @@
-import { type ExpressionContext, evaluateTest } from '../conditions/cel/evaluate.ts';
-import { type Expression, parseExpression } from '../conditions/cel/parse-expression.ts';
-import type { ConditionConditionIssue } from '../conditions/issue.ts';
-import { referencesInParameters } from '../conditions/references/resolve-references.ts';
-import { FEED_LATE, FEED_NO_ROOM, type FeedState } from '../events/feed-event.ts';
-import type { SessionState } from '../events/state.ts';
-import type { ErrorJson } from '../kernel/errors.ts';
-import type { JsonObject } from '../kernel/json.ts';
+import { type ExpressionContext, evaluateTest } from '../expressions/cel/evaluate.ts';
+import { type Expression, parseExpression } from '../expressions/cel/parse-expression.ts';
+import type { ConditionConditionIssue } from '../expressions/issue.ts';
+import { referencesInParameters } from '../expressions/references/resolve-references.ts';
+import type { ErrorJson } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { FEED_LATE, FEED_NO_ROOM, type FeedState } from '../log/feed-event.ts';
+import type { SessionState } from '../log/state.ts';
 import type { Feed, FeedDeps, FeedEntry } from './feed.ts';
 import { feedCycle, feedUnknown, fromLog } from './feed-errors.ts';
 

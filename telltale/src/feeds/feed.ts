@@ -1,10 +1,10 @@
-import type { ExpressionContext } from '../conditions/cel/evaluate.ts';
-import type { Expression } from '../conditions/cel/parse-expression.ts';
-import type { EventBody } from '../events/event.ts';
-import type { SessionState } from '../events/state.ts';
-import type { ErrorJson, Result, RuntimeError } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
-import type { Clock } from '../kernel/time.ts';
+import type { ExpressionContext } from '../expressions/cel/evaluate.ts';
+import type { Expression } from '../expressions/cel/parse-expression.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { ErrorJson, Result, RuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { EventBody } from '../log/event.ts';
+import type { SessionState } from '../log/state.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 
 /** A feed as `list_context_feeds`, the command line and the console show it. */

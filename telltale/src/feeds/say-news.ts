@@ -1,5 +1,5 @@
-import { deepEqual } from '../conditions/values.ts';
-import { FEED_NO_ROOM, type FeedState } from '../events/feed-event.ts';
+import { deepEqual } from '../expressions/values.ts';
+import { FEED_NO_ROOM, type FeedState } from '../log/feed-event.ts';
 import type { FeedDeps, FeedEntry } from './feed.ts';
 import { isFresh, type Moment } from './feed.ts';
 import { feedLate, feedNoRoom, noValueYet } from './feed-errors.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Document, isMap, isSeq, type YAMLMap } from 'yaml';
-import { ok } from '../kernel/errors.ts';
-import type { JsonObject } from '../kernel/json.ts';
+import { ok } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
 import type { Diagnostic, IssuePath } from '../manifest/diagnostic.ts';
 import type { Files } from '../manifest/files/files.ts';
 import { loadManifests } from '../manifest/load-manifests.ts';

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../kernel/json.ts';
-import { isJsonObject } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import { isJsonObject } from '../lib/json.ts';
 import type { IssuePath } from '../manifest/diagnostic.ts';
 import { type Report, SourceFields } from './report.ts';
 

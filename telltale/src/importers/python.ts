@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import { mapOf, plainText } from './part.ts';
 
 /** A script that fails whenever it runs, and says what has to be written in its place. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import type { IssuePath } from '../manifest/diagnostic.ts';
 
 /** What became of a construct: as it was, in another form, or not converted. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import type { SourceFields } from './report.ts';
 import { given, mapOf, textOf } from './values.ts';
 

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
-import type { Json } from '../kernel/json.ts';
+import type { Json } from '../lib/json.ts';
 import type { Diagnostic, IssuePath } from '../manifest/diagnostic.ts';
 import { MANIFEST_LIMITS } from '../manifest/diagnostic.ts';
 import { fileDiagnostic, fileFinding, isInside } from '../manifest/files/files.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import { isMap } from '../manifest/schema/plain-values.ts';
 
 /** Text that means nothing but itself in a manifest: `${` stays, whatever stands in it. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Json, JsonObject } from '../kernel/json.ts';
-import { suggest } from '../kernel/nearest.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import { suggest } from '../lib/nearest.ts';
 import type { Issue } from './diagnostic.ts';
 import { schemaWithOtherNames } from './other-names.ts';
 import { checkAgent } from './schema/checks/check-agent.ts';

@@ -1,5 +1,5 @@
 import { isCollection, isScalar, type ParsedNode } from 'yaml';
-import type { Json } from '../kernel/json.ts';
+import type { Json } from '../lib/json.ts';
 import type { Diagnostic, Finding, Issue, IssuePath, Span } from './diagnostic.ts';
 import type { EnvValue } from './env/hide-env.ts';
 import type { Env } from './env/substitute-env.ts';

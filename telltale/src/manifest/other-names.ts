@@ -1,5 +1,5 @@
-import { deepEqual } from '../conditions/values.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import { deepEqual } from '../expressions/values.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import type { Issue, IssuePath } from './diagnostic.ts';
 import { isMap } from './schema/plain-values.ts';
 import { showValue } from './schema/show-value.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../kernel/json.ts';
+import type { Json } from '../lib/json.ts';
 import { checkManifest, type Manifest } from './check-manifest.ts';
 import type { Diagnostic, Finding, IssuePath, Span } from './diagnostic.ts';
 import { MANIFEST_LIMITS } from './diagnostic.ts';

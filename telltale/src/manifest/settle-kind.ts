@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../kernel/json.ts';
-import { nearest } from '../kernel/nearest.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import { nearest } from '../lib/nearest.ts';
 import type { Issue } from './diagnostic.ts';
 import { withOurNames } from './other-names.ts';
 import { MANIFEST_KINDS, type ManifestKind } from './schema/kinds.ts';

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { nearest } from '../kernel/nearest.ts';
+import { nearest } from '../lib/nearest.ts';
 import { MANIFEST_KINDS } from './check-manifest.ts';
 import { MANIFEST_LIMITS } from './diagnostic.ts';
 import { createNodeFiles } from './files/files.ts';

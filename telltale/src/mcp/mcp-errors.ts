@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { RuntimeError } from '../kernel/errors.ts';
-import type { McpProcessStart, McpServerStart } from '../targets/mcp/mcp-server.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import type { McpProcessStart, McpServerStart } from '../tools/mcp/mcp-server.ts';
 
 /** All that a server said: beside its messages, and in those that are for a log. */
 export interface AllWords extends ServerWords {

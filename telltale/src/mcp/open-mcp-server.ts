@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { RuntimeError } from '../kernel/errors.ts';
-import type { JsonObject } from '../kernel/json.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
 import type {
   McpAnswer,
   McpAsk,
@@ -12,10 +12,10 @@ import type {
   McpResourceList,
   McpServerStart,
   OpenMcpServer,
-} from '../targets/mcp/mcp-server.ts';
-import { mcpTargetName } from '../targets/mcp/mcp-server.ts';
-import { createKeptOutput, thrownMessage } from '../targets/output/output.ts';
-import { stopped } from '../targets/stop-and-wait.ts';
+} from '../tools/mcp/mcp-server.ts';
+import { mcpTargetName } from '../tools/mcp/mcp-server.ts';
+import { createKeptOutput, thrownMessage } from '../tools/output/output.ts';
+import { stopped } from '../tools/stop-and-wait.ts';
 import { isSessionLost } from './http/http-errors.ts';
 import {
   type AllWords,

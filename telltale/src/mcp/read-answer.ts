@@ -1,11 +1,11 @@
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import type {
   McpAnswer,
   McpPrompt,
   McpPromptAnswer,
   McpResourceList,
   McpTool,
-} from '../targets/mcp/mcp-server.ts';
+} from '../tools/mcp/mcp-server.ts';
 
 /** As deep as what a model sends may be: who walks or writes a value later may not take any depth. */
 export const MAX_DEPTH = 500;

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { platform } from 'node:os';
-import type { McpProcessStart } from '../targets/mcp/mcp-server.ts';
-import { createKeptOutput } from '../targets/output/output.ts';
-import { endOrphans, markedEnvironment, watchGroup } from '../targets/process/orphans.ts';
-import { signalGroup } from '../targets/process/run-process.ts';
+import type { McpProcessStart } from '../tools/mcp/mcp-server.ts';
+import { createKeptOutput } from '../tools/output/output.ts';
+import { endOrphans, markedEnvironment, watchGroup } from '../tools/process/orphans.ts';
+import { signalGroup } from '../tools/process/run-process.ts';
 import { type ChannelListener, KEPT_WORDS, MAX_JUNK, readMessage, type ServerChannel } from './mcp-errors.ts';
 
 /** What a server that does not read leaves in our memory. */

@@ -1,4 +1,4 @@
-import { type ErrorJson, RuntimeError } from '../kernel/errors.ts';
+import { type ErrorJson, RuntimeError } from '../lib/errors.ts';
 import type {
   Fact,
   FactSubject,

@@ -1,11 +1,11 @@
 import { constants, lstatSync, realpathSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { builtFile } from '../kernel/built-file.ts';
-import { toRuntimeError } from '../kernel/errors.ts';
-import type { Clock } from '../kernel/time.ts';
-import { within } from '../kernel/time.ts';
-import type { LoadTokenizer } from '../kernel/tokens.ts';
+import { builtFile } from '../lib/built-file.ts';
+import type { Clock } from '../lib/clock.ts';
+import { within } from '../lib/clock.ts';
+import { toRuntimeError } from '../lib/errors.ts';
+import type { LoadTokenizer } from '../lib/tokens.ts';
 import type { FactSubject, FileContent, GraphFile } from '../store/graph.ts';
 import type { Store } from '../store/store.ts';
 import { commitOf, realFolder } from './index/git-folder.ts';

@@ -1,4 +1,4 @@
-import type { RuntimeError } from '../kernel/errors.ts';
+import type { RuntimeError } from '../lib/errors.ts';
 
 /** What a provider said of a prompt that it refused as too long, as far as it gave figures. */
 export interface ContextFigures {

@@ -1,4 +1,4 @@
-import { RuntimeError } from '../kernel/errors.ts';
+import { RuntimeError } from '../lib/errors.ts';
 import type { ModelEnd } from './model.ts';
 
 /** How a call of a model can fail for reasons outside this process: what a script may fail with, too. */

@@ -1,5 +1,5 @@
-import type { GivenPart, ProviderPart } from '../kernel/calls.ts';
-import type { JsonObject } from '../kernel/json.ts';
+import type { GivenPart, ProviderPart } from '../lib/calls.ts';
+import type { JsonObject } from '../lib/json.ts';
 
 /** What one native tool call brought, as the model is told. */
 export interface ToolAnswer {
@@ -13,7 +13,7 @@ export interface ToolAnswer {
 /** A message of the conversation, as the runtime builds it. */
 export interface ModelMessage {
   readonly role: 'user' | 'assistant' | 'tool';
-  /** The assistant's native calls stand in it as frames (kernel/call-frames.ts); of `tool`, all answers in a row. */
+  /** The assistant's native calls stand in it as frames (lib/calls.ts); of `tool`, all answers in a row. */
   readonly text: string;
   /** Of role `tool`, and only there: one for each call of the assistant's message before it. */
   readonly answers?: readonly ToolAnswer[];
@@ -56,7 +56,7 @@ export interface ModelRequest {
 
 /** Where a model's stream goes. Called synchronously, as pieces come in; must not throw. */
 export interface ModelSink {
-  /** Prose; and native tool calls as frames (kernel/call-frames.ts), each closed as soon as its input is complete. */
+  /** Prose; and native tool calls as frames (lib/calls.ts), each closed as soon as its input is complete. */
   text(delta: string): void;
   /** A provider's own reasoning, where it is given apart from the text. */
   reasoning(delta: string): void;

@@ -1,5 +1,5 @@
-import { RuntimeError } from '../kernel/errors.ts';
-import type { Clock } from '../kernel/time.ts';
+import type { Clock } from '../lib/clock.ts';
+import { RuntimeError } from '../lib/errors.ts';
 import { quoted } from '../manifest/diagnostic.ts';
 import { fullModelRef } from '../manifest/schema/model-ref.ts';
 import type { Model } from './model.ts';

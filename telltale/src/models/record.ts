@@ -1,9 +1,9 @@
 import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { FRAME_BREAK, FRAME_MARK, readFrameHead, readTurnParts } from '../kernel/calls.ts';
-import { RuntimeError, toRuntimeError } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
-import type { Clock } from '../kernel/time.ts';
+import { FRAME_BREAK, FRAME_MARK, readFrameHead, readTurnParts } from '../lib/calls.ts';
+import type { Clock } from '../lib/clock.ts';
+import { RuntimeError, toRuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import { printable } from '../manifest/diagnostic.ts';
 import { makeFolder } from '../manifest/files/files.ts';
 import { isMap } from '../manifest/schema/plain-values.ts';

@@ -1,5 +1,5 @@
-import { parseHttpDate } from '../kernel/dates.ts';
-import type { RuntimeError } from '../kernel/errors.ts';
+import { parseHttpDate } from '../lib/dates.ts';
+import type { RuntimeError } from '../lib/errors.ts';
 
 /** Failures in a row after which a model is given up. */
 export const MAX_MODEL_TRIES = 6;

@@ -1,10 +1,10 @@
-import { writtenId } from '../events/action-id.ts';
-import type { MessageFrom } from '../events/event.ts';
-import { wasCutShort } from '../events/fold-turns.ts';
-import type { SessionState } from '../events/state.ts';
-import type { TurnRecord } from '../events/turn-record.ts';
-import { FRAME_MARK, readTurnParts, type TurnPart } from '../kernel/calls.ts';
-import { estimateTokens } from '../kernel/tokens.ts';
+import { FRAME_MARK, readTurnParts, type TurnPart } from '../lib/calls.ts';
+import { estimateTokens } from '../lib/tokens.ts';
+import { writtenId } from '../log/action-id.ts';
+import type { MessageFrom } from '../log/event.ts';
+import { wasCutShort } from '../log/fold-turns.ts';
+import type { SessionState } from '../log/state.ts';
+import type { TurnRecord } from '../log/turn-record.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
 import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MAX_SHOWN } from './limits.ts';

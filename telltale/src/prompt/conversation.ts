@@ -1,7 +1,4 @@
-import { declaredIn } from '../events/action-id.ts';
-import { nextTurn, variableValues } from '../events/fold-turns.ts';
-import type { SessionState } from '../events/state.ts';
-import type { ProviderPart } from '../kernel/calls.ts';
+import type { ProviderPart } from '../lib/calls.ts';
 import {
   FRAME_BREAK,
   FRAME_MARK,
@@ -10,16 +7,19 @@ import {
   readTurnParts,
   type ToolCall,
   withoutMarks,
-} from '../kernel/calls.ts';
-import { RuntimeError } from '../kernel/errors.ts';
-import { added, NONE } from '../kernel/grow.ts';
-import { isJsonObject } from '../kernel/json.ts';
-import { estimateTokens } from '../kernel/tokens.ts';
-import { withMethods } from '../kernel/with-methods.ts';
-import type { CallTarget } from '../protocol/calls/call-names.ts';
-import { asFeedCall } from '../protocol/calls/call-names.ts';
-import type { ActionIntent } from '../protocol/intents.ts';
-import { readObject, strictJson } from '../protocol/json/tolerant-json.ts';
+} from '../lib/calls.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import { added, NONE } from '../lib/grow.ts';
+import { isJsonObject } from '../lib/json.ts';
+import { estimateTokens } from '../lib/tokens.ts';
+import { withMethods } from '../lib/with-methods.ts';
+import { declaredIn } from '../log/action-id.ts';
+import { nextTurn, variableValues } from '../log/fold-turns.ts';
+import type { SessionState } from '../log/state.ts';
+import type { CallTarget } from '../parser/calls/call-names.ts';
+import { asFeedCall } from '../parser/calls/call-names.ts';
+import type { ActionIntent } from '../parser/intents.ts';
+import { readObject, strictJson } from '../parser/json/tolerant-json.ts';
 import type { CallStyle } from './calls/answer-calls.ts';
 import { answerCalls, readTurnCalls, type TurnCall } from './calls/answer-calls.ts';
 import { MAX_SHOWN, MAX_SUMMARY, RESULTS_AT_ONCE } from './limits.ts';

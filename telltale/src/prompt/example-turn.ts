@@ -1,9 +1,9 @@
-import type { ActionState } from '../events/action.ts';
-import type { ActionKind } from '../kernel/calls.ts';
-import { isJsonObject, type Json, type JsonObject } from '../kernel/json.ts';
+import type { ActionKind } from '../lib/calls.ts';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import type { ActionState } from '../log/action.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import { RESPOND, STEP } from '../protocol/calls/call-names.ts';
-import { RUN_KEY } from '../protocol/calls/read-call.ts';
+import { RESPOND, STEP } from '../parser/calls/call-names.ts';
+import { RUN_KEY } from '../parser/calls/read-call.ts';
 import { blockStyle } from './block-style.ts';
 import type { DescribedTarget } from './notation.ts';
 import { renderAnswer, renderResults, roomFor } from './render-results.ts';

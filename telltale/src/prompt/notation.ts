@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 
 /** How the notation reads, for the model. */
 export const NOTATION =

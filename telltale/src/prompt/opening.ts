@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import type { PromptFrame } from '../events/session-events.ts';
-import type { CountedPart } from '../events/session-prompt.ts';
-import { NONE } from '../kernel/grow.ts';
-import type { JsonObject } from '../kernel/json.ts';
-import { estimateTokens } from '../kernel/tokens.ts';
+import { NONE } from '../lib/grow.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { estimateTokens } from '../lib/tokens.ts';
+import type { PromptFrame } from '../log/session-events.ts';
+import type { CountedPart } from '../log/session-prompt.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { blockStyle } from './block-style.ts';
 import type { CallStyle } from './calls/answer-calls.ts';

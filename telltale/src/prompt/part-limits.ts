@@ -1,5 +1,5 @@
-import { BUILTIN_FEED } from '../events/fold-values.ts';
-import type { Tokenizer } from '../kernel/tokens.ts';
+import type { Tokenizer } from '../lib/tokens.ts';
+import { BUILTIN_FEED } from '../log/fold-values.ts';
 import { RESULTS_AT_ONCE } from './limits.ts';
 
 /** The parts of a block that the runtime makes itself and that a manifest may leave out or cut. */

@@ -1,8 +1,8 @@
-import type { SessionEnvironment } from '../events/event.ts';
-import type { Json } from '../kernel/json.ts';
+import type { Json } from '../lib/json.ts';
+import type { SessionEnvironment } from '../log/event.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import { RESPOND, STEP } from '../protocol/calls/call-names.ts';
-import { RUN_KEY } from '../protocol/calls/read-call.ts';
+import { RESPOND, STEP } from '../parser/calls/call-names.ts';
+import { RUN_KEY } from '../parser/calls/read-call.ts';
 import { mayReadOutput } from './block-style.ts';
 import { exampleTurns } from './example-turn.ts';
 import { allTargets, type DescribedTarget, NOTATION, oneLine, sentence, targetLines } from './notation.ts';

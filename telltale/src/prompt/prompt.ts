@@ -1,6 +1,6 @@
-import type { PromptFrame } from '../events/session-events.ts';
-import type { ProviderPart } from '../kernel/calls.ts';
-import type { JsonObject } from '../kernel/json.ts';
+import type { ProviderPart } from '../lib/calls.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { PromptFrame } from '../log/session-events.ts';
 
 /** A message of the conversation: the runtime's blocks are the user's, what the model wrote is the assistant's. */
 export interface PromptMessage {

@@ -1,16 +1,16 @@
-import type { ActionState, DeclaredAction } from '../events/action.ts';
-import { writtenId } from '../events/action-id.ts';
-import type { MessageFrom } from '../events/event.ts';
-import { FEED_LATE, type FeedNews } from '../events/feed-event.ts';
-import { TURN_BROKEN_OFF } from '../events/fold-turns.ts';
-import { BUILTIN_FEED } from '../events/fold-values.ts';
-import type { GivenTask } from '../events/session-events.ts';
-import type { News, TurnRecord, WorkflowNews } from '../events/turn-record.ts';
-import type { ErrorJson } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
-import { feedText } from '../kernel/text.ts';
+import type { ErrorJson } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import { feedText } from '../lib/text.ts';
+import type { ActionState, DeclaredAction } from '../log/action.ts';
+import { writtenId } from '../log/action-id.ts';
+import type { MessageFrom } from '../log/event.ts';
+import { FEED_LATE, type FeedNews } from '../log/feed-event.ts';
+import { TURN_BROKEN_OFF } from '../log/fold-turns.ts';
+import { BUILTIN_FEED } from '../log/fold-values.ts';
+import type { GivenTask } from '../log/session-events.ts';
+import type { News, TurnRecord, WorkflowNews } from '../log/turn-record.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
-import { isId } from '../protocol/envelope/ids.ts';
+import { isId } from '../parser/envelope/ids.ts';
 import type { ExposedVariable } from './exposed-variables.ts';
 import {
   MAX_ERROR_SHOWN,

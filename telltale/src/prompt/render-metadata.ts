@@ -1,5 +1,5 @@
-import type { FieldError } from '../events/session-events.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { FieldError } from '../log/session-events.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { MetadataField } from '../manifest/schema/metadata-field.ts';
 import { MAX_CURRENT_SHOWN, MAX_ERROR_SHOWN, MAX_NAME_SHOWN, MAX_REJECTED_SHOWN } from './limits.ts';

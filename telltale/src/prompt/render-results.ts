@@ -1,7 +1,7 @@
-import { type ActionState, isReported, isShown } from '../events/action.ts';
-import { writtenId } from '../events/action-id.ts';
-import { added, NONE } from '../kernel/grow.ts';
-import { isJsonObject } from '../kernel/json.ts';
+import { added, NONE } from '../lib/grow.ts';
+import { isJsonObject } from '../lib/json.ts';
+import { type ActionState, isReported, isShown } from '../log/action.ts';
+import { writtenId } from '../log/action-id.ts';
 import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MIN_SHOWN } from './limits.ts';
 import { type Fitting, fitted } from './part-limits.ts';
 import { lineBreaksIn, resultStatus, type ShownResult, showResult, withLineNumbers } from './show-result.ts';

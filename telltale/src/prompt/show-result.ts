@@ -1,7 +1,7 @@
-import type { ActionState, SkipReason } from '../events/action.ts';
-import { writtenId } from '../events/action-id.ts';
-import type { ErrorJson } from '../kernel/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../kernel/json.ts';
+import type { ErrorJson } from '../lib/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import type { ActionState, SkipReason } from '../log/action.ts';
+import { writtenId } from '../log/action-id.ts';
 import { wholeEnd } from './text.ts';
 
 /** A part of what an action gave. Offsets count UTF-16 code units of its text, without line numbers. */

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../kernel/json.ts';
+import { isJsonObject } from '../lib/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { DescribedTarget } from './notation.ts';
 

@@ -1,8 +1,8 @@
-import type { News } from '../events/turn-record.ts';
-import { FRAME_BREAK, FRAME_MARK } from '../kernel/calls.ts';
-import { repeatedEnd } from '../kernel/repetition.ts';
-import { escapeReservedTags } from '../kernel/text.ts';
-import { FAULT_CODES } from '../protocol/intents.ts';
+import { FRAME_BREAK, FRAME_MARK } from '../lib/calls.ts';
+import { repeatedEnd } from '../lib/repetition.ts';
+import { escapeReservedTags } from '../lib/text.ts';
+import type { News } from '../log/turn-record.ts';
+import { FAULT_CODES } from '../parser/intents.ts';
 
 /** The fault of a turn that its provider's output limit ended. It says all that the parser's `truncated` would. */
 export const OUTPUT_LIMIT = 'output_limit';

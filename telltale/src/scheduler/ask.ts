@@ -1,7 +1,7 @@
-import type { DeclaredAction } from '../events/action.ts';
-import { firstShared, idInTurn, newestOf } from '../events/action-id.ts';
-import type { Cause } from '../events/event.ts';
-import { NONE } from '../kernel/grow.ts';
+import { NONE } from '../lib/grow.ts';
+import type { DeclaredAction } from '../log/action.ts';
+import { firstShared, idInTurn, newestOf } from '../log/action-id.ts';
+import type { Cause } from '../log/event.ts';
 import { withReferences } from './bind.ts';
 import { duplicateId, type FaultsFault } from './faults.ts';
 import { openLoop, spoilGroup } from './gates-of.ts';

@@ -1,7 +1,7 @@
-import type { DeclaredAction } from '../events/action.ts';
-import { type RuntimeError, stopWith, toRuntimeError } from '../kernel/errors.ts';
-import type { Json } from '../kernel/json.ts';
-import type { Clock } from '../kernel/time.ts';
+import type { Clock } from '../lib/clock.ts';
+import { type RuntimeError, stopWith, toRuntimeError } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+import type { DeclaredAction } from '../log/action.ts';
 import type { PerformCall, SchedulerDeps } from './edges.ts';
 import { timedOut } from './failures.ts';
 

@@ -1,11 +1,11 @@
-import type { Reference } from '../conditions/references/reference.ts';
+import type { Reference } from '../expressions/references/reference.ts';
 import {
   type ParameterReference,
   referencesInParameters,
-} from '../conditions/references/resolve-references.ts';
-import { ownProperty, readPath } from '../conditions/values.ts';
-import type { DeclaredAction } from '../events/action.ts';
-import { isJsonObject, type Json } from '../kernel/json.ts';
+} from '../expressions/references/resolve-references.ts';
+import { ownProperty, readPath } from '../expressions/values.ts';
+import { isJsonObject, type Json } from '../lib/json.ts';
+import type { DeclaredAction } from '../log/action.ts';
 import type { DependencyGraphNeeds } from './dependency-graph.ts';
 import type { Node } from './graph.ts';
 import { isLoop, loopOf } from './loops.ts';

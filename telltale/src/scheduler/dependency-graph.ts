@@ -1,4 +1,4 @@
-import { dropped, NONE, put } from '../kernel/grow.ts';
+import { dropped, NONE, put } from '../lib/grow.ts';
 import {
   type ActionNode,
   above,

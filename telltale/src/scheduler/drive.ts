@@ -1,19 +1,13 @@
-import { type Reference, readWholeReference } from '../conditions/references/reference.ts';
-import { readPath } from '../conditions/values.ts';
-import {
-  completesStep,
-  type DeclaredAction,
-  isInBackground,
-  isReported,
-  rollsBack,
-} from '../events/action.ts';
-import type { Cause } from '../events/event.ts';
-import type { SessionState } from '../events/state.ts';
-import type { RuntimeError } from '../kernel/errors.ts';
-import { added, NONE, NOTHING } from '../kernel/grow.ts';
-import type { Json } from '../kernel/json.ts';
-import { RunAhead } from '../kernel/time.ts';
-import { withMethods } from '../kernel/with-methods.ts';
+import { type Reference, readWholeReference } from '../expressions/references/reference.ts';
+import { readPath } from '../expressions/values.ts';
+import { RunAhead } from '../lib/clock.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import { added, NONE, NOTHING } from '../lib/grow.ts';
+import type { Json } from '../lib/json.ts';
+import { withMethods } from '../lib/with-methods.ts';
+import { completesStep, type DeclaredAction, isInBackground, isReported, rollsBack } from '../log/action.ts';
+import type { Cause } from '../log/event.ts';
+import type { SessionState } from '../log/state.ts';
 import { ask, askForEach, claim as claimId } from './ask.ts';
 import { closeParallel, endTurn, openGate, seal, spoil, type TurnEnding } from './dependency-graph.ts';
 import type { SchedulerDeps } from './edges.ts';

@@ -1,8 +1,8 @@
-import type { DeclaredAction } from '../events/action.ts';
-import type { Cause, EventBody } from '../events/event.ts';
-import type { RuntimeError } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
-import type { Clock } from '../kernel/time.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { DeclaredAction } from '../log/action.ts';
+import type { Cause, EventBody } from '../log/event.ts';
 
 /** The code of an error: what an action has leave for is not what it would do now. */
 export const APPROVAL_VOID = 'approval_void';

@@ -1,8 +1,8 @@
-import { readWholeReference } from '../conditions/references/reference.ts';
-import { newestOf } from '../events/action-id.ts';
-import type { RuntimeError } from '../kernel/errors.ts';
-import { err, ok, type Result } from '../kernel/errors.ts';
-import type { Json } from '../kernel/json.ts';
+import { readWholeReference } from '../expressions/references/reference.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import { err, ok, type Result } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+import { newestOf } from '../log/action-id.ts';
 import { freeStream, giveUpUnseen } from './dependency-graph.ts';
 import { listUnknown, partUnknown } from './failures.ts';
 import { lastPart, loopFailed } from './faults.ts';

@@ -1,7 +1,7 @@
-import { quote } from '../conditions/issue.ts';
-import type { ActionState, DeclaredAction } from '../events/action.ts';
-import { writtenId } from '../events/action-id.ts';
-import { type ErrorJson, RuntimeError } from '../kernel/errors.ts';
+import { quote } from '../expressions/issue.ts';
+import { type ErrorJson, RuntimeError } from '../lib/errors.ts';
+import type { ActionState, DeclaredAction } from '../log/action.ts';
+import { writtenId } from '../log/action-id.ts';
 
 export const timedOut = (action: DeclaredAction, timeoutMs: number) =>
   new RuntimeError(

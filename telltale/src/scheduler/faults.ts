@@ -1,11 +1,11 @@
-import { type PathSegment, quote } from '../conditions/issue.ts';
-import type { Lookups, UnknownReference } from '../conditions/references/resolve-references.ts';
-import { readPath } from '../conditions/values.ts';
-import { type ActionState, type DeclaredAction, hasEnded } from '../events/action.ts';
-import { writtenId } from '../events/action-id.ts';
-import type { EventBody } from '../events/event.ts';
-import type { RuntimeError } from '../kernel/errors.ts';
-import type { Json } from '../kernel/json.ts';
+import { type PathSegment, quote } from '../expressions/issue.ts';
+import type { Lookups, UnknownReference } from '../expressions/references/resolve-references.ts';
+import { readPath } from '../expressions/values.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+import { type ActionState, type DeclaredAction, hasEnded } from '../log/action.ts';
+import { writtenId } from '../log/action-id.ts';
+import type { EventBody } from '../log/event.ts';
 import type { Deadlock } from './graph.ts';
 import { isOwnName } from './names.ts';
 

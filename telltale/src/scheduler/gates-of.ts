@@ -1,5 +1,5 @@
-import type { DeclaredAction } from '../events/action.ts';
-import { isSpoilt } from '../events/fold-turns.ts';
+import type { DeclaredAction } from '../log/action.ts';
+import { isSpoilt } from '../log/fold-turns.ts';
 import { openGate, spoil } from './dependency-graph.ts';
 import type { Gate } from './graph.ts';
 import { isLoop, loopOf } from './loops.ts';

@@ -1,6 +1,6 @@
-import type { SkipReason } from '../events/action.ts';
-import type { ErrorJson } from '../kernel/errors.ts';
-import { NOTHING } from '../kernel/grow.ts';
+import type { ErrorJson } from '../lib/errors.ts';
+import { NOTHING } from '../lib/grow.ts';
+import type { SkipReason } from '../log/action.ts';
 
 /** Actions named in the message about a cycle. */
 const MAX_PATH = 8;

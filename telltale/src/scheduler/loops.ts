@@ -1,8 +1,8 @@
-import { readWholeReference } from '../conditions/references/reference.ts';
-import type { DeclaredAction } from '../events/action.ts';
-import type { RuntimeError } from '../kernel/errors.ts';
-import { err, ok, type Result } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import { readWholeReference } from '../expressions/references/reference.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import { err, ok, type Result } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { DeclaredAction } from '../log/action.ts';
 import { listTooLong, noList } from './failures.ts';
 import type { Loop } from './scheduler.ts';
 

@@ -1,9 +1,9 @@
-import { type Lookups, resolveReferences } from '../conditions/references/resolve-references.ts';
-import type { DeclaredAction } from '../events/action.ts';
-import type { Cause } from '../events/event.ts';
-import type { RuntimeError } from '../kernel/errors.ts';
-import { err, ok, type Result } from '../kernel/errors.ts';
-import type { Json } from '../kernel/json.ts';
+import { type Lookups, resolveReferences } from '../expressions/references/resolve-references.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import { err, ok, type Result } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+import type { DeclaredAction } from '../log/action.ts';
+import type { Cause } from '../log/event.ts';
 import { type Binding, bind } from './bind.ts';
 import { awaitName, nameFound, nameSettled, takeAwaiting } from './dependency-graph.ts';
 import { badParameters } from './failures.ts';

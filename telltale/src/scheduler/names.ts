@@ -1,10 +1,10 @@
-import { ownProperty } from '../conditions/values.ts';
-import type { ActionState, DeclaredAction } from '../events/action.ts';
-import { hasEnded } from '../events/action.ts';
-import { newestOf, writtenId } from '../events/action-id.ts';
-import type { SessionState } from '../events/state.ts';
-import type { ErrorJson } from '../kernel/errors.ts';
-import type { Json } from '../kernel/json.ts';
+import { ownProperty } from '../expressions/values.ts';
+import type { ErrorJson } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+import type { ActionState, DeclaredAction } from '../log/action.ts';
+import { hasEnded } from '../log/action.ts';
+import { newestOf, writtenId } from '../log/action-id.ts';
+import type { SessionState } from '../log/state.ts';
 import { neverEnded } from './failures.ts';
 import { type Gate, type Graph, isClosed, type Node } from './graph.ts';
 import type { Loop } from './scheduler.ts';

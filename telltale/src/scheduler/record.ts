@@ -1,8 +1,8 @@
-import type { SkipReason } from '../events/action.ts';
-import type { Cause, EventBody } from '../events/event.ts';
-import type { RuntimeError } from '../kernel/errors.ts';
-import { added, dropped } from '../kernel/grow.ts';
-import type { Json } from '../kernel/json.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import { added, dropped } from '../lib/grow.ts';
+import type { Json } from '../lib/json.ts';
+import type { SkipReason } from '../log/action.ts';
+import type { Cause, EventBody } from '../log/event.ts';
 import { settle } from './dependency-graph.ts';
 import { deadlocked, loopSkipped } from './faults.ts';
 import type { Change } from './graph.ts';

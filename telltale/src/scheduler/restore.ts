@@ -1,9 +1,9 @@
-import { type ActionState, hasEnded, rollsBack } from '../events/action.ts';
-import { hookedInput } from '../events/hook-marks.ts';
-import { reviewOf } from '../events/reviews.ts';
-import type { SessionState } from '../events/state.ts';
-import { added, NONE } from '../kernel/grow.ts';
-import type { JsonObject } from '../kernel/json.ts';
+import { added, NONE } from '../lib/grow.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { type ActionState, hasEnded, rollsBack } from '../log/action.ts';
+import { hookedInput } from '../log/hook-marks.ts';
+import { reviewOf } from '../log/reviews.ts';
+import type { SessionState } from '../log/state.ts';
 import { retriesOf } from './attempt.ts';
 import { NO_NEEDS } from './bind.ts';
 import { endTurn, recall, seal, spoil } from './dependency-graph.ts';

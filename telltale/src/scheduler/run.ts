@@ -1,9 +1,9 @@
-import type { DeclaredAction } from '../events/action.ts';
-import type { Cause } from '../events/event.ts';
-import type { RuntimeError } from '../kernel/errors.ts';
-import { added, dropped, NONE, put, without } from '../kernel/grow.ts';
-import type { JsonObject } from '../kernel/json.ts';
-import type { RunAhead } from '../kernel/time.ts';
+import type { RunAhead } from '../lib/clock.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import { added, dropped, NONE, put, without } from '../lib/grow.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { DeclaredAction } from '../log/action.ts';
+import type { Cause } from '../log/event.ts';
 import type { Attempt } from './attempt.ts';
 import type { Binding } from './bind.ts';
 import type { TurnEnding } from './dependency-graph.ts';

@@ -1,8 +1,8 @@
-import type { DeclaredAction } from '../events/action.ts';
-import type { Cause, EventBody } from '../events/event.ts';
-import type { SessionState } from '../events/state.ts';
-import type { ErrorJson, RuntimeError } from '../kernel/errors.ts';
-import type { Json } from '../kernel/json.ts';
+import type { ErrorJson, RuntimeError } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+import type { DeclaredAction } from '../log/action.ts';
+import type { Cause, EventBody } from '../log/event.ts';
+import type { SessionState } from '../log/state.ts';
 import type { TurnEnding } from './dependency-graph.ts';
 
 /** What a `$reference` stands for at this moment. */

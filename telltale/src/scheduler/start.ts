@@ -1,10 +1,10 @@
-import { decideTest, type EvaluateDecision } from '../conditions/cel/evaluate.ts';
-import type { Expression } from '../conditions/cel/parse-expression.ts';
-import type { DeclaredAction } from '../events/action.ts';
-import { newestOf, writtenId } from '../events/action-id.ts';
-import { err, ok, type Result, type RuntimeError, stopWith, toRuntimeError } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
-import { withLists } from '../kernel/with-lists.ts';
+import { decideTest, type EvaluateDecision } from '../expressions/cel/evaluate.ts';
+import type { Expression } from '../expressions/cel/parse-expression.ts';
+import { err, ok, type Result, type RuntimeError, stopWith, toRuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import { withLists } from '../lib/with-lists.ts';
+import type { DeclaredAction } from '../log/action.ts';
+import { newestOf, writtenId } from '../log/action-id.ts';
 import { type AttemptOutcome, attempt, delayAfter, GRACE_MS, stopAttempt, triesAgain } from './attempt.ts';
 import { lateNeeds } from './bind.ts';
 import { freeStream, waitForMore } from './dependency-graph.ts';

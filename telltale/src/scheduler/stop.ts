@@ -1,5 +1,5 @@
-import { type RuntimeError, stopWith, toRuntimeError } from '../kernel/errors.ts';
-import { dropped } from '../kernel/grow.ts';
+import { type RuntimeError, stopWith, toRuntimeError } from '../lib/errors.ts';
+import { dropped } from '../lib/grow.ts';
 import { stopAttempt } from './attempt.ts';
 import type { TargetTraits } from './edges.ts';
 import { cancelled } from './failures.ts';

@@ -1,6 +1,6 @@
-import type { DeclaredAction } from '../events/action.ts';
-import type { Cause } from '../events/event.ts';
-import { put } from '../kernel/grow.ts';
+import { put } from '../lib/grow.ts';
+import type { DeclaredAction } from '../log/action.ts';
+import type { Cause } from '../log/event.ts';
 import { type Binding, withReferences } from './bind.ts';
 import { type Declaration, declare, seal } from './dependency-graph.ts';
 import type { TargetTraits } from './edges.ts';

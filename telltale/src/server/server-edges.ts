@@ -1,6 +1,6 @@
 import type { HttpBindings } from '@hono/node-server';
-import type { Clock } from '../kernel/time.ts';
-import type { Runtime } from '../session/runtime-types.ts';
+import type { Runtime } from '../agent/runtime-types.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Audit } from './auth/audit.ts';
 import type { Tokens, TokensCaller } from './auth/tokens.ts';
 import type { AgentCatalog } from './catalog/agent-catalog.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../kernel/time.ts';
-import { DRAIN_MS } from '../session/messages.ts';
-import type { Runtime } from '../session/runtime-types.ts';
+import { DRAIN_MS } from '../agent/messages.ts';
+import type { Runtime } from '../agent/runtime-types.ts';
+import type { Clock } from '../lib/clock.ts';
 import { createTokens, withStartToken } from './auth/tokens.ts';
 import type { Listeners } from './background.ts';
 import { startBackground } from './background.ts';

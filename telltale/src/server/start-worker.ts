@@ -1,4 +1,4 @@
-import { RuntimeError } from '../kernel/errors.ts';
+import { RuntimeError } from '../lib/errors.ts';
 import { type BackgroundOptions, startBackground } from './background.ts';
 
 export type WorkerOptions = Omit<BackgroundOptions, 'pageOf'>;

@@ -1,4 +1,4 @@
-import { RuntimeError } from '../kernel/errors.ts';
+import { RuntimeError } from '../lib/errors.ts';
 import type { FactSubject, GraphChange, NewFact, SessionNote } from './graph.ts';
 import { checkName } from './store-errors.ts';
 

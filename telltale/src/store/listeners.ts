@@ -1,5 +1,5 @@
-import { tellOne } from '../kernel/errors.ts';
-import { NONE, without } from '../kernel/grow.ts';
+import { tellOne } from '../lib/errors.ts';
+import { NONE, without } from '../lib/grow.ts';
 
 /** Who is to be called about a thing. */
 export interface StoreListeners<Key> {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { RuntimeError } from '../kernel/errors.ts';
-import type { Clock } from '../kernel/time.ts';
+import type { Clock } from '../lib/clock.ts';
+import { RuntimeError } from '../lib/errors.ts';
 import type { SqliteStoreOptions } from './sqlite/open-sqlite-store.ts';
 import type { Store } from './store.ts';
 

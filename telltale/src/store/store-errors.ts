@@ -1,4 +1,4 @@
-import { RuntimeError } from '../kernel/errors.ts';
+import { RuntimeError } from '../lib/errors.ts';
 import type { Append } from './store.ts';
 
 /** What may wait, over all streams of a store, before more is turned away. */

@@ -1,5 +1,5 @@
-import type { RuntimeError } from '../kernel/errors.ts';
-import { added, NONE } from '../kernel/grow.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import { added, NONE } from '../lib/grow.ts';
 import type { Append, StreamWriter, TableWrite } from './store.ts';
 
 /** What is written in the same transaction as an event. */

@@ -1,5 +1,5 @@
-import type { RuntimeError } from '../kernel/errors.ts';
-import type { Json } from '../kernel/json.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
 
 /** What is known of a stream without reading it. */
 export interface StreamInfo {
@@ -68,7 +68,7 @@ export interface TimedWrite extends TableWrite {
 export interface Append {
   /** The seq of the last event the writer knows of; refused if the stream has moved on. */
   readonly expectedSeq: number;
-  /** Encoded events (`events/codec.ts`), one line each, in order, the first with seq `expectedSeq + 1`. */
+  /** Encoded events (`log/codec.ts`), one line each, in order, the first with seq `expectedSeq + 1`. */
   readonly events: readonly string[];
   readonly status?: string;
   /** With a status: when the stream is to be worked on again. A status without it is one that waits for no time. */

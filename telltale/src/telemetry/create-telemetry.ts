@@ -1,8 +1,8 @@
-import type { EventOf, SessionEvent } from '../events/event.ts';
-import type { RunEvent, RunEventOf } from '../events/run-event.ts';
-import type { RuntimeError } from '../kernel/errors.ts';
-import type { Clock } from '../kernel/time.ts';
-import { within } from '../kernel/time.ts';
+import type { Clock } from '../lib/clock.ts';
+import { within } from '../lib/clock.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import type { EventOf, SessionEvent } from '../log/event.ts';
+import type { RunEvent, RunEventOf } from '../log/run-event.ts';
 import {
   type CounterMetric,
   createInstruments,

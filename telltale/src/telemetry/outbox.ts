@@ -1,6 +1,6 @@
-import type { RuntimeError } from '../kernel/errors.ts';
-import type { Clock } from '../kernel/time.ts';
-import { within } from '../kernel/time.ts';
+import type { Clock } from '../lib/clock.ts';
+import { within } from '../lib/clock.ts';
+import type { RuntimeError } from '../lib/errors.ts';
 import type { Exporters } from './export/open-exporters.ts';
 import type { Metric } from './metrics/instruments.ts';
 import type { TelemetrySettings } from './read-settings.ts';

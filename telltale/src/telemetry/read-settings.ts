@@ -1,4 +1,4 @@
-import { RuntimeError } from '../kernel/errors.ts';
+import { RuntimeError } from '../lib/errors.ts';
 
 export type SettingsEnv = Readonly<Record<string, string | undefined>>;
 

@@ -1,14 +1,14 @@
-import { type SessionEvent, usageOf } from '../events/event.ts';
-import { fold } from '../events/reduce.ts';
-import { RuntimeError } from '../kernel/errors.ts';
-import type { LoadedAgent } from '../session/loaded-agent.ts';
+import type { LoadedAgent } from '../agent/loaded-agent.ts';
 import type {
   ResumeOptions,
   Runtime,
   RuntimeOptions,
   SessionResult,
   StartOptions,
-} from '../session/runtime-types.ts';
+} from '../agent/runtime-types.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import { type SessionEvent, usageOf } from '../log/event.ts';
+import { fold } from '../log/reduce.ts';
 import type { NewStream, Store, StreamWriter, Tables } from '../store/store.ts';
 import { createMemoryStore, openRuntime } from './run-agent.ts';
 

@@ -1,6 +1,6 @@
-import type { ObservedEvent } from '../events/event.ts';
-import type { RunEvent } from '../events/run-event.ts';
-import { RuntimeError } from '../kernel/errors.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import type { ObservedEvent } from '../log/event.ts';
+import type { RunEvent } from '../log/run-event.ts';
 
 /** Claims about events; each throws `events_differ`, with the events in its message, unless it holds. */
 export interface EventExpectations<Event extends ExpectEventsAnyEvent = ObservedEvent> {

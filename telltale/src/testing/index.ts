@@ -1,9 +1,9 @@
-export { createSimulatedClock, type SimulatedClock } from '../kernel/simulated-clock.ts';
+export { createSimulatedClock, type SimulatedClock } from '../lib/simulated-clock.ts';
 export type { Expectation, ScriptCall, ScriptPart, ScriptTurn } from '../models/scripted/script.ts';
 export type { ScriptedModelOptions } from '../models/scripted/scripted-model.ts';
 export type { MemoryStoreOptions } from '../store/memory/memory-store.ts';
-export type { ArtifactAnswer } from '../targets/artifacts/artifacts.ts';
-export type { ArtifactTested } from '../targets/artifacts/test-artifact.ts';
+export type { ArtifactAnswer } from '../tools/artifacts/artifacts.ts';
+export type { ArtifactTested } from '../tools/artifacts/test-artifact.ts';
 export type { CheckSurvivor, CrashOptions, CrashScenario, Survivor } from './crash.ts';
 export {
   type CrashEverywhereOptions,

@@ -1,19 +1,19 @@
-import type { ObservedEvent, SessionEvent } from '../events/event.ts';
-import type { RunEvent } from '../events/run-event.ts';
-import type { JsonObject } from '../kernel/json.ts';
-import { type Clock, createSystemClock } from '../kernel/time.ts';
-import type { LoadedAgent } from '../session/loaded-agent.ts';
-import type { LoadedWorkflow, RunOptions, RunResult, WorkflowRun } from '../session/runs/run-types.ts';
+import type { LoadedAgent } from '../agent/loaded-agent.ts';
+import type { LoadedWorkflow, RunOptions, RunResult, WorkflowRun } from '../agent/runs/run-types.ts';
 import type {
   Runtime,
   RuntimeOptions,
   Session,
   SessionResult,
   StartOptions,
-} from '../session/runtime-types.ts';
+} from '../agent/runtime-types.ts';
+import { type Clock, createSystemClock } from '../lib/clock.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { ObservedEvent, SessionEvent } from '../log/event.ts';
+import type { RunEvent } from '../log/run-event.ts';
 import { createMemoryStore as create, type MemoryStoreOptions } from '../store/memory/memory-store.ts';
 import type { Store } from '../store/store.ts';
-import type { OpenMcpServer } from '../targets/mcp/mcp-server.ts';
+import type { OpenMcpServer } from '../tools/mcp/mcp-server.ts';
 
 export interface RunAgentOptions extends StartOptions {
   /** A store in memory, unless this names another. */
@@ -171,7 +171,7 @@ function createSkippingClock(real: Clock = createSystemClock()): SkippingClock {
  * model or a clock does not wait for it.
  */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { createRuntime } = await import('../session/create-runtime.ts');
+  const { createRuntime } = await import('../agent/create-runtime.ts');
   return createRuntime({ mcp: openMcpServer, ...options });
 }
 

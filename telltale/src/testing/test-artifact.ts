@@ -1,11 +1,11 @@
-import { RuntimeError } from '../kernel/errors.ts';
-import type { Json } from '../kernel/json.ts';
-import { createSystemClock } from '../kernel/time.ts';
+import type { DefinedArtifact } from '../agent/define/definitions.ts';
+import { createSystemClock } from '../lib/clock.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
 import { formatDiagnostic } from '../manifest/format-diagnostic.ts';
 import type { ArtifactManifest } from '../manifest/schema/kinds.ts';
-import type { DefinedArtifact } from '../session/define/definitions.ts';
-import type { ArtifactVersion, DecisionContext } from '../targets/artifacts/artifacts.ts';
-import type { ArtifactTested } from '../targets/artifacts/test-artifact.ts';
+import type { ArtifactVersion, DecisionContext } from '../tools/artifacts/artifacts.ts';
+import type { ArtifactTested } from '../tools/artifacts/test-artifact.ts';
 
 export interface TestArtifactOptions {
   readonly method: string;
@@ -30,9 +30,9 @@ export async function testArtifact(
   { others = [], ...test }: TestArtifactOptions,
 ): Promise<ArtifactTested> {
   const [{ createSandbox }, { testArtifact: ask }, { createDraftCheck }] = await Promise.all([
-    import('../targets/sandbox/create-sandbox.ts'),
-    import('../targets/artifacts/test-artifact.ts'),
-    import('../targets/artifacts/open-artifacts.ts'),
+    import('../tools/sandbox/create-sandbox.ts'),
+    import('../tools/artifacts/test-artifact.ts'),
+    import('../tools/artifacts/open-artifacts.ts'),
   ]);
   const own = await versionOf(artifact);
   const { name, source } = own;
@@ -58,7 +58,7 @@ export async function testArtifact(
 /** As a store would have it. */
 async function versionOf(artifact: DefinedArtifact): Promise<ArtifactVersion> {
   const [{ artifactManifest }, { readCode }] = await Promise.all([
-    import('../session/define/artifact-manifest.ts'),
+    import('../agent/define/artifact-manifest.ts'),
     import('../manifest/project/read-code.ts'),
   ]);
   const written = artifactManifest(artifact, '.');

@@ -1,9 +1,9 @@
-import { evaluateTest } from '../conditions/cel/evaluate.ts';
-import { type Expression, parseExpression } from '../conditions/cel/parse-expression.ts';
-import { type Condition, type FieldTest, fieldsOf } from '../conditions/maps/conditions.ts';
-import { parseConditions } from '../conditions/maps/parse-conditions.ts';
-import { RuntimeError } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import { evaluateTest } from '../expressions/cel/evaluate.ts';
+import { type Expression, parseExpression } from '../expressions/cel/parse-expression.ts';
+import { type Condition, type FieldTest, fieldsOf } from '../expressions/maps/conditions.ts';
+import { parseConditions } from '../expressions/maps/parse-conditions.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
 import type { Pacing } from './pacing.ts';
 import type { Fire, OpaqueTest, StateTrigger } from './state-trigger.ts';

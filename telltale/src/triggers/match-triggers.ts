@@ -1,5 +1,5 @@
-import type { ConditionsComparison } from '../conditions/maps/conditions.ts';
-import { ownProperty, readPath } from '../conditions/values.ts';
+import type { ConditionsComparison } from '../expressions/maps/conditions.ts';
+import { ownProperty, readPath } from '../expressions/values.ts';
 import type { FieldUpdate, Firing } from './state-trigger.ts';
 import {
   FIRES_ON,

@@ -1,6 +1,6 @@
-import type { EventOf } from '../events/event.ts';
-import type { SessionState, StartedRun, Timer } from '../events/state.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { EventOf } from '../log/event.ts';
+import type { SessionState, StartedRun, Timer } from '../log/state.ts';
 
 /** Workflows that may have set each other off, one after another. */
 export const MAX_CHAIN = 8;

@@ -1,4 +1,4 @@
-import type { Condition, Fields } from '../conditions/maps/conditions.ts';
+import type { Condition, Fields } from '../expressions/maps/conditions.ts';
 
 /** When a trigger on state fires. `once` is `on_enter` here: how often it fired already, the log knows. */
 export type Fire = 'on_enter' | 'on_change' | 'on_update' | 'on_exit' | 'once';

@@ -1,13 +1,13 @@
-import type { PathSegment } from '../conditions/issue.ts';
+import type { PathSegment } from '../expressions/issue.ts';
 import {
   type Condition,
   type ConditionsComparison,
   type FieldTest,
   fieldsOf,
   matches,
-} from '../conditions/maps/conditions.ts';
-import { formatPath } from '../conditions/path.ts';
-import { deepEqual, readPath } from '../conditions/values.ts';
+} from '../expressions/maps/conditions.ts';
+import { formatPath } from '../expressions/path.ts';
+import { deepEqual, readPath } from '../expressions/values.ts';
 import type { FieldUpdate, StateTrigger } from './state-trigger.ts';
 
 type TestAtom = Extract<Atom, { kind: 'test' }>;

@@ -1,8 +1,8 @@
-import type { PathSegment } from '../conditions/issue.ts';
-import { parseTemplate, type Template } from '../conditions/templates/parse-template.ts';
-import { resolveTemplate } from '../conditions/templates/resolve-template.ts';
-import { RuntimeError } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { PathSegment } from '../expressions/issue.ts';
+import { parseTemplate, type Template } from '../expressions/templates/parse-template.ts';
+import { resolveTemplate } from '../expressions/templates/resolve-template.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 
 /** Of names of items around one value: as many as there are lists of steps around it. */
 const MAX_VARIANTS = 16;

@@ -1,5 +1,5 @@
-import { RuntimeError } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import { RuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import { readTemplates, type Templates } from './read-templates.ts';
 import type { Locals, Scope } from './scope.ts';
 

@@ -1,12 +1,12 @@
-import { evaluate } from '../conditions/cel/evaluate.ts';
-import { type Expression, parseExpression } from '../conditions/cel/parse-expression.ts';
-import type { Cause } from '../events/event.ts';
-import { stepName } from '../events/reduce-run.ts';
-import type { RunState, StepState } from '../events/run-state.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import { evaluate } from '../expressions/cel/evaluate.ts';
+import { type Expression, parseExpression } from '../expressions/cel/parse-expression.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { Cause } from '../log/event.ts';
+import { stepName } from '../log/reduce-run.ts';
+import type { RunState, StepState } from '../log/run-state.ts';
 import type { WorkflowManifest } from '../manifest/schema/kinds.ts';
 import { isMap } from '../manifest/schema/plain-values.ts';
-import type { DecisionContext } from '../targets/artifacts/artifacts.ts';
+import type { DecisionContext } from '../tools/artifacts/artifacts.ts';
 import { allSteps } from './machine/composite.ts';
 import { allThere, entry, type MemberNames, type ReadTemplates, readTemplates } from './read-templates.ts';
 

@@ -1,10 +1,10 @@
 import type { FreeSlot } from '../engine/slots.ts';
-import type { Cause } from '../events/event.ts';
-import type { InvokeRecord } from '../kernel/calls.ts';
-import type { ErrorJson, RuntimeError } from '../kernel/errors.ts';
-import type { Json, JsonObject } from '../kernel/json.ts';
+import type { InvokeRecord } from '../lib/calls.ts';
+import type { ErrorJson, RuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { Cause } from '../log/event.ts';
 import type { SimpleStep, Step } from '../manifest/schema/steps/step.ts';
-import type { Invocation } from '../targets/artifacts/create-invoke.ts';
+import type { Invocation } from '../tools/artifacts/create-invoke.ts';
 import type { Locals } from './scope.ts';
 
 /** One time that a step without steps inside is begun. */

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { tool } from '../session/run-agent.ts';
+import { tool } from '../agent/run-agent.ts';
 
 const FIELDS = `metadata:
   fields:

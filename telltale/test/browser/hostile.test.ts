@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { tool } from '../agent/run-agent.ts';
 import { browserPath } from '../servers/needs-browser.ts';
-import { tool } from '../session/run-agent.ts';
 import { agent, call } from './agents.ts';
 import { openStage, type Stage } from './open-stage.ts';
 import { tooWide } from './too-wide.ts';

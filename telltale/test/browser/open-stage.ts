@@ -2,19 +2,19 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import type { Runtime } from '../../src/agent/runtime-types.ts';
 import type { Role } from '../../src/client/api.ts';
 import type { TelltaleClient } from '../../src/client/client.ts';
 import { createClient } from '../../src/client/create-client.ts';
-import { encodeEvent } from '../../src/events/codec.ts';
-import type { SessionEvent } from '../../src/events/event.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { encodeEvent } from '../../src/log/codec.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
 import { createTokens } from '../../src/server/auth/tokens.ts';
 import { createCatalog } from '../../src/server/catalog/agent-catalog.ts';
 import { watchCatalog } from '../../src/server/catalog/watch-catalog.ts';
 import { startDaemon } from '../../src/server/start-daemon.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
-import type { Runtime } from '../../src/session/runtime-types.ts';
 
 const WEB = fileURLToPath(new URL('../../web', import.meta.url));
 /** Events that are written to the store at a time. */

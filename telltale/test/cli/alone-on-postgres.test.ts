@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
 import { type TestDatabase, testDatabase } from '../servers/shared-postgres.ts';
 import { spawned } from './spawned.ts';
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import type { Sessions } from '../../src/agent/open-sessions.ts';
 import { sessionRuntimes } from '../../src/cli/command.ts';
 import { main } from '../../src/cli/main.ts';
 import { signer } from '../../src/cli/program.ts';
-import { hunks, lineDiff } from '../../src/kernel/text.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import type { Sessions } from '../../src/session/open-sessions.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { hunks, lineDiff } from '../../src/lib/text.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createArtifacts } from '../../src/targets/artifacts/create-artifacts.ts';
+import { createArtifacts } from '../../src/tools/artifacts/create-artifacts.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { recordedIo } from './recorded-io.ts';
 

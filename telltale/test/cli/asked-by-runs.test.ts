@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadWorkflow } from '../../src/agent/runs/load-workflow.ts';
+import type { AskRun, RunQuestion } from '../../src/agent/runs/run-questions.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { main } from '../../src/cli/main.ts';
 import { signer } from '../../src/cli/program.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
-import type { AskRun, RunQuestion } from '../../src/session/runs/run-questions.ts';
-import { agentFolder, tool } from '../session/run-agent.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { agentFolder, tool } from '../agent/run-agent.ts';
 import { recordedIo } from './recorded-io.ts';
 
 const DONE = '<response final="true">Done.</response>';

@@ -1,14 +1,14 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import type { Session } from '../../src/agent/runtime-types.ts';
 import { createChat } from '../../src/cli/chat/chat.ts';
 import { readMessage } from '../../src/cli/chat/read-message.ts';
 import { readTyped } from '../../src/cli/chat/read-typing.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { main } from '../../src/cli/main.ts';
 import { createRunView } from '../../src/cli/run/create-run-view.ts';
-import type { ObservedEvent } from '../../src/events/event.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import type { Session } from '../../src/session/runtime-types.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import type { ObservedEvent } from '../../src/log/event.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { type RecordedIo, recordedIo } from './recorded-io.ts';
 import { spawned } from './spawned.ts';

@@ -1,6 +1,6 @@
 import type { Io } from '../../src/cli/io.ts';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { recordedIo } from './recorded-io.ts';
 import { createTerminal } from './terminal.ts';
 

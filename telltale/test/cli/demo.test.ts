@@ -15,8 +15,8 @@ import {
 } from '../../src/cli/demo/run-demo.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { main } from '../../src/cli/main.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
 import { demoScreen, steadyScreen } from './demo-screen.ts';
 import { SESSION } from './event-list.ts';
 import { fakeRuntime } from './fake-runtime.ts';

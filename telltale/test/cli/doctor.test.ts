@@ -7,7 +7,7 @@ import { sessionRuntimes } from '../../src/cli/command.ts';
 import type { CheckContext, ExamineFinding, ExamineMachine } from '../../src/cli/doctor/examine.ts';
 import { checkStore, examine, processMachine } from '../../src/cli/doctor/examine.ts';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { fakeRuntime } from './fake-runtime.ts';
 import { recordedIo } from './recorded-io.ts';
 

@@ -1,5 +1,5 @@
-import type { DeclaredAction } from '../../src/events/action.ts';
-import type { Cause, EventBody, LiveEvent, SessionEvent } from '../../src/events/event.ts';
+import type { DeclaredAction } from '../../src/log/action.ts';
+import type { Cause, EventBody, LiveEvent, SessionEvent } from '../../src/log/event.ts';
 
 export const SESSION = 'ses_01jc0000000000000000000abc';
 /** Fixed, so that what is printed is the same on every machine. */

@@ -1,13 +1,5 @@
-import type { RuntimePort } from '../../src/cli/command.ts';
-import { encodeEvent } from '../../src/events/codec.ts';
-import type { ObservedEvent, SessionEvent } from '../../src/events/event.ts';
-import { fold } from '../../src/events/reduce.ts';
-import { foldRun } from '../../src/events/reduce-run.ts';
-import { encodeRunEvent } from '../../src/events/run-codec.ts';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
-import type { LoadedWorkflow, RunResult, WorkflowRun } from '../../src/session/runs/run-types.ts';
+import type { LoadedAgent } from '../../src/agent/loaded-agent.ts';
+import type { LoadedWorkflow, RunResult, WorkflowRun } from '../../src/agent/runs/run-types.ts';
 import type {
   ResumeOptions,
   Runtime,
@@ -15,7 +7,15 @@ import type {
   Session,
   SessionResult,
   StartOptions,
-} from '../../src/session/runtime-types.ts';
+} from '../../src/agent/runtime-types.ts';
+import type { RuntimePort } from '../../src/cli/command.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import { encodeEvent } from '../../src/log/codec.ts';
+import type { ObservedEvent, SessionEvent } from '../../src/log/event.ts';
+import { fold } from '../../src/log/reduce.ts';
+import { foldRun } from '../../src/log/reduce-run.ts';
+import { encodeRunEvent } from '../../src/log/run-codec.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import type { Append, InboxMessage, Store, StreamInfo } from '../../src/store/store.ts';
 import { SESSION } from './event-list.ts';
 

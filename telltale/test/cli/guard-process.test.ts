@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { groupsOf, isOwnStop, strayError } from '../../src/cli/guard-process.ts';
-import { RuntimeError, stopWith } from '../../src/kernel/errors.ts';
+import { RuntimeError, stopWith } from '../../src/lib/errors.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { spawned } from './spawned.ts';
 

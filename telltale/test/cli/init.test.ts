@@ -13,7 +13,7 @@ import {
 } from '../../src/cli/init/write-project.ts';
 import { main } from '../../src/cli/main.ts';
 import { withEnvFile } from '../../src/cli/program.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { recordedIo } from './recorded-io.ts';
 import { telltale } from './spawned.ts';

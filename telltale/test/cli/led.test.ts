@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import { agentFolder } from '../session/run-agent.ts';
-import { speak } from '../session/speak.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { agentFolder } from '../agent/run-agent.ts';
+import { speak } from '../agent/speak.ts';
 import { recordedIo } from './recorded-io.ts';
 
 const NOTES = 'Looked at all of it with care, and wrote down what there was to find about it.';

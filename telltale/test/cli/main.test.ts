@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { RegisterCommand } from '../../src/cli/command.ts';
 import { EXIT } from '../../src/cli/command.ts';
 import { main } from '../../src/cli/main.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
 import { recordedIo } from './recorded-io.ts';
 
 const greet: RegisterCommand = (program, { io, run }) => {

@@ -12,10 +12,10 @@ import {
   storeFlag,
   storeFlagIn,
 } from '../../src/cli/session/store-options.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { agentFolder } from '../agent/run-agent.ts';
 import { testDatabase } from '../servers/shared-postgres.ts';
-import { agentFolder } from '../session/run-agent.ts';
 import { recordedIo } from './recorded-io.ts';
 import { spawned, telltale } from './spawned.ts';
 

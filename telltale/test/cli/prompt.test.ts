@@ -2,8 +2,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import { agentFolder } from '../session/run-agent.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { agentFolder } from '../agent/run-agent.ts';
 import { recordedIo } from './recorded-io.ts';
 
 const TURNS = `turns:

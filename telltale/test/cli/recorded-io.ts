@@ -1,5 +1,5 @@
 import type { Io, Output } from '../../src/cli/io.ts';
-import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../src/lib/simulated-clock.ts';
 
 export interface RecordedIo extends Io {
   readonly clock: SimulatedClock;

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { ReviewDetails } from '../../src/agent/reviews/read-review.ts';
 import { signer } from '../../src/cli/program.ts';
 import { reviewLines } from '../../src/cli/review/review-lines.ts';
-import { identityText } from '../../src/kernel/ids.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import type { ReviewDetails } from '../../src/session/reviews/read-review.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { identityText } from '../../src/lib/ids.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { request, runThatAsks } from '../agent/reviews/run-that-asks.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
-import { request, runThatAsks } from '../session/reviews/run-that-asks.ts';
 import { spawned, telltale } from './spawned.ts';
 
 const AGENT = `kind: Agent

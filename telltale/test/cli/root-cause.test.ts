@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { createRootCauseFold } from '../../src/cli/view/root-cause.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import { agentFolder } from '../session/run-agent.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { agentFolder } from '../agent/run-agent.ts';
 import { recordedIo } from './recorded-io.ts';
 import { telltale } from './spawned.ts';
 

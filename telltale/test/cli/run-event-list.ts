@@ -1,5 +1,5 @@
-import type { Cause } from '../../src/events/event.ts';
-import type { RunEvent, RunEventBody, RunEventOf } from '../../src/events/run-event.ts';
+import type { Cause } from '../../src/log/event.ts';
+import type { RunEvent, RunEventBody, RunEventOf } from '../../src/log/run-event.ts';
 import { BEGAN } from './event-list.ts';
 import { RUN } from './fake-runtime.ts';
 

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { signer } from '../../src/cli/program.ts';
 // Loaded here, so that no test has to wait for it.
 import '../../src/manifest/validate-manifests.ts';
-import type { ObservedEvent } from '../../src/events/event.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { SessionResult } from '../../src/session/runtime-types.ts';
-import type { Approve } from '../../src/targets/target.ts';
+import type { SessionResult } from '../../src/agent/runtime-types.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { ObservedEvent } from '../../src/log/event.ts';
+import type { Approve } from '../../src/tools/target.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { eventList, SESSION, SHORT_RUN, started } from './event-list.ts';
 import type { FakeOptions } from './fake-runtime.ts';

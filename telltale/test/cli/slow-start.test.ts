@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
+import type { WorkflowRun } from '../../src/agent/runs/run-types.ts';
+import type { Session, SessionResult } from '../../src/agent/runtime-types.ts';
 import { followSession } from '../../src/cli/run/follow-session.ts';
 import { createTerminalView } from '../../src/cli/run/terminal-view.ts';
 import { createWorkflowView, followWorkflow } from '../../src/cli/workflow/work-run.ts';
-import type { WorkflowRun } from '../../src/session/runs/run-types.ts';
-import type { Session, SessionResult } from '../../src/session/runtime-types.ts';
 import { recordedIo } from './recorded-io.ts';
 
 /** Nothing happens in it: its servers are being started, say. */

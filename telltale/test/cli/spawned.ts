@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { onTestFinished } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { recordedIo } from './recorded-io.ts';
 // Loaded with the test file, so that no test has to wait for it.
-import '../../src/session/create-runtime.ts';
-import '../../src/session/load-agent.ts';
+import '../../src/agent/create-runtime.ts';
+import '../../src/agent/load-agent.ts';
 
 const start = new URL('../../src/cli/start.ts', import.meta.url).href;
 /** What the package's bin does, from the sources. */

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { readTyping } from '../../src/cli/chat/read-typing.ts';
 import type { Input, Io, Typing } from '../../src/cli/io.ts';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { recordedIo } from './recorded-io.ts';
 

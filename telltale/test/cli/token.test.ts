@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { signer } from '../../src/cli/program.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { createTokens } from '../../src/server/auth/tokens.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';

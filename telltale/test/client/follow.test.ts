@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Followed } from '../../src/client/client.ts';
 import { createCaller } from '../../src/client/client.ts';
 import { createClient, follow } from '../../src/client/create-client.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { eventually } from '../store/eventually.ts';
 
 interface Numbered {

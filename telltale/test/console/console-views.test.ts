@@ -18,7 +18,7 @@ import { homeOf } from '../../../console/src/shell/nav-items.ts';
 import { readKey } from '../../../console/src/shell/shortcuts.ts';
 import { titleOf } from '../../../console/src/shell/title-of.ts';
 import type { ManifestProblem } from '../../src/client/api.ts';
-import { emptySummary } from '../../src/events/session-summary.ts';
+import { emptySummary } from '../../src/log/session-summary.ts';
 
 describe('figures', () => {
   test.each([

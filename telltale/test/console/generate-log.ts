@@ -1,4 +1,4 @@
-import type { Cause, EventBody, SessionEvent } from '../../src/events/event.ts';
+import type { Cause, EventBody, SessionEvent } from '../../src/log/event.ts';
 
 export interface LogShape {
   readonly session?: string;

@@ -6,7 +6,7 @@ import { diffRows } from '../../../console/src/pages/artifacts/diff-rows.ts';
 import { DEFAULT_CONTEXT, readTest } from '../../../console/src/pages/artifacts/test-input.ts';
 import { readMemoryAnswer } from '../../../console/src/pages/memory/memory-answer.ts';
 import { streamPath } from '../../../console/src/pages/workflows/paths.ts';
-import { TEST_CONTEXT } from '../../src/targets/artifacts/test-artifact.ts';
+import { TEST_CONTEXT } from '../../src/tools/artifacts/test-artifact.ts';
 
 describe('a comparison of two versions', () => {
   const long = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`);

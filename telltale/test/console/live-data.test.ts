@@ -6,10 +6,10 @@ import { createLiveList } from '../../../console/src/data/live-list.ts';
 import { createReviewInbox } from '../../../console/src/data/review-inbox.ts';
 import type { ReviewDetailsInfo } from '../../src/client/api.ts';
 import type { Followed, TelltaleClient } from '../../src/client/client.ts';
-import type { SessionEvent } from '../../src/events/event.ts';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import { emptySummary, foldSummary, type SessionSummary } from '../../src/events/session-summary.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
+import { emptySummary, foldSummary, type SessionSummary } from '../../src/log/session-summary.ts';
 
 const event = (session: string, seq: number, body: object, at = seq): SessionEvent =>
   ({ seq, at, session, turn: 0, cause: { stream: session, seq: 0, depth: 0 }, ...body }) as SessionEvent;

@@ -19,11 +19,11 @@ import {
   TURN_HEIGHT,
 } from '../../../console/src/pages/session/waterfall/layout.ts';
 import type { Followed, LiveSnapshot } from '../../src/client/client.ts';
-import type { EventBody, LiveEvent, SessionEvent } from '../../src/events/event.ts';
-import { fold } from '../../src/events/reduce.ts';
-import { timeSavedText } from '../../src/events/time-saved.ts';
+import type { EventBody, LiveEvent, SessionEvent } from '../../src/log/event.ts';
+import { fold } from '../../src/log/reduce.ts';
+import { timeSavedText } from '../../src/log/time-saved.ts';
 import { command } from '../cli/run-command.ts';
-import { arbitraryLog } from '../events/arbitrary-log.ts';
+import { arbitraryLog } from '../log/arbitrary-log.ts';
 import { generateLog } from './generate-log.ts';
 
 type Told = Followed<SessionEvent | LiveEvent | LiveSnapshot>;

@@ -17,8 +17,8 @@ import { inputFields, readInput, readObject } from '../../../console/src/pages/w
 import { triggerWords } from '../../../console/src/pages/workflows/trigger-words.ts';
 import type { ApiGraph } from '../../src/client/api.ts';
 import type { Followed } from '../../src/client/client.ts';
-import { foldRun } from '../../src/events/reduce-run.ts';
-import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
+import { foldRun } from '../../src/log/reduce-run.ts';
+import type { RunEvent, RunEventBody } from '../../src/log/run-event.ts';
 
 type Node = ApiGraph['nodes'][number];
 const node = (id: string, more: Partial<Node> = {}): Node => ({

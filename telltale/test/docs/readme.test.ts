@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import * as telltale from '../../src/index.ts';
-import * as protocol from '../../src/protocol/index.ts';
+import * as protocol from '../../src/parser/index.ts';
 import { recordedIo } from '../cli/recorded-io.ts';
 import { consoleBlocks } from './console-blocks.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
-import { agentTargets } from '../targets/agent-targets.ts';
+import { agentTargets } from '../tools/agent-targets.ts';
 
 const page = readFileSync(new URL('../../../docs/tools.md', import.meta.url), 'utf8');
 const manifests = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);

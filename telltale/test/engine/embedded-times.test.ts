@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createAlarm } from '../../src/engine/embedded/alarm.ts';
 import { createEmbeddedEngine } from '../../src/engine/embedded/create-embedded-engine.ts';
 import type { WorkEnd } from '../../src/engine/engine.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 
 describe('an alarm', () => {

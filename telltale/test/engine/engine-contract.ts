@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine, WorkEnd } from '../../src/engine/engine.ts';
 import { recoverRuns } from '../../src/engine/read-run.ts';
 import { createRunLog } from '../../src/engine/run-log.ts';
-import type { RunEventBody } from '../../src/events/run-event.ts';
-import { emptyRun } from '../../src/events/run-state.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Clock } from '../../src/kernel/time.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { RunEventBody } from '../../src/log/run-event.ts';
+import { emptyRun } from '../../src/log/run-state.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** An engine and the store it belongs to. */

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WorkEnd } from '../../src/engine/engine.ts';
 import { createFleetEngine } from '../../src/engine/fleet/create-fleet-engine.ts';
 import { type LaidAside, MOST_DEATHS, type WorkQueue } from '../../src/engine/fleet/work-queue.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { SimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { StreamWriter } from '../../src/store/store.ts';
 import { createMemoryFleet } from './memory-fleet.ts';
 

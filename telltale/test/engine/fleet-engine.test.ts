@@ -3,8 +3,8 @@ import { createBossQueue } from '../../src/engine/fleet/boss/create-boss-queue.t
 import { createFleetEngine } from '../../src/engine/fleet/create-fleet-engine.ts';
 import { createMemoryQueue } from '../../src/engine/fleet/memory-queue.ts';
 import type { WorkQueue } from '../../src/engine/fleet/work-queue.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { type TestDatabase, testDatabase } from '../servers/shared-postgres.ts';
 import { eventually } from '../store/eventually.ts';
 import { type EngineStage, engineContract } from './engine-contract.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { createMemoryQueue } from '../../src/engine/fleet/memory-queue.ts';
 import type { WorkQueue } from '../../src/engine/fleet/work-queue.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { MemoryHome } from '../../src/store/memory/memory-tables.ts';
 import { readRows } from '../../src/store/memory/memory-tables.ts';
 import type { SharedStore } from '../../src/store/shared-store.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createAdmission } from '../../src/engine/fleet/create-fleet-engine.ts';
 import { createBeat } from '../../src/engine/fleet/sweep.ts';
 import { offerRounds } from '../../src/engine/fleet/work-queue.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 
 describe('a beat', () => {
   const beating = (run: (poked: boolean, nth: number) => 'soon' | undefined | Promise<undefined>) => {

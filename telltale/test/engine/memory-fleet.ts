@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/kernel/time.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { createMemoryHome, type MemoryStream } from '../../src/store/memory/memory-tables.ts';
 import type { Orphan, SharedStore } from '../../src/store/shared-store.ts';

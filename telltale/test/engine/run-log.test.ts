@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { readRun, readRunEvents } from '../../src/engine/read-run.ts';
 import { createRunLog } from '../../src/engine/run-log.ts';
-import { foldRun } from '../../src/events/reduce-run.ts';
-import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
-import { emptyRun } from '../../src/events/run-state.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
+import { foldRun } from '../../src/log/reduce-run.ts';
+import type { RunEvent, RunEventBody } from '../../src/log/run-event.ts';
+import { emptyRun } from '../../src/log/run-state.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { createMemoryHome } from '../../src/store/memory/memory-tables.ts';
 import type { Append, StreamWriter } from '../../src/store/store.ts';

@@ -1,8 +1,8 @@
 import type { StreamKind, WorkEnd } from '../../src/engine/engine.ts';
 import { createFleetEngine } from '../../src/engine/fleet/create-fleet-engine.ts';
 import type { TakenOffer, WorkQueue } from '../../src/engine/fleet/work-queue.ts';
-import type { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Clock } from '../../src/kernel/time.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import type { RuntimeError } from '../../src/lib/errors.ts';
 import type { SharedStore } from '../../src/store/shared-store.ts';
 import type { Append, Store, StreamWriter } from '../../src/store/store.ts';
 

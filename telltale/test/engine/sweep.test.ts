@@ -8,7 +8,7 @@ import {
   MOST_DEATHS,
   type WorkOffer,
 } from '../../src/engine/fleet/work-queue.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 
 const orphan = (stream: string, deaths = 0) => ({ kind: 'run', stream, root: `root of ${stream}`, deaths });
 const many = (count: number) => Array.from({ length: count }, (_, n) => orphan(`r${n}`));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { WorkEnd } from '../../src/engine/engine.ts';
 import { createTakenOffers } from '../../src/engine/fleet/taken-offers.ts';
 import type { TakenOffer, WhyNot } from '../../src/engine/fleet/work-queue.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
 import type { StreamInfo } from '../../src/store/store.ts';
 
 describe('an offer that was taken', () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBossQueue } from '../../src/engine/fleet/boss/create-boss-queue.ts';
 import { createMemoryQueue } from '../../src/engine/fleet/memory-queue.ts';
 import type { WorkQueue } from '../../src/engine/fleet/work-queue.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { type TestDatabase, testDatabase } from '../servers/shared-postgres.ts';
 import { eventually } from '../store/eventually.ts';
 import { openPoolDatabase } from './pool-database.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { FRAME_BREAK, FRAME_MARK } from '../../src/kernel/calls.ts';
+import { FRAME_BREAK, FRAME_MARK } from '../../src/lib/calls.ts';
 import { loadScript } from '../../src/models/scripted/load-script.ts';
 import { turnText } from '../../src/models/scripted/script.ts';
-import type { Dialect } from '../../src/protocol/dialect-parser.ts';
+import type { Dialect } from '../../src/parser/dialect-parser.ts';
 import { type ExampleRun, examples, expectEvents, expectSoundLog, runExample } from './example-run.ts';
 import { normaliseEvents, withoutWords } from './normalise-events.ts';
 import { answeredIn, PROVIDERS, serveScript } from './scripted-provider.ts';

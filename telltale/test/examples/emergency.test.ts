@@ -2,8 +2,8 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EventOf, EventType } from '../../src/events/event.ts';
-import type { RunEvent } from '../../src/events/run-event.ts';
+import type { EventOf, EventType } from '../../src/log/event.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import { type ExampleRun, examples, expectEvents, expectSoundLog, runExample } from './example-run.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'telltale-emergency-')));

@@ -1,15 +1,15 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import type { SessionResult } from '../../src/agent/runtime-types.ts';
 import { pacedModel } from '../../src/cli/demo/run-demo.ts';
-import type { DeclaredAction } from '../../src/events/action.ts';
-import type { ObservedEvent, SessionEvent } from '../../src/events/event.ts';
-import { fold } from '../../src/events/reduce.ts';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import type { JsonObject } from '../../src/kernel/json.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
-import type { SessionResult } from '../../src/session/runtime-types.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
+import type { DeclaredAction } from '../../src/log/action.ts';
+import type { ObservedEvent, SessionEvent } from '../../src/log/event.ts';
+import { fold } from '../../src/log/reduce.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import { normaliseEvents } from './normalise-events.ts';
 
 export const examples = fileURLToPath(new URL('../../../examples', import.meta.url));

@@ -3,8 +3,8 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EventOf } from '../../src/events/event.ts';
-import type { JsonObject } from '../../src/kernel/json.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
+import type { EventOf } from '../../src/log/event.ts';
 import { type ExampleRun, examples, expectSoundLog, runExample } from './example-run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'telltale-feeds-'));

@@ -2,7 +2,7 @@ import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { RunEvent } from '../../src/events/run-event.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import { examples } from './example-run.ts';
 import { type FinishedRun, finish, normaliseRun, ofType, openExample } from './workflow-example.ts';
 

@@ -1,5 +1,5 @@
-import type { SessionEvent } from '../../src/events/event.ts';
-import type { RunEvent } from '../../src/events/run-event.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 
 /** What differs from run to run: places on the log, times, ids of sessions, and counts that hang on these. */
 const VARYING: ReadonlySet<string> = new Set([

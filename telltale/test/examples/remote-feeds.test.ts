@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
 import { examples, expectSoundLog } from './example-run.ts';
 
 let server: Server;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import type { EventOf } from '../../src/events/event.ts';
+import type { EventOf } from '../../src/log/event.ts';
 import { recordedIo } from '../cli/recorded-io.ts';
 import { type ExampleRun, examples, expectEvents, expectSoundLog, runExample } from './example-run.ts';
 

@@ -1,4 +1,4 @@
-import { FRAME_BREAK, FRAME_MARK, openFrame, readTurnParts } from '../../src/kernel/calls.ts';
+import { FRAME_BREAK, FRAME_MARK, openFrame, readTurnParts } from '../../src/lib/calls.ts';
 import { ANTHROPIC_CALLS, type CallWireFormat, OPENAI_CALLS } from '../models/call-wire-formats.ts';
 import { type SeenRequest, sse, startProviderServer } from '../models/provider-server.ts';
 import { ANTHROPIC, OPENAI, type WireFormat } from '../models/wire-formats.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { SessionEvent } from '../../src/events/event.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
 import { examples, expectSoundLog, runExample } from './example-run.ts';
 import {
   type FinishedRun,

@@ -1,5 +1,5 @@
 import { afterAll, expect, vi } from 'vitest';
-import { type PlacedEvent, unsoundCauses } from '../events/unsound-causes.ts';
+import { type PlacedEvent, unsoundCauses } from '../log/unsound-causes.ts';
 
 type Written = PlacedEvent & { readonly prompt?: { readonly reused_prefix: number } };
 
@@ -14,8 +14,8 @@ function note(stream: string, event: Written): void {
   logs.get(stream)?.push(event);
 }
 
-vi.mock('../../src/events/codec.ts', async (original) => {
-  const real = await original<typeof import('../../src/events/codec.ts')>();
+vi.mock('../../src/log/codec.ts', async (original) => {
+  const real = await original<typeof import('../../src/log/codec.ts')>();
   return {
     ...real,
     encodeNext(...given: Parameters<typeof real.encodeNext>) {
@@ -26,8 +26,8 @@ vi.mock('../../src/events/codec.ts', async (original) => {
   };
 });
 
-vi.mock('../../src/events/run-codec.ts', async (original) => {
-  const real = await original<typeof import('../../src/events/run-codec.ts')>();
+vi.mock('../../src/log/run-codec.ts', async (original) => {
+  const real = await original<typeof import('../../src/log/run-codec.ts')>();
   return {
     ...real,
     encodeRunEvent(...given: Parameters<typeof real.encodeRunEvent>) {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { EventOf, EventType } from '../../src/events/event.ts';
+import type { EventOf, EventType } from '../../src/log/event.ts';
 import { type ExampleRun, examples, expectEvents, expectSoundLog, runExample } from './example-run.ts';
 
 let run: ExampleRun;

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import type { RunEvent, RunEventOf, RunEventType } from '../../src/events/run-event.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
-import type { LoadedWorkflow, RunOptions, RunResult } from '../../src/session/runs/run-types.ts';
-import type { Runtime, RuntimeOptions } from '../../src/session/runtime-types.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadWorkflow } from '../../src/agent/runs/load-workflow.ts';
+import type { LoadedWorkflow, RunOptions, RunResult } from '../../src/agent/runs/run-types.ts';
+import type { Runtime, RuntimeOptions } from '../../src/agent/runtime-types.ts';
+import type { RunEvent, RunEventOf, RunEventType } from '../../src/log/run-event.ts';
 import { examples } from './example-run.ts';
 
 export interface WorkflowExample {

@@ -1,12 +1,12 @@
-import type { EventBody, SessionEvent } from '../../src/events/event.ts';
-import type { FeedNews } from '../../src/events/feed-event.ts';
-import { fold, reduce } from '../../src/events/reduce.ts';
-import { emptyState } from '../../src/events/state.ts';
 import { createFeedKeeper } from '../../src/feeds/create-keeper.ts';
 import type { Feed, FeedDeps, SharedValue, SourceCall } from '../../src/feeds/feed.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
+import type { EventBody, SessionEvent } from '../../src/log/event.ts';
+import type { FeedNews } from '../../src/log/feed-event.ts';
+import { fold, reduce } from '../../src/log/reduce.ts';
+import { emptyState } from '../../src/log/state.ts';
 
 /** A feed as the manifest's schema gives it, most of it as by default. */
 export const feed = (id: string, more: Partial<Feed> = {}): Feed => ({

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { FeedState } from '../../src/events/feed-event.ts';
 import type { Feed, FeedEntry, KeptValue } from '../../src/feeds/feed.ts';
 import { isDue, isFresh, isReferable, isResting, isUsable, shownTokens } from '../../src/feeds/feed.ts';
 import { backOffMs, intervalOf } from '../../src/feeds/feed-loads.ts';
 import { createEntry, decideEnabled, readEnabled } from '../../src/feeds/feed-table.ts';
 import { decideNews } from '../../src/feeds/say-news.ts';
+import type { FeedState } from '../../src/log/feed-event.ts';
 import { every, failing, feed } from './feed-bench.ts';
 
 const MOMENT = { turn: 5, now: 100_000, monotonic: 50_000 };

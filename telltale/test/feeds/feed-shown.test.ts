@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { sourceText } from '../../src/feeds/create-keeper.ts';
 import type { Feed, FeedSource } from '../../src/feeds/feed.ts';
 import { comesFrom } from '../../src/feeds/feed-table.ts';
-import type { Json } from '../../src/kernel/json.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Json } from '../../src/lib/json.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { benchOf, every, failing, feed, inShort, params } from './feed-bench.ts';
 
 const never = new AbortController().signal;

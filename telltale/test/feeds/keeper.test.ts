@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { MAX_ADDED_FEEDS, MAX_LOADS } from '../../src/feeds/feed.ts';
 import { createLoadSlots } from '../../src/feeds/feed-loads.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { benchOf, every, failing, feed, inShort, params } from './feed-bench.ts';
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cutText } from '../../src/feeds/values/cut-text.ts';
-import type { JsonObject } from '../../src/kernel/json.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
 import { sources } from './sources-given.ts';
 
 describe('a feed that a model adds', () => {

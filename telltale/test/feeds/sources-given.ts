@@ -1,13 +1,13 @@
-import { emptyState } from '../../src/events/state.ts';
+import { createTokenizer } from '../../src/agent/tokenizer.ts';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { createLoadSource } from '../../src/feeds/sources/load-source.ts';
 import { mayAdd } from '../../src/feeds/sources/may-add.ts';
 import type { SourceDeps } from '../../src/feeds/sources/source.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { emptyState } from '../../src/log/state.ts';
 import { feed as feedSchema } from '../../src/manifest/schema/feed.ts';
-import { createTokenizer } from '../../src/session/tokenizer.ts';
-import { type AgentTargets, agentTargets, type Given } from '../targets/agent-targets.ts';
+import { type AgentTargets, agentTargets, type Given } from '../tools/agent-targets.ts';
 
 const tokenizer = createTokenizer();
 

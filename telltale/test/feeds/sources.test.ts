@@ -3,15 +3,15 @@ import { mkdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { emptyState } from '../../src/events/state.ts';
 import { walkRepo } from '../../src/feeds/sources/repo/walk-repo.ts';
-import type { Json } from '../../src/kernel/json.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Json } from '../../src/lib/json.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
+import { emptyState } from '../../src/log/state.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
 import type { Model, ModelRequest } from '../../src/models/model.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
-import { moduleTool } from '../targets/agent-targets.ts';
-import { httpServer } from '../targets/http-server.ts';
+import { moduleTool } from '../tools/agent-targets.ts';
+import { httpServer } from '../tools/http-server.ts';
 import { failed, sources } from './sources-given.ts';
 
 const NOON = Date.UTC(2026, 5, 15, 12, 34, 56);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { createTokenizer } from '../../src/agent/tokenizer.ts';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { cutText } from '../../src/feeds/values/cut-text.ts';
 import { prepareValue } from '../../src/feeds/values/prepare-value.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { createTokenizer } from '../../src/session/tokenizer.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
 
 const tokenizer = createTokenizer();
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
-import type { EventOf } from '../../src/events/event.ts';
-import { stepName } from '../../src/events/reduce-run.ts';
-import type { Json } from '../../src/kernel/json.ts';
+import type { Json } from '../../src/lib/json.ts';
+import type { EventOf } from '../../src/log/event.ts';
+import { stepName } from '../../src/log/reduce-run.ts';
 import type { StreamLog } from './evidence.ts';
 import { LAB_STEPS } from './lab-project.ts';
 import { LAB_TOOLS, type LabTool } from './lab-tool.ts';

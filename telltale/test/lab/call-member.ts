@@ -1,4 +1,4 @@
-import type { Json } from '../../src/kernel/json.ts';
+import type { Json } from '../../src/lib/json.ts';
 
 /** What a member answered, or nothing where none could be had. */
 export interface MemberAnswer {

@@ -1,5 +1,5 @@
-import type { SessionEvent } from '../../src/events/event.ts';
-import { stepName } from '../../src/events/reduce-run.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
+import { stepName } from '../../src/log/reduce-run.ts';
 import { leftOpen } from '../recovery/say.ts';
 import { type Act, actsOf } from './acts.ts';
 import type { Evidence, StreamLog, Verdict } from './evidence.ts';

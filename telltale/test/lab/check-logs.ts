@@ -1,4 +1,4 @@
-import { unsoundCauses } from '../events/unsound-causes.ts';
+import { unsoundCauses } from '../log/unsound-causes.ts';
 import type { Evidence, StreamLog, Verdict } from './evidence.ts';
 
 /** Of many that are wrong the first say enough. */

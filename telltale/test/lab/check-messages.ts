@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RunEventOf } from '../../src/events/run-event.ts';
-import type { Json } from '../../src/kernel/json.ts';
+import type { Json } from '../../src/lib/json.ts';
+import type { RunEventOf } from '../../src/log/run-event.ts';
 import { type Act, actsOf } from './acts.ts';
 import type { Asked, Evidence, StreamLog, Verdict } from './evidence.ts';
 import { TICK_MS } from './lab-project.ts';

@@ -1,6 +1,6 @@
-import type { SessionEvent } from '../../src/events/event.ts';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import type { Json } from '../../src/kernel/json.ts';
+import type { Json } from '../../src/lib/json.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import type { JournalLine } from './journal.ts';
 
 /** A log as it was found in the end. */

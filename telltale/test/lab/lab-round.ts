@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { seeded } from '../recovery/seeded.ts';
 import { bringUp } from './bring-up.ts';
 import { checkEvidence } from './check-evidence.ts';

@@ -1,5 +1,5 @@
-import { decodeEvent } from '../../src/events/codec.ts';
-import { decodeRunEvent } from '../../src/events/run-codec.ts';
+import { decodeEvent } from '../../src/log/codec.ts';
+import { decodeRunEvent } from '../../src/log/run-codec.ts';
 import type { Store, StreamInfo } from '../../src/store/store.ts';
 import type { Owned, StreamLog } from './evidence.ts';
 import type { JournalReader } from './journal.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Clock } from '../../src/kernel/time.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -5,7 +5,7 @@ import { sessionRuntimes } from '../../src/cli/command.ts';
 import { guardProcess } from '../../src/cli/guard-process.ts';
 import { main } from '../../src/cli/main.ts';
 import { processIo } from '../../src/cli/process-io.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { openLabStore } from './open-lab-store.ts';
 
 const program = 'telltale';

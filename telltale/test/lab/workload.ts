@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
 import type { StreamInfo } from '../../src/store/store.ts';
 import { callMember, type MemberAnswer } from './call-member.ts';
 import type { Asked } from './evidence.ts';

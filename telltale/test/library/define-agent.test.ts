@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import type { AgentDefinition } from '../../src/session/define/define-agent.ts';
-import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/definitions.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import type { AgentDefinition } from '../../src/agent/define/define-agent.ts';
+import { defineAgent } from '../../src/agent/define/define-agent.ts';
+import { defineTool } from '../../src/agent/define/definitions.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
 import { createMemoryStore, runAgent } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 

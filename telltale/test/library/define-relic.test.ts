@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineRelic } from '../../src/session/define/definitions.ts';
+import { defineAgent } from '../../src/agent/define/define-agent.ts';
+import { defineRelic } from '../../src/agent/define/definitions.ts';
 import { runAgent } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { defineAgent } from '../../src/agent/define/define-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 
 it('a session that is printed is its id, and shows no key of a provider', async () => {

@@ -1,5 +1,5 @@
-import { defineAgent } from '../../src/session/define/define-agent.ts';
-import type { DefinedTool } from '../../src/session/define/definitions.ts';
+import { defineAgent } from '../../src/agent/define/define-agent.ts';
+import type { DefinedTool } from '../../src/agent/define/definitions.ts';
 import { type AgentRun, runAgent } from '../../src/testing/run-agent.ts';
 import { type HeardModel, scripted } from '../../src/testing/scripted.ts';
 

@@ -2,8 +2,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { openSessions } from '../../src/session/open-sessions.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { openSessions } from '../../src/agent/open-sessions.ts';
 
 const unknown = { code: 'session_unknown', message: expect.stringContaining('No session "ses_none"') };
 

@@ -5,10 +5,8 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Json } from '../../src/kernel/json.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { defineAgent } from '../../src/agent/define/define-agent.ts';
 import {
   type ArtifactDefinition,
   type DefinedWorkflow,
@@ -16,9 +14,11 @@ import {
   defineTool,
   defineWorkflow,
   type StepDefinition,
-} from '../../src/session/define/definitions.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
-import { findWorkflow } from '../../src/session/runs/find-workflow.ts';
+} from '../../src/agent/define/definitions.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import { findWorkflow } from '../../src/agent/runs/find-workflow.ts';
+import type { Json } from '../../src/lib/json.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { expectEvents } from '../../src/testing/expect-events.ts';
 import { createMemoryStore, runAgent, runWorkflow } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';

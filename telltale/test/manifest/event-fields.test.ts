@@ -1,5 +1,5 @@
 import { expect, expectTypeOf, it } from 'vitest';
-import type { EventHead, EventOf, EventType } from '../../src/events/event.ts';
+import type { EventHead, EventOf, EventType } from '../../src/log/event.ts';
 import { type EVENT_FIELDS, eventFields } from '../../src/manifest/schema/checks/check-workflow-names.ts';
 
 type Told = typeof EVENT_FIELDS;

@@ -2,11 +2,11 @@
  * The program that the conformance suite starts for each scenario, with the address of its server as the last argument:
  * it uses a server as an agent does.
  */
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
-import { createPermittedHosts } from '../../src/targets/access/permitted-hosts.ts';
-import { systemResolver } from '../../src/targets/http/checked-lookup.ts';
-import { createHttpSender } from '../../src/targets/http/http-sender.ts';
+import { createPermittedHosts } from '../../src/tools/access/permitted-hosts.ts';
+import { systemResolver } from '../../src/tools/http/checked-lookup.ts';
+import { createHttpSender } from '../../src/tools/http/http-sender.ts';
 
 const url = process.argv.at(-1) ?? '';
 const hosts = createPermittedHosts({ allow: ['localhost', '127.0.0.1'], ask: [], deny: [] });

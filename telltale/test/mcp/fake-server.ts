@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
 import type { ConnectOptions } from '../../src/mcp/open-mcp-server.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
-import type { McpCall, McpProcessStart, McpServer } from '../../src/targets/mcp/mcp-server.ts';
+import type { McpCall, McpProcessStart, McpServer } from '../../src/tools/mcp/mcp-server.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 
 /** What every fake server has; `on` are its handlers by method, which the code of a test may replace. */

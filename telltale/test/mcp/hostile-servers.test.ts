@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Clock, createSystemClock } from '../../src/kernel/time.ts';
+import { type Clock, createSystemClock } from '../../src/lib/clock.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
-import { until } from '../targets/agent-targets.ts';
+import { until } from '../tools/agent-targets.ts';
 import { callOf, failureOf, fakeServer, openFake, refusal } from './fake-server.ts';
 
 const isAlive = (pid: number): boolean => {
@@ -367,7 +367,7 @@ test('a server ends with a runtime that was killed', async () => {
   const source = new URL('../../src/', import.meta.url).href;
   const code = `
     const { createMcpClient } = await import(${JSON.stringify(`${source}mcp/open-mcp-server.ts`)});
-    const { createSystemClock } = await import(${JSON.stringify(`${source}kernel/clock.ts`)});
+    const { createSystemClock } = await import(${JSON.stringify(`${source}lib/clock.ts`)});
     await createMcpClient()({ ...${JSON.stringify(plain)}, clock: createSystemClock() });
     process.kill(process.pid, 'SIGKILL');`;
   const { spawn } = await import('node:child_process');
@@ -384,7 +384,7 @@ test('a process that has nothing left to do ends, and its idle servers with it',
   const source = new URL('../../src/', import.meta.url).href;
   const code = `
     const { createMcpClient } = await import(${JSON.stringify(`${source}mcp/open-mcp-server.ts`)});
-    const { createSystemClock } = await import(${JSON.stringify(`${source}kernel/clock.ts`)});
+    const { createSystemClock } = await import(${JSON.stringify(`${source}lib/clock.ts`)});
     const server = await createMcpClient()({ ...${JSON.stringify(plain)}, clock: createSystemClock() });
     const answer = await server.call({ what: 'x', tool: 'go', input: {}, signal: new AbortController().signal });
     console.log(answer.content[0].text);`;

@@ -4,14 +4,14 @@ import { McpServer as SdkServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import type { ConnectOptions } from '../../src/mcp/open-mcp-server.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
-import { createPermittedHosts } from '../../src/targets/access/permitted-hosts.ts';
-import { systemResolver } from '../../src/targets/http/checked-lookup.ts';
-import { createHttpSender } from '../../src/targets/http/http-sender.ts';
-import type { McpServer } from '../../src/targets/mcp/mcp-server.ts';
-import { httpServer, type SeenRequest } from '../targets/http-server.ts';
+import { createPermittedHosts } from '../../src/tools/access/permitted-hosts.ts';
+import { systemResolver } from '../../src/tools/http/checked-lookup.ts';
+import { createHttpSender } from '../../src/tools/http/http-sender.ts';
+import type { McpServer } from '../../src/tools/mcp/mcp-server.ts';
+import { httpServer, type SeenRequest } from '../tools/http-server.ts';
 
 export interface HttpPeer {
   readonly url: string;

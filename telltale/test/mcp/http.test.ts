@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
-import { agentTargets, until } from '../targets/agent-targets.ts';
-import { httpServer, type SeenRequest } from '../targets/http-server.ts';
+import { agentTargets, until } from '../tools/agent-targets.ts';
+import { httpServer, type SeenRequest } from '../tools/http-server.ts';
 import { callOf, failureOf } from './fake-server.ts';
 import { httpPeer, openHttp } from './http-peer.ts';
 
@@ -412,9 +412,9 @@ test('a process that has nothing left to do ends, though a stream of the server 
   const source = new URL('../../src/', import.meta.url).href;
   const code = `
     const { createMcpClient } = await import(${JSON.stringify(`${source}mcp/open-mcp-server.ts`)});
-    const { createSystemClock } = await import(${JSON.stringify(`${source}kernel/clock.ts`)});
-    const { createHttpSender } = await import(${JSON.stringify(`${source}targets/http/http-sender.ts`)});
-    const { createPermittedHosts } = await import(${JSON.stringify(`${source}targets/access/permitted-hosts.ts`)});
+    const { createSystemClock } = await import(${JSON.stringify(`${source}lib/clock.ts`)});
+    const { createHttpSender } = await import(${JSON.stringify(`${source}tools/http/http-sender.ts`)});
+    const { createPermittedHosts } = await import(${JSON.stringify(`${source}tools/access/permitted-hosts.ts`)});
     const url = ${JSON.stringify(peer.url)};
     const { send } = createHttpSender(url, { hosts: createPermittedHosts({ allow: ['127.0.0.1'], ask: [], deny: [] }) });
     const server = await createMcpClient()({ type: 'http', name: 'far', url, headers: {}, send, clock: createSystemClock() });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSseReader, type SseEvent } from '../../src/kernel/sse-reader.ts';
+import { createSseReader, type SseEvent } from '../../src/lib/sse-reader.ts';
 import { createMessageLines } from '../../src/mcp/server-process.ts';
 
 const cut = (bytes: Buffer, sizes: readonly number[]): Buffer[] => {

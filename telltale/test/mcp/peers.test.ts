@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
-import { agentTargets, type Given } from '../targets/agent-targets.ts';
+import { agentTargets, type Given } from '../tools/agent-targets.ts';
 
 const require = createRequire(import.meta.url);
 const BINS = {

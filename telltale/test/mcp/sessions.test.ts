@@ -2,14 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { JsonObject } from '../../src/kernel/json.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
 import { createMcpClient } from '../../src/mcp/open-mcp-server.ts';
 import type { Model } from '../../src/models/model.ts';
 import type { ScriptTurn } from '../../src/models/scripted/script.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
 import { openRuntime } from '../../src/testing/run-agent.ts';
-import { agentFolder, runAgent } from '../session/run-agent.ts';
+import { agentFolder, runAgent } from '../agent/run-agent.ts';
 import { fakeServer } from './fake-server.ts';
 
 /** Answers a change only once it has been asked for its list again, so that the change is known when its call has ended. */

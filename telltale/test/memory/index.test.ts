@@ -9,8 +9,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Json } from '../../src/kernel/json.ts';
-import { type Clock, createSystemClock } from '../../src/kernel/time.ts';
+import { type Clock, createSystemClock } from '../../src/lib/clock.ts';
+import type { Json } from '../../src/lib/json.ts';
 import type { PassRequest } from '../../src/memory/index/index-thread.ts';
 import { type IndexThread, startIndexThread } from '../../src/memory/index/index-thread.ts';
 import { createIndexer, type Indexer } from '../../src/memory/index/indexer.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { MemoryAnswer, MemoryNode, MemoryQuery } from '../../src/memory/memory.ts';
 import { queryGraph } from '../../src/memory/query/query-graph.ts';
 import { relevantPart } from '../../src/memory/query/relevant-part.ts';

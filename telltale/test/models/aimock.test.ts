@@ -1,7 +1,7 @@
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readTurnParts } from '../../src/kernel/calls.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { readTurnParts } from '../../src/lib/calls.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { openModel } from '../../src/models/open-model.ts';
 import { retryAfterMs } from '../../src/models/retry.ts';
 import { ask } from './collect.ts';

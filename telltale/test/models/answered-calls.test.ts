@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { frameOf, openFrame } from '../../src/kernel/calls.ts';
+import { frameOf, openFrame } from '../../src/lib/calls.ts';
 import type { ModelMessage } from '../../src/models/model.ts';
 import { createProviderModel } from '../../src/models/providers/create-provider-model.ts';
 import { toPrompt } from '../../src/models/providers/from-language-model.ts';

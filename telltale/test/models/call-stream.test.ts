@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openFrame, readTurnParts } from '../../src/kernel/calls.ts';
+import { openFrame, readTurnParts } from '../../src/lib/calls.ts';
 import { type CallStream, createCallStream, scanObject } from '../../src/models/providers/call-stream.ts';
 
 function started(isLate: boolean) {

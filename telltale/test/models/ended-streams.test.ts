@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { createProviderModel } from '../../src/models/providers/create-provider-model.ts';
 import { WIRES } from '../lab/models/stand-in.ts';
 import type { ProviderName } from '../lab/models/words.ts';

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { FRAME_MARK, frameOf, readTurnParts } from '../../src/kernel/calls.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { FRAME_MARK, frameOf, readTurnParts } from '../../src/lib/calls.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { ModelMessage } from '../../src/models/model.ts';
 import {
   fromLanguageModel,

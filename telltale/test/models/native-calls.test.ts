@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FRAME_MARK, frameOf, openFrame, readTurnParts } from '../../src/kernel/calls.ts';
+import { FRAME_MARK, frameOf, openFrame, readTurnParts } from '../../src/lib/calls.ts';
 import type { ModelTool } from '../../src/models/model.ts';
 import { createProviderModel } from '../../src/models/providers/create-provider-model.ts';
 import {

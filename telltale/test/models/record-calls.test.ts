@@ -10,10 +10,10 @@ import {
   frameOf,
   openFrame,
   readTurnParts,
-} from '../../src/kernel/calls.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+} from '../../src/lib/calls.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { decodeSource } from '../../src/manifest/source-text.ts';
 import type { Model } from '../../src/models/model.ts';
 import { openModel } from '../../src/models/open-model.ts';

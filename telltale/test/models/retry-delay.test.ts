@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { RuntimeError } from '../../src/kernel/errors.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
 import {
   MAX_MODEL_TRIES,
   nextDelay,

@@ -73,7 +73,7 @@ function loadedBy(entry: string) {
   return { files, others: [...others] };
 }
 
-test.each(['protocol/index.js', 'client/index.js', 'index.js'])(
+test.each(['parser/index.js', 'client/index.js', 'index.js'])(
   '%s asks for nothing but files of its own',
   (entry) => {
     const { files, others } = loadedBy(entry);
@@ -90,7 +90,7 @@ test('what the sources write as a copy of a record is one in the bundle', () => 
   const withCopies = filesBelow(join(home, 'src'), '.ts')
     .filter((file) => readFileSync(file, 'utf8').includes('docs/decisions/copies.md'))
     .map((file) => relative(join(home, 'src'), file).replaceAll(sep, '/').replace(/ts$/, 'js'));
-  expect(withCopies).toContain('session/create-session-works.js');
+  expect(withCopies).toContain('agent/session-services.js');
   for (const name of withCopies) {
     const inBundle = parts.filter((part) => part.startsWith(`${name}\n`)).map(copiesIn);
     expect([name, ...inBundle]).toEqual([name, copiesIn(readFileSync(join(home, 'dist', name), 'utf8'))]);

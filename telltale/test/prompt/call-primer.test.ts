@@ -1,10 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
+import type { CallTarget } from '../../src/parser/calls/call-names.ts';
+import { createCallNames } from '../../src/parser/calls/call-names.ts';
 import { callTools, metadataSchema } from '../../src/prompt/calls/call-tools.ts';
 import type { DescribedTarget } from '../../src/prompt/notation.ts';
 import { systemPrompt } from '../../src/prompt/primer.ts';
-import type { CallTarget } from '../../src/protocol/calls/call-names.ts';
-import { createCallNames } from '../../src/protocol/calls/call-names.ts';
 import { agentWith } from './agent.ts';
 
 const TEXT = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } as const;

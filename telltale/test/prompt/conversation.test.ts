@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { estimateTokens } from '../../src/kernel/tokens.ts';
+import { estimateTokens } from '../../src/lib/tokens.ts';
 import { createConversation } from '../../src/prompt/conversation.ts';
 import { openingOf } from '../../src/prompt/opening.ts';
 import { commonPrefix, reusedPrefix } from '../../src/prompt/prompt.ts';

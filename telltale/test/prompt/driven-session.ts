@@ -1,7 +1,7 @@
-import type { DeclaredAction } from '../../src/events/action.ts';
-import type { EventBody } from '../../src/events/event.ts';
-import { reduce } from '../../src/events/reduce.ts';
-import { emptyState, type SessionState } from '../../src/events/state.ts';
+import type { DeclaredAction } from '../../src/log/action.ts';
+import type { EventBody } from '../../src/log/event.ts';
+import { reduce } from '../../src/log/reduce.ts';
+import { emptyState, type SessionState } from '../../src/log/state.ts';
 import type { Conversation } from '../../src/prompt/conversation.ts';
 import type { Prompt } from '../../src/prompt/prompt.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RESERVED_NAMES } from '../../src/kernel/text.ts';
+import { RESERVED_NAMES } from '../../src/lib/text.ts';
+import type { Place } from '../../src/parser/intents.ts';
+import { createTagParser } from '../../src/parser/tags/tag-parser.ts';
 import { createEscape, escapeAttribute } from '../../src/prompt/text.ts';
-import type { Place } from '../../src/protocol/intents.ts';
-import { createTagParser } from '../../src/protocol/tags/tag-parser.ts';
 
 const safe = createEscape();
 

@@ -3,10 +3,10 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { createCallNames } from '../../src/protocol/calls/call-names.ts';
-import { createTagParser } from '../../src/protocol/tags/tag-parser.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { createCallNames } from '../../src/parser/calls/call-names.ts';
+import { createTagParser } from '../../src/parser/tags/tag-parser.ts';
 import {
   type Callable,
   DIALECTS,

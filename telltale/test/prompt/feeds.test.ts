@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { EventBody } from '../../src/events/event.ts';
-import type { Json } from '../../src/kernel/json.ts';
+import type { Json } from '../../src/lib/json.ts';
+import type { EventBody } from '../../src/log/event.ts';
 import { createConversation } from '../../src/prompt/conversation.ts';
 import { openingOf } from '../../src/prompt/opening.ts';
 import type { PartLimits } from '../../src/prompt/part-limits.ts';

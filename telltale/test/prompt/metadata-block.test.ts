@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FieldError } from '../../src/events/session-events.ts';
+import type { FieldError } from '../../src/log/session-events.ts';
 import { describeField, type MetadataNews, renderMetadata } from '../../src/prompt/render-metadata.ts';
 import { createEscape } from '../../src/prompt/text.ts';
 import { agentWith } from './agent.ts';

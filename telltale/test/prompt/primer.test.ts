@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/kernel/json.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
+import { createTagParser } from '../../src/parser/tags/tag-parser.ts';
 import type { DescribedTarget } from '../../src/prompt/notation.ts';
 import { primer, systemPrompt } from '../../src/prompt/primer.ts';
-import { createTagParser } from '../../src/protocol/tags/tag-parser.ts';
 import { agentWith } from './agent.ts';
 
 const FETCH: DescribedTarget = {

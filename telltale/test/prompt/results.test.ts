@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ActionState } from '../../src/events/action.ts';
-import type { Json } from '../../src/kernel/json.ts';
+import type { Json } from '../../src/lib/json.ts';
+import type { ActionState } from '../../src/log/action.ts';
 import { renderResults } from '../../src/prompt/render-results.ts';
 import { readOutput } from '../../src/prompt/show-result.ts';
 import { clip, createEscape, cutText } from '../../src/prompt/text.ts';

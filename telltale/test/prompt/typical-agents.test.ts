@@ -1,7 +1,7 @@
 import { platform } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTokenizer } from '../../src/agent/tokenizer.ts';
 import { createRuntime, type Runtime } from '../../src/index.ts';
-import { createTokenizer } from '../../src/session/tokenizer.ts';
 import { createSimulatedClock } from '../../src/testing/index.ts';
 import { type Dialect, FOLDER, nativeText, prepared, TYPICAL, typicalAgent } from './typical-agents.ts';
 

@@ -1,15 +1,15 @@
 import { fileURLToPath } from 'node:url';
+import { createAgentShelf } from '../../src/agent/agent-cache.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import type { LoadedAgent } from '../../src/agent/loaded-agent.ts';
+import { createSessionParts } from '../../src/agent/open-runtime-works.ts';
+import { createTokenizer } from '../../src/agent/tokenizer.ts';
 import type { Opening } from '../../src/prompt/opening.ts';
-import { createAgentShelf } from '../../src/session/agent-cache.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
-import type { LoadedAgent } from '../../src/session/loaded-agent.ts';
-import { createSessionParts } from '../../src/session/open-runtime-works.ts';
-import { createTokenizer } from '../../src/session/tokenizer.ts';
-import type { OpenMcpServer } from '../../src/targets/mcp/mcp-server.ts';
-import type { Target } from '../../src/targets/target.ts';
 import { createSimulatedClock } from '../../src/testing/index.ts';
 import { createMemoryStore } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
+import type { OpenMcpServer } from '../../src/tools/mcp/mcp-server.ts';
+import type { Target } from '../../src/tools/target.ts';
 
 export const FOLDER = fileURLToPath(new URL('typical-agents', import.meta.url));
 /** The seven kinds of agents that prompts are written for, by the names of their files. */

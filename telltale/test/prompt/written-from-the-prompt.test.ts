@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runAgent } from '../session/run-agent.ts';
-import { call, step } from '../session/speak.ts';
+import { runAgent } from '../agent/run-agent.ts';
+import { call, step } from '../agent/speak.ts';
 
 /**
  * A task done as the prompt of a coding agent says, by somebody who knew nothing else: reading in parallel, a chain in one

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { foldRun } from '../../src/events/reduce-run.ts';
-import type { RunEvent, RunEventOf, RunEventType } from '../../src/events/run-event.ts';
-import type { RunState } from '../../src/events/run-state.ts';
-import { unsoundCauses } from '../events/unsound-causes.ts';
+import { foldRun } from '../../src/log/reduce-run.ts';
+import type { RunEvent, RunEventOf, RunEventType } from '../../src/log/run-event.ts';
+import type { RunState } from '../../src/log/run-state.ts';
+import { unsoundCauses } from '../log/unsound-causes.ts';
 import type { LabTool } from './lab-tools.ts';
 import type { JournalLine } from './scene.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { hasEnded } from '../../src/events/action.ts';
-import type { EventOf, EventType, SessionEvent } from '../../src/events/event.ts';
-import { fold } from '../../src/events/reduce.ts';
-import { createSnapshotWriter, restoreSnapshot } from '../../src/events/snapshot.ts';
-import { emptyState, type SessionState } from '../../src/events/state.ts';
+import { hasEnded } from '../../src/log/action.ts';
+import type { EventOf, EventType, SessionEvent } from '../../src/log/event.ts';
+import { fold } from '../../src/log/reduce.ts';
+import { createSnapshotWriter, restoreSnapshot } from '../../src/log/snapshot.ts';
+import { emptyState, type SessionState } from '../../src/log/state.ts';
 import { restOfTurn } from '../../src/models/scripted/rest-of-turn.ts';
-import { unsoundCauses } from '../events/unsound-causes.ts';
+import { unsoundCauses } from '../log/unsound-causes.ts';
 import type { LabTool } from './lab-tools.ts';
 import type { JournalLine, Scene } from './scene.ts';
 

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
-import type { SessionEvent } from '../../src/events/event.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
 import { checkSurvival, responsesOf } from './check-survival.ts';
 import { makeQuickAgent, QUICK_SCRIPT, QUICK_TOOLS } from './quick-agent.ts';
 import { readJournal, type Scene } from './scene.ts';

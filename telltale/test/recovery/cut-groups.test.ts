@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type DeclaredAction, hasEnded } from '../../src/events/action.ts';
-import type { EventOf, EventType, SessionEvent } from '../../src/events/event.ts';
-import { fold } from '../../src/events/reduce.ts';
+import { defineAgent } from '../../src/agent/define/define-agent.ts';
+import { defineTool } from '../../src/agent/define/definitions.ts';
+import { type DeclaredAction, hasEnded } from '../../src/log/action.ts';
+import type { EventOf, EventType, SessionEvent } from '../../src/log/event.ts';
+import { fold } from '../../src/log/reduce.ts';
 import type { Model } from '../../src/models/model.ts';
 import { modelCancelled } from '../../src/models/model-errors.ts';
-import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/definitions.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
 import { openRuntime } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createArtifacts } from '../../src/targets/artifacts/create-artifacts.ts';
+import { createArtifacts } from '../../src/tools/artifacts/create-artifacts.ts';
 import {
   finish,
   normaliseRun,

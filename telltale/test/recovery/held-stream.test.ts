@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { SessionEvent } from '../../src/events/event.ts';
-import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool, defineWorkflow } from '../../src/session/define/definitions.ts';
+import { defineAgent } from '../../src/agent/define/define-agent.ts';
+import { defineTool, defineWorkflow } from '../../src/agent/define/definitions.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
 import { action } from './say.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { fold } from '../../src/events/reduce.ts';
+import { fold } from '../../src/log/reduce.ts';
 import { action } from './say.ts';
 import { createStage, type Stage, type StageOptions, seen } from './stage.ts';
 

@@ -1,4 +1,4 @@
-import { agentFolder } from '../session/run-agent.ts';
+import { agentFolder } from '../agent/run-agent.ts';
 
 /** A tool whose effect is two lines in `journal.txt`: one when it starts, one when it is done. */
 export interface LabTool {

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
+import { loadAgent } from '../../src/agent/load-agent.ts';
 import type { Model } from '../../src/models/model.ts';
 import { modelCancelled } from '../../src/models/model-errors.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
 import { resumeEverywhere } from '../../src/testing/crash.ts';
 import { runAgent } from '../../src/testing/run-agent.ts';
 import { checkSurvival, responsesOf } from './check-survival.ts';

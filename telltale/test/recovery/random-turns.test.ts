@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { SessionEvent } from '../../src/events/event.ts';
-import { fold } from '../../src/events/reduce.ts';
-import { defineAgent } from '../../src/session/define/define-agent.ts';
-import { defineTool } from '../../src/session/define/definitions.ts';
+import { defineAgent } from '../../src/agent/define/define-agent.ts';
+import { defineTool } from '../../src/agent/define/definitions.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
+import { fold } from '../../src/log/reduce.ts';
 import type { CrashScenario, Survivor } from '../../src/testing/crash.ts';
 import { crashAt, crashPoints } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
-import { stoppedBehind } from '../session/stopped-stage.ts';
+import { stoppedBehind } from '../agent/stopped-stage.ts';
 import { turns } from './turn-arbitrary.ts';
 
 const RUNS = 200;

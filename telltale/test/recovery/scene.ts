@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeEvent } from '../../src/events/codec.ts';
-import type { SessionEvent } from '../../src/events/event.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { decodeEvent } from '../../src/log/codec.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { journalIn } from './lab-tools.ts';
 

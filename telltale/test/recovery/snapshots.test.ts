@@ -1,13 +1,13 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { fold } from '../../src/events/reduce.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import type { Runtime } from '../../src/agent/runtime-types.ts';
+import { fold } from '../../src/log/reduce.ts';
 import type { Model } from '../../src/models/model.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
-import type { Runtime } from '../../src/session/runtime-types.ts';
 import { type SpiedStore, spyOn } from '../../src/testing/crash.ts';
 import { createMemoryStore } from '../../src/testing/run-agent.ts';
-import { agentFolder, tool } from '../session/run-agent.ts';
+import { agentFolder, tool } from '../agent/run-agent.ts';
 import { action, text } from './say.ts';
 
 const ID = 'ses_long';

@@ -1,14 +1,14 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EventOf, EventType, SessionEvent } from '../../src/events/event.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import type { OnWaiting, Runtime, Session } from '../../src/agent/runtime-types.ts';
+import type { EventOf, EventType, SessionEvent } from '../../src/log/event.ts';
 import type { Model } from '../../src/models/model.ts';
 import type { ScriptedModelOptions } from '../../src/models/scripted/scripted-model.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
-import type { OnWaiting, Runtime, Session } from '../../src/session/runtime-types.ts';
 import { collectEvents, createMemoryStore } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
-import { agentFolder, tool } from '../session/run-agent.ts';
+import { agentFolder, tool } from '../agent/run-agent.ts';
 import { eventually } from '../store/eventually.ts';
 
 const ID = 'ses_stage';

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SessionEvent } from '../../src/events/event.ts';
-import type { SessionResult } from '../../src/session/runtime-types.ts';
+import type { SessionResult } from '../../src/agent/runtime-types.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
 
 const SESSIONS = join(import.meta.dirname, 'victim.ts');
 /** A victim that has neither ended nor been killed by then hangs. */

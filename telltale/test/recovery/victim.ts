@@ -1,8 +1,8 @@
 // A program that works on one session until it is done or killed: `node victim.ts FOLDER SESSION [POINT [NTH]]`. Starts the
 // session, or takes it up where its log ends, and prints each committed event as a line of JSON. With POINT it kills
 // itself at the NTH time the runtime passes that point; with POINT `list` it prints every point it passes instead.
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
 import { printLine } from './print-line.ts';
 
 const [folder = '.', id = 'ses_lab', point = '', nth = '1'] = process.argv.slice(2);

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import type { RunResult } from '../../src/agent/runs/run-types.ts';
 import { readRunEvents } from '../../src/engine/read-run.ts';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import type { RunResult } from '../../src/session/runs/run-types.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { checkRunSurvival, type RunScene, type SurvivedRun } from './check-run-survival.ts';
 import { readJournal } from './scene.ts';

@@ -1,8 +1,8 @@
 // A program that works on one workflow run until it is done or killed: `node workflow-victim.ts FOLDER RUN [POINT NTH]`.
 // Starts the run, or takes it up where its log ends, and prints each committed event as a line of JSON. With POINT it
 // kills itself at the NTH time that it passes that point, in this run or in one that it called.
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadWorkflow } from '../../src/agent/runs/load-workflow.ts';
 import { printLine } from './print-line.ts';
 
 const [folder = '.', id = 'run_lab', point = '', nth = '1'] = process.argv.slice(2);

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const entry = here('../../dist/protocol/index.js');
+const entry = here('../../dist/parser/index.js');
 
 interface Realm {
   readonly modules: readonly string[];
@@ -27,7 +27,7 @@ describe('telltale/protocol in a realm without Node', () => {
       "import * as entry from 'entry'; export const result = Object.keys(entry);",
     );
     expect(modules.length).toBeGreaterThan(0);
-    expect(modules.filter((path) => !/^dist[\\/](protocol|kernel)[\\/]/.test(path))).toEqual([]);
+    expect(modules.filter((path) => !/^dist[\\/](parser|lib)[\\/]/.test(path))).toEqual([]);
   });
 
   test('parses a turn', async () => {
@@ -55,7 +55,7 @@ describe('telltale/client in a realm without Node', () => {
       "import * as entry from 'entry'; export const result = Object.keys(entry);",
     );
     expect(modules.length).toBeGreaterThan(0);
-    expect(modules.filter((path) => !/^dist[\\/](client|events|kernel)[\\/]/.test(path))).toEqual([]);
+    expect(modules.filter((path) => !/^dist[\\/](client|log|lib)[\\/]/.test(path))).toEqual([]);
   });
 
   test('asks a server, and folds what comes from it', async () => {

@@ -15,50 +15,50 @@ export const PLANTED_BREACHES: readonly PlantedBreach[] = [
   {
     claim: 'a room may not import a room that its line of the table does not name',
     files: {
-      [`${SRC}/kernel/planted-up.ts`]: "export { planted } from '../protocol/planted-plain.ts';\n",
-      [`${SRC}/protocol/planted-plain.ts`]: 'export const planted = 1;\nexport type Planted = 1;\n',
+      [`${SRC}/lib/planted-up.ts`]: "export { planted } from '../parser/planted-plain.ts';\n",
+      [`${SRC}/parser/planted-plain.ts`]: 'export const planted = 1;\nexport type Planted = 1;\n',
     },
-    rule: 'kernel-imports',
-    file: `${SRC}/kernel/planted-up.ts`,
+    rule: 'lib-imports',
+    file: `${SRC}/lib/planted-up.ts`,
   },
   {
     claim: 'an import of a type counts like any other',
     files: {
-      [`${SRC}/kernel/planted-type.ts`]:
-        "import type { Planted } from '../protocol/planted-plain.ts';\nexport const one: Planted = 1;\n",
+      [`${SRC}/lib/planted-type.ts`]:
+        "import type { Planted } from '../parser/planted-plain.ts';\nexport const one: Planted = 1;\n",
     },
-    rule: 'kernel-imports',
-    file: `${SRC}/kernel/planted-type.ts`,
+    rule: 'lib-imports',
+    file: `${SRC}/lib/planted-type.ts`,
   },
   {
     claim: 'an import inside a type expression counts like any other',
     files: {
-      [`${SRC}/kernel/planted-type-expression.ts`]:
-        "export type Planted = import('../protocol/planted-plain.ts').Planted;\n",
+      [`${SRC}/lib/planted-type-expression.ts`]:
+        "export type Planted = import('../parser/planted-plain.ts').Planted;\n",
     },
-    rule: 'kernel-imports',
-    file: `${SRC}/kernel/planted-type-expression.ts`,
+    rule: 'lib-imports',
+    file: `${SRC}/lib/planted-type-expression.ts`,
   },
   {
     claim: 'a dynamic import counts like any other',
     files: {
-      [`${SRC}/kernel/planted-dynamic.ts`]:
-        "export const planted = () => import('../protocol/planted-plain.ts');\n",
+      [`${SRC}/lib/planted-dynamic.ts`]:
+        "export const planted = () => import('../parser/planted-plain.ts');\n",
     },
-    rule: 'kernel-imports',
-    file: `${SRC}/kernel/planted-dynamic.ts`,
+    rule: 'lib-imports',
+    file: `${SRC}/lib/planted-dynamic.ts`,
   },
   {
     claim: 'the public entry is closed to the rooms',
-    files: { [`${SRC}/protocol/planted-entry.ts`]: "export { RuntimeError } from '../index.ts';\n" },
-    rule: 'protocol-imports',
-    file: `${SRC}/protocol/planted-entry.ts`,
+    files: { [`${SRC}/parser/planted-entry.ts`]: "export { RuntimeError } from '../index.ts';\n" },
+    rule: 'parser-imports',
+    file: `${SRC}/parser/planted-entry.ts`,
   },
   {
     claim: 'a room that is still to be built is under the law from its first file on',
     files: {
-      [`${SRC}/scheduler/planted.ts`]: "export { planted } from '../session/planted.ts';\n",
-      [`${SRC}/session/planted.ts`]: 'export const planted = 1;\n',
+      [`${SRC}/scheduler/planted.ts`]: "export { planted } from '../agent/planted.ts';\n",
+      [`${SRC}/agent/planted.ts`]: 'export const planted = 1;\n',
     },
     rule: 'scheduler-imports',
     file: `${SRC}/scheduler/planted.ts`,
@@ -72,50 +72,50 @@ export const PLANTED_BREACHES: readonly PlantedBreach[] = [
   {
     claim: 'two files may not import each other',
     files: {
-      [`${SRC}/kernel/planted-circle-a.ts`]:
+      [`${SRC}/lib/planted-circle-a.ts`]:
         "import { b } from './planted-circle-b.ts';\nexport const a = () => b;\n",
-      [`${SRC}/kernel/planted-circle-b.ts`]:
+      [`${SRC}/lib/planted-circle-b.ts`]:
         "import { a } from './planted-circle-a.ts';\nexport const b = () => a;\n",
     },
     rule: 'no-cycle',
-    file: `${SRC}/kernel/planted-circle-a.ts`,
+    file: `${SRC}/lib/planted-circle-a.ts`,
   },
   {
     claim: 'two files may not import each other, not even types',
     files: {
-      [`${SRC}/kernel/planted-types-a.ts`]:
+      [`${SRC}/lib/planted-types-a.ts`]:
         "import type { B } from './planted-types-b.ts';\nexport type A = B | 1;\n",
-      [`${SRC}/kernel/planted-types-b.ts`]:
+      [`${SRC}/lib/planted-types-b.ts`]:
         "import type { A } from './planted-types-a.ts';\nexport type B = { a: A };\n",
     },
     rule: 'no-cycle',
-    file: `${SRC}/kernel/planted-types-a.ts`,
+    file: `${SRC}/lib/planted-types-a.ts`,
   },
   {
-    claim: 'the protocol uses no Node built-in',
-    files: { [`${SRC}/protocol/planted-node.ts`]: "export { readFileSync } from 'node:fs';\n" },
-    rule: 'protocol-is-pure',
-    file: `${SRC}/protocol/planted-node.ts`,
+    claim: 'the parser uses no Node built-in',
+    files: { [`${SRC}/parser/planted-node.ts`]: "export { readFileSync } from 'node:fs';\n" },
+    rule: 'parser-is-pure',
+    file: `${SRC}/parser/planted-node.ts`,
   },
   {
-    claim: 'the kernel uses no npm package',
-    files: { [`${SRC}/kernel/planted-npm.ts`]: "export { z } from 'zod';\n" },
-    rule: 'kernel-is-pure',
-    file: `${SRC}/kernel/planted-npm.ts`,
+    claim: 'the library folder uses no npm package',
+    files: { [`${SRC}/lib/planted-npm.ts`]: "export { z } from 'zod';\n" },
+    rule: 'lib-is-pure',
+    file: `${SRC}/lib/planted-npm.ts`,
   },
   {
-    claim: 'the kernel uses no npm package, wherever npm has put it',
-    files: { [`${SRC}/kernel/planted-nested-npm.ts`]: "export { Command } from 'commander';\n" },
-    rule: 'kernel-is-pure',
-    file: `${SRC}/kernel/planted-nested-npm.ts`,
+    claim: 'the library folder uses no npm package, wherever npm has put it',
+    files: { [`${SRC}/lib/planted-nested-npm.ts`]: "export { Command } from 'commander';\n" },
+    rule: 'lib-is-pure',
+    file: `${SRC}/lib/planted-nested-npm.ts`,
   },
   {
-    claim: 'the conditions use no npm package but those of the table',
+    claim: 'the expressions use no npm package but those of the table',
     files: {
-      [`${SRC}/conditions/planted-npm.ts`]: "export { z } from 'zod';\nexport { RE2JS } from 're2js';\n",
+      [`${SRC}/expressions/planted-npm.ts`]: "export { z } from 'zod';\nexport { RE2JS } from 're2js';\n",
     },
-    rule: 'conditions-is-pure',
-    file: `${SRC}/conditions/planted-npm.ts`,
+    rule: 'expressions-is-pure',
+    file: `${SRC}/expressions/planted-npm.ts`,
   },
   {
     claim: 'only the cli imports node:process',
@@ -124,10 +124,10 @@ export const PLANTED_BREACHES: readonly PlantedBreach[] = [
     file: `${SRC}/manifest/planted-process.ts`,
   },
   {
-    claim: 'only the cli reads the global process: not the kernel',
-    files: { [`${SRC}/kernel/planted-global.ts`]: 'export const planted = process.pid;\n' },
+    claim: 'only the cli reads the global process: not the library folder',
+    files: { [`${SRC}/lib/planted-global.ts`]: 'export const planted = process.pid;\n' },
     rule: globals,
-    file: `${SRC}/kernel/planted-global.ts`,
+    file: `${SRC}/lib/planted-global.ts`,
   },
   {
     claim: 'only the cli reads the global process: not the manifest',
@@ -136,17 +136,17 @@ export const PLANTED_BREACHES: readonly PlantedBreach[] = [
     file: `${SRC}/manifest/planted-global.ts`,
   },
   {
-    claim: 'the protocol uses no Buffer',
-    files: { [`${SRC}/protocol/planted-buffer.ts`]: "export const planted = Buffer.from('');\n" },
+    claim: 'the parser uses no Buffer',
+    files: { [`${SRC}/parser/planted-buffer.ts`]: "export const planted = Buffer.from('');\n" },
     rule: globals,
-    file: `${SRC}/protocol/planted-buffer.ts`,
+    file: `${SRC}/parser/planted-buffer.ts`,
   },
   {
     claim: 'the console imports nothing of the runtime but the events',
     files: {
       'console/src/planted.ts':
-        "export { planted } from '../../telltale/src/session/planted.ts';\nexport { planted as event } from '../../telltale/src/events/planted.ts';\n",
-      [`${SRC}/events/planted.ts`]: 'export const planted = 1;\n',
+        "export { planted } from '../../telltale/src/agent/planted.ts';\nexport { planted as event } from '../../telltale/src/log/planted.ts';\n",
+      [`${SRC}/log/planted.ts`]: 'export const planted = 1;\n',
     },
     rule: 'console-imports',
     file: 'console/src/planted.ts',

@@ -14,41 +14,41 @@ export interface Room {
  * under it from its first file on. ARCHITECTURE.md has the same table in words.
  */
 const LOW_TO_HIGH: Readonly<Record<string, Room>> = {
-  kernel: { imports: [], onlyPackages: [] },
-  events: { imports: ['kernel'], onlyPackages: [] },
-  manifest: { imports: ['kernel', 'conditions'] },
-  conditions: { imports: ['kernel'], onlyPackages: ['@marcbachmann/cel-js', 're2js'] },
-  protocol: { imports: ['kernel'], onlyPackages: [] },
-  prompt: { imports: ['kernel', 'events', 'manifest', 'protocol'] },
-  models: { imports: ['kernel', 'manifest'] },
-  scheduler: { imports: ['kernel', 'events', 'conditions'] },
-  targets: { imports: ['kernel', 'manifest', 'conditions', 'models', 'store'] },
-  feeds: { imports: ['kernel', 'events', 'manifest', 'conditions', 'targets'] },
-  memory: { imports: ['kernel', 'store'] },
-  triggers: { imports: ['kernel', 'events', 'manifest', 'conditions'] },
-  workflows: { imports: ['kernel', 'events', 'manifest', 'conditions', 'prompt', 'targets', 'engine'] },
-  engine: { imports: ['kernel', 'events', 'store'] },
-  store: { imports: ['kernel', 'events'] },
+  lib: { imports: [], onlyPackages: [] },
+  log: { imports: ['lib'], onlyPackages: [] },
+  manifest: { imports: ['lib', 'expressions'] },
+  expressions: { imports: ['lib'], onlyPackages: ['@marcbachmann/cel-js', 're2js'] },
+  parser: { imports: ['lib'], onlyPackages: [] },
+  prompt: { imports: ['lib', 'log', 'manifest', 'parser'] },
+  models: { imports: ['lib', 'manifest'] },
+  scheduler: { imports: ['lib', 'log', 'expressions'] },
+  tools: { imports: ['lib', 'manifest', 'expressions', 'models', 'store'] },
+  feeds: { imports: ['lib', 'log', 'manifest', 'expressions', 'tools'] },
+  memory: { imports: ['lib', 'store'] },
+  triggers: { imports: ['lib', 'log', 'manifest', 'expressions'] },
+  workflows: { imports: ['lib', 'log', 'manifest', 'expressions', 'prompt', 'tools', 'engine'] },
+  engine: { imports: ['lib', 'log', 'store'] },
+  store: { imports: ['lib', 'log'] },
 };
 
-const belowSession = Object.keys(LOW_TO_HIGH);
+const belowAgent = Object.keys(LOW_TO_HIGH);
 
 export const ROOMS: Readonly<Record<string, Room>> = {
   ...LOW_TO_HIGH,
-  session: { imports: belowSession },
-  telemetry: { imports: ['kernel', 'events'] },
-  client: { imports: ['kernel', 'events'], onlyPackages: [] },
+  agent: { imports: belowAgent },
+  telemetry: { imports: ['lib', 'log'] },
+  client: { imports: ['lib', 'log'], onlyPackages: [] },
   server: {
-    imports: ['session', 'store', 'events', 'manifest', 'kernel', 'client', 'memory', 'targets', 'workflows'],
+    imports: ['agent', 'store', 'log', 'manifest', 'lib', 'client', 'memory', 'tools', 'workflows'],
   },
-  importers: { imports: ['kernel', 'conditions', 'manifest'] },
-  mcp: { imports: ['session', 'workflows', 'targets', 'kernel'] },
-  testing: { imports: [...belowSession, 'session', 'telemetry', 'client', 'server', 'mcp'] },
-  cli: { imports: [...belowSession, 'session', 'telemetry', 'client', 'server', 'mcp', 'importers'] },
+  importers: { imports: ['lib', 'expressions', 'manifest'] },
+  mcp: { imports: ['agent', 'workflows', 'tools', 'lib'] },
+  testing: { imports: [...belowAgent, 'agent', 'telemetry', 'client', 'server', 'mcp'] },
+  cli: { imports: [...belowAgent, 'agent', 'telemetry', 'client', 'server', 'mcp', 'importers'] },
 };
 
 /** The only room that reads the process. */
 export const PROCESS_READER = 'cli';
 
 /** What `console/`, the browser's side, may import of the runtime. */
-export const CONSOLE_IMPORTS: readonly string[] = ['kernel', 'events', 'client'];
+export const CONSOLE_IMPORTS: readonly string[] = ['lib', 'log', 'client'];

@@ -1,5 +1,5 @@
-import { type ActionStatus, type DeclaredAction, hasEnded } from '../../src/events/action.ts';
-import type { SessionEvent } from '../../src/events/event.ts';
+import { type ActionStatus, type DeclaredAction, hasEnded } from '../../src/log/action.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
 
 /**
  * An independent, slow and simple account of what a scheduler may do: it reads the log from the front and knows nothing

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RuntimeError } from '../../src/kernel/errors.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
 import type { ClearCall } from '../../src/scheduler/edges.ts';
 import { restart, type StageOptions, stage } from './stage.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { DeclaredAction } from '../../src/events/action.ts';
+import type { DeclaredAction } from '../../src/log/action.ts';
 import { CAUSE, restart, type Stage, stage } from './stage.ts';
 
 const action = (id: string, fields: Partial<DeclaredAction> = {}): DeclaredAction => ({

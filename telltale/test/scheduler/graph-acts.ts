@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { DeclaredAction } from '../../src/events/action.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { DeclaredAction } from '../../src/log/action.ts';
 import {
   cameToNothing,
   cancelled,

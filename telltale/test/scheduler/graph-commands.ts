@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { DeclaredAction } from '../../src/events/action.ts';
+import type { DeclaredAction } from '../../src/log/action.ts';
 import {
   type Act,
   blame,

@@ -1,4 +1,4 @@
-import { type DeclaredAction, isReported } from '../../src/events/action.ts';
+import { type DeclaredAction, isReported } from '../../src/log/action.ts';
 
 /**
  * What the runtime is told of a session's actions, and where each of them stands by the events seen so far. What may

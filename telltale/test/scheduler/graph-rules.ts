@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../src/events/event.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
 import {
   call,
   cameToNothing,

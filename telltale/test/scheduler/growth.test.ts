@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DeclaredAction } from '../../src/events/action.ts';
+import type { DeclaredAction } from '../../src/log/action.ts';
 import { closeParallel, type Declaration, openGate, settle } from '../../src/scheduler/dependency-graph.ts';
 import { createGraph, type Gate, type Graph, type Node } from '../../src/scheduler/graph.ts';
 import { add } from './graph-of.ts';

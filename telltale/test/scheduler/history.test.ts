@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ActionState } from '../../src/events/action.ts';
-import { fold } from '../../src/events/reduce.ts';
+import type { ActionState } from '../../src/log/action.ts';
+import { fold } from '../../src/log/reduce.ts';
 import { turnOf } from '../../src/scheduler/restore.ts';
 
 const by = (turn: number) => ({ turn }) as ActionState;

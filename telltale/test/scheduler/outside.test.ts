@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/kernel/json.ts';
+import type { Json } from '../../src/lib/json.ts';
 import { stage } from './stage.ts';
 
 /** What is outside and has to be loaded first: `tree`. */

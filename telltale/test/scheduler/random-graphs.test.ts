@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DeclaredAction } from '../../src/events/action.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json } from '../../src/kernel/json.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json } from '../../src/lib/json.ts';
+import type { DeclaredAction } from '../../src/log/action.ts';
 import { audit } from './audit.ts';
 import { CAUSE, restart, type Stage, stage } from './stage.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { DeclaredAction } from '../../src/events/action.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { DeclaredAction } from '../../src/log/action.ts';
 import { CAUSE, restart, stage } from './stage.ts';
 
 const targets = { pay: { idempotent: false }, mail: { start: 'on_turn_end' } } as const;

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Slots } from '../../src/engine/slots.ts';
 import { createLocalSlots } from '../../src/engine/slots.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { restart, type Stage, type StageOptions, stage } from './stage.ts';
 
 const LIMITED = { name: 'limited' } as const;

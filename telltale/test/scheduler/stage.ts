@@ -1,10 +1,10 @@
-import type { DeclaredAction } from '../../src/events/action.ts';
-import type { Cause, EventBody, SessionEvent } from '../../src/events/event.ts';
-import { fold, reduce } from '../../src/events/reduce.ts';
-import { emptyState, type SessionState } from '../../src/events/state.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../src/lib/simulated-clock.ts';
+import type { DeclaredAction } from '../../src/log/action.ts';
+import type { Cause, EventBody, SessionEvent } from '../../src/log/event.ts';
+import { fold, reduce } from '../../src/log/reduce.ts';
+import { emptyState, type SessionState } from '../../src/log/state.ts';
 import { createScheduler } from '../../src/scheduler/drive.ts';
 import type { PerformCall, SchedulerDeps, TargetTraits } from '../../src/scheduler/edges.ts';
 import type { Scheduler, SchedulerOptions } from '../../src/scheduler/scheduler.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RuntimeError } from '../../src/kernel/errors.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
 import { GRACE_MS } from '../../src/scheduler/attempt.ts';
 import { CAUSE, stage } from './stage.ts';
 

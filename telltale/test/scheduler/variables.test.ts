@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { DeclaredAction } from '../../src/events/action.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { JsonObject } from '../../src/kernel/json.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
+import type { DeclaredAction } from '../../src/log/action.ts';
 import { CAUSE, restart, stage } from './stage.ts';
 
 describe('parameters', () => {

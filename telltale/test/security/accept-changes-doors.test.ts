@@ -1,11 +1,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadWorkflow } from '../../src/agent/runs/load-workflow.ts';
 import { main } from '../../src/cli/main.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
 import { type RecordedIoOptions, recordedIo } from '../cli/recorded-io.ts';
 import { openStage } from '../server/routes/stage.ts';
 import { eventually } from '../store/eventually.ts';

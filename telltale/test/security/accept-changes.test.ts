@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { flow, list, openSteps, Scene, step, steps, stepsOf } from './changes-scene.ts';
 

@@ -1,13 +1,13 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { scripted } from '../../src/testing/scripted.ts';
+import { agentFolder } from '../agent/run-agent.ts';
 import { recordedIo } from '../cli/recorded-io.ts';
-import { agentFolder } from '../session/run-agent.ts';
 import { Scene, steps } from './changes-scene.ts';
 
 /** What a command prints, on both outputs. */

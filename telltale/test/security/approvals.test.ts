@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
-import { findWorkflow } from '../../src/session/runs/find-workflow.ts';
-import { findSandbox } from '../../src/targets/process/find-sandbox.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import { findWorkflow } from '../../src/agent/runs/find-workflow.ts';
 import { scripted } from '../../src/testing/scripted.ts';
+import { findSandbox } from '../../src/tools/process/find-sandbox.ts';
 import { telltale } from '../cli/spawned.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 

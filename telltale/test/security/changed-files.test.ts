@@ -1,14 +1,14 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import { loadWorkflow } from '../../src/agent/runs/load-workflow.ts';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
-import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { scripted } from '../../src/testing/scripted.ts';
+import { agentFolder, tool } from '../agent/run-agent.ts';
 import { recordedIo } from '../cli/recorded-io.ts';
-import { agentFolder, tool } from '../session/run-agent.ts';
 
 const AGENT = `permissions: { sandbox: "off" }
 import: { tools: [./tools/*.yml], workflows: [./flow.yml] }

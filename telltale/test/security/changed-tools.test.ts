@@ -1,10 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
 import { hear, scripted } from '../../src/testing/scripted.ts';
-import { agentFolder, tool } from '../session/run-agent.ts';
+import { agentFolder, tool } from '../agent/run-agent.ts';
 import { eventually } from '../store/eventually.ts';
 
 const IMPORTS = 'import: { tools: [./tools/*.yml] }\n';

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import type { RunState } from '../../src/events/run-state.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadWorkflow } from '../../src/session/runs/load-workflow.ts';
-import type { ResumeRunOptions, RunResult } from '../../src/session/runs/run-types.ts';
-import type { Runtime } from '../../src/session/runtime-types.ts';
-import { agentFolder, tool } from '../session/run-agent.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadWorkflow } from '../../src/agent/runs/load-workflow.ts';
+import type { ResumeRunOptions, RunResult } from '../../src/agent/runs/run-types.ts';
+import type { Runtime } from '../../src/agent/runtime-types.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
+import type { RunState } from '../../src/log/run-state.ts';
+import { agentFolder, tool } from '../agent/run-agent.ts';
 import { eventually } from '../store/eventually.ts';
 
 /** Writes its text down, and hangs while the file "hang" holds that text. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createRuntime, defineAgent } from '../../src/index.ts';
-import { findSandbox } from '../../src/targets/process/find-sandbox.ts';
+import { findSandbox } from '../../src/tools/process/find-sandbox.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import {
   attack,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { invisibleWarning, visibleText } from '../../src/kernel/text.ts';
+import { invisibleWarning, visibleText } from '../../src/lib/text.ts';
 import { spawned, telltale } from '../cli/spawned.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 

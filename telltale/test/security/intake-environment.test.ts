@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { recordedIo } from '../cli/recorded-io.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { served } from './served.ts';

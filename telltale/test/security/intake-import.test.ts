@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { createTokens } from '../../src/server/auth/tokens.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';

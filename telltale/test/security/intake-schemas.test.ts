@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { compileUserSchema } from '../../src/manifest/schema/user-schemas/check-user-schema.ts';
 import { spawned } from '../cli/spawned.ts';
 import { busyMs } from '../manifest/schema/busy-ms.ts';
@@ -160,7 +160,7 @@ it('a server that lists a thousand large schemas holds nothing up', async () => 
     ),
   };
   expect(JSON.stringify(schema).length).toBeLessThan(64 * 1024);
-  const { mcpTargets } = await import('../../src/targets/mcp/mcp-targets.ts');
+  const { mcpTargets } = await import('../../src/tools/mcp/mcp-targets.ts');
   const tools = many(1_000, (n) => ({
     name: `t${n}`,
     description: '',

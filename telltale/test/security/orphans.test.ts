@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { spawned } from '../cli/spawned.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
-import { until } from '../targets/agent-targets.ts';
+import { until } from '../tools/agent-targets.ts';
 
 /** Writes down when it starts, on each beat, and how it is ended. It is slow to stop, as a program with open files is. */
 const BEATING = `
@@ -176,8 +176,8 @@ test('a process of somebody else with the same number is never ended', async () 
     env: { PATH: process.env.PATH, TELLTALE_STARTED_BY: `${process.pid}:${began}:ses_x:a1` },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  const { endOrphans, ofStream } = await import('../../src/targets/process/orphans.ts');
-  const { createSystemClock } = await import('../../src/kernel/time.ts');
+  const { endOrphans, ofStream } = await import('../../src/tools/process/orphans.ts');
+  const { createSystemClock } = await import('../../src/lib/clock.ts');
   await endOrphans(
     createSystemClock(),
     ofStream('ses_x', () => false),

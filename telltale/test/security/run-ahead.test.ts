@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createRuntime } from '../../src/index.ts';
-import { MAX_AHEAD } from '../../src/kernel/time.ts';
+import { MAX_AHEAD } from '../../src/lib/clock.ts';
 
 const VICTIM = join(import.meta.dirname, 'run-ahead-victim.ts');
 

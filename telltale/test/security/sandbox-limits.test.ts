@@ -1,8 +1,8 @@
 import { arch } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { findSandbox } from '../../src/targets/process/find-sandbox.ts';
-import { seccompFilter } from '../../src/targets/process/seccomp-filter.ts';
-import { agentTargets } from '../targets/agent-targets.ts';
+import { findSandbox } from '../../src/tools/process/find-sandbox.ts';
+import { seccompFilter } from '../../src/tools/process/seccomp-filter.ts';
+import { agentTargets } from '../tools/agent-targets.ts';
 
 const sandbox = await findSandbox({ PATH: process.env.PATH });
 const inSandbox = sandbox.found ? describe : () => undefined;

@@ -5,16 +5,16 @@ import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import type { McpServerMcpServer } from '../../src/mcp/server/create-mcp-server.ts';
 import { serveHttp } from '../../src/mcp/server/serve-http.ts';
-import { findSandbox } from '../../src/targets/process/find-sandbox.ts';
-import type { TargetCall } from '../../src/targets/target.ts';
+import { findSandbox } from '../../src/tools/process/find-sandbox.ts';
+import type { TargetCall } from '../../src/tools/target.ts';
 import { recordedIo } from '../cli/recorded-io.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { openStage } from '../server/http/stage.ts';
-import { agentTargets, type Given, until } from '../targets/agent-targets.ts';
-import { httpServer } from '../targets/http-server.ts';
+import { agentTargets, type Given, until } from '../tools/agent-targets.ts';
+import { httpServer } from '../tools/http-server.ts';
 
 const sandbox = await findSandbox({ PATH: process.env.PATH });
 // Where there is no sandbox, a command has the network of the machine, which is documented.

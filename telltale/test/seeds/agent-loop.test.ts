@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { checkManifest, manifestJsonSchema } from '../../src/manifest/check-manifest.ts';
-import type { Dialect } from '../../src/protocol/dialect-parser.ts';
-import { findForeignCalls } from '../../src/protocol/foreign-calls.ts';
+import type { Dialect } from '../../src/parser/dialect-parser.ts';
+import { findForeignCalls } from '../../src/parser/foreign-calls.ts';
 import { readVerdict } from '../../src/workflows/guided/verify/read-verdict.ts';
-import { type RunOptions, runAgent, tool } from '../session/run-agent.ts';
-import { call, step } from '../session/speak.ts';
+import { type RunOptions, runAgent, tool } from '../agent/run-agent.ts';
+import { call, step } from '../agent/speak.ts';
 
 /** The constructs of the seed about the alternatives to an agent loop of tool calls. */
 const NOTES = 'Read the loop and the runner and wrote down how the two of them work together.';

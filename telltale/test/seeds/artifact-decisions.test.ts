@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { formatDiagnostic } from '../../src/manifest/format-diagnostic.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
+import { agentFolder } from '../agent/run-agent.ts';
 import { finish, ofType, openExample, path } from '../examples/workflow-example.ts';
-import { agentFolder } from '../session/run-agent.ts';
 
 /** The constructs of the seed about workflows whose decisions are taken by artifacts. */
 const ship = (fallback: string) => `kind: Workflow

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Json } from '../../src/kernel/json.ts';
-import { type Ran, runAgent, tool } from '../session/run-agent.ts';
+import type { Json } from '../../src/lib/json.ts';
+import { type Ran, runAgent, tool } from '../agent/run-agent.ts';
 
 /** The constructs of the seed about context variables that events set. */
 const VARIABLES = {

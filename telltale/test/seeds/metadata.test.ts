@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { RunEvent } from '../../src/events/run-event.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import { scripted } from '../../src/testing/scripted.ts';
+import { runAgent, tool } from '../agent/run-agent.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
-import { runAgent, tool } from '../session/run-agent.ts';
 
 /** The constructs of the seed about metadata that the model sets, and workflows that it triggers. */
 const AGENT = `kind: Agent

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { openModel } from '../../src/models/open-model.ts';
-import { parseStream } from '../../src/protocol/parse-stream.ts';
+import { parseStream } from '../../src/parser/parse-stream.ts';
+import { type RunOptions, runAgent, tool } from '../agent/run-agent.ts';
 import { sse, startProviderServer } from '../models/provider-server.ts';
 import { GOOGLE } from '../models/wire-formats.ts';
-import { type RunOptions, runAgent, tool } from '../session/run-agent.ts';
 
 /** An agent of the given manifest that says this, and then a final response. */
 const ran = (said: string, manifest: string, more: Partial<RunOptions> = {}) =>

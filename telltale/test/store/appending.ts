@@ -1,4 +1,4 @@
-import type { RuntimeError } from '../../src/kernel/errors.ts';
+import type { RuntimeError } from '../../src/lib/errors.ts';
 import type { Append, StreamWriter } from '../../src/store/store.ts';
 
 /** Resolves with what the append was settled with. */

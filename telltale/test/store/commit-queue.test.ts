@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RuntimeError } from '../../src/kernel/errors.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
 import type { CommitQueuePace } from '../../src/store/grouped/commit-queue.ts';
 import { type CommitQueue, createCommitQueue } from '../../src/store/grouped/commit-queue.ts';
 import { createGroupedWriter } from '../../src/store/grouped/grouped-writer.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import type { GraphStore } from '../../src/store/graph.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { createMemoryHome } from '../../src/store/memory/memory-tables.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { createMemoryHome } from '../../src/store/memory/memory-tables.ts';
 import { append } from './appending.ts';

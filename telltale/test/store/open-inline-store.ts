@@ -1,4 +1,4 @@
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { fromJson } from '../../src/store/grouped/batch.ts';
 import type { BackendListener, StoreBackend } from '../../src/store/grouped/grouped-store.ts';
 import { createGroupedStore } from '../../src/store/grouped/grouped-store.ts';

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { describe, expect, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { parsePostgresAddress } from '../../src/store/postgres/postgres-clients.ts';
 import { describePostgresFailure, isBroken } from '../../src/store/postgres/postgres-errors.ts';

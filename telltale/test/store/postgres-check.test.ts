@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { checkStore } from '../../src/store/upkeep/check-store.ts';
 import { type TestDatabase, testDatabase } from '../servers/shared-postgres.ts';

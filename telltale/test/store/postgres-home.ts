@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import type { PostgresStoreOptions } from '../../src/store/postgres/open-postgres-store.ts';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import type { SharedStore } from '../../src/store/shared-store.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import type { PostgresStoreOptions } from '../../src/store/postgres/open-postgres-store.ts';
 import { append, outcome } from './appending.ts';
 import { type CutProxy, openCutProxy } from './cut-proxy.ts';

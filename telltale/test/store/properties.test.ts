@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
 import { append } from './appending.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
 import { createGroupedStore } from '../../src/store/grouped/grouped-store.ts';
 import type { ToBackend } from '../../src/store/grouped/messages.ts';
 import { startStoreThread } from '../../src/store/sqlite/open-sqlite-store.ts';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url));
-const SESSION_PROCESS = fileURLToPath(new URL('../session/fixtures/session-process.ts', import.meta.url));
+const SESSION_PROCESS = fileURLToPath(new URL('../agent/fixtures/session-process.ts', import.meta.url));
 
 export interface StoreProcess {
   readonly pid: number;

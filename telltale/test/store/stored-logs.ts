@@ -1,10 +1,10 @@
-import { encodeEvent } from '../../src/events/codec.ts';
-import type { EventBody, SessionEvent } from '../../src/events/event.ts';
-import { fold, reduce } from '../../src/events/reduce.ts';
-import { encodeRunEvent } from '../../src/events/run-codec.ts';
-import type { RunEventBody } from '../../src/events/run-event.ts';
-import { createSnapshotWriter } from '../../src/events/snapshot.ts';
-import { emptyState } from '../../src/events/state.ts';
+import { encodeEvent } from '../../src/log/codec.ts';
+import type { EventBody, SessionEvent } from '../../src/log/event.ts';
+import { fold, reduce } from '../../src/log/reduce.ts';
+import { encodeRunEvent } from '../../src/log/run-codec.ts';
+import type { RunEventBody } from '../../src/log/run-event.ts';
+import { createSnapshotWriter } from '../../src/log/snapshot.ts';
+import { emptyState } from '../../src/log/state.ts';
 import type { Store, StoredSnapshot, StreamHead, StreamWriter } from '../../src/store/store.ts';
 import { append } from './appending.ts';
 

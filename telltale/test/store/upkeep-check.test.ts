@@ -1,6 +1,6 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { SimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { Store } from '../../src/store/store.ts';
 import { checkStore } from '../../src/store/upkeep/check-store.ts';
 import { append } from './appending.ts';

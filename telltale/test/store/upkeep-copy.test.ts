@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { SimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import { createMemoryHome } from '../../src/store/memory/memory-tables.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { EventBody } from '../../src/events/event.ts';
-import type { SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { SimulatedClock } from '../../src/lib/simulated-clock.ts';
+import type { EventBody } from '../../src/log/event.ts';
 import type { Store } from '../../src/store/store.ts';
 import { checkStore } from '../../src/store/upkeep/check-store.ts';
 import { importStore } from '../../src/store/upkeep/import-store.ts';
 import { readLines } from '../../src/store/upkeep/read-record.ts';
 import { RESTORING } from '../../src/store/upkeep/upkeep.ts';
-import { arbitraryLog } from '../events/arbitrary-log.ts';
+import { arbitraryLog } from '../log/arbitrary-log.ts';
 import { append } from './appending.ts';
 import { keepSession, linesOf, putSession, sessionLog, thought } from './stored-logs.ts';
 import type { TemporaryFolder } from './temporary-folder.ts';

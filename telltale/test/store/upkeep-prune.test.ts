@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { SimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { Store } from '../../src/store/store.ts';
 import { checkStore } from '../../src/store/upkeep/check-store.ts';
 import { type PruneRules, pruneStore } from '../../src/store/upkeep/prune-store.ts';

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach } from 'vitest';
-import type { EventBody } from '../../src/events/event.ts';
-import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../src/lib/simulated-clock.ts';
+import type { EventBody } from '../../src/log/event.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { exportStore } from '../../src/store/upkeep/export-store.ts';

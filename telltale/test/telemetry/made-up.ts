@@ -1,5 +1,5 @@
-import type { SessionEvent } from '../../src/events/event.ts';
-import type { RunEvent } from '../../src/events/run-event.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 
 /** Events of streams that are made up, each a millisecond after the other. */
 export function madeUp() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { createRecaller } from '../../src/telemetry/create-telemetry.ts';
 import { madeUp } from './made-up.ts';
 import { parsePrometheus } from './parse-prometheus.ts';

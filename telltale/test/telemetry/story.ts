@@ -1,14 +1,14 @@
-import type { SessionEvent } from '../../src/events/event.ts';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import type { RuntimeError } from '../../src/kernel/errors.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { loadAgent } from '../../src/session/load-agent.ts';
-import type { Runtime } from '../../src/session/runtime-types.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../src/agent/load-agent.ts';
+import type { Runtime } from '../../src/agent/runtime-types.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import type { RuntimeError } from '../../src/lib/errors.ts';
+import type { SessionEvent } from '../../src/log/event.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import type { Telemetry } from '../../src/telemetry/create-telemetry.ts';
 import { createTelemetry, type TelemetryOptions } from '../../src/telemetry/create-telemetry.ts';
 import { scripted } from '../../src/testing/scripted.ts';
-import { agentFolder, tool } from '../session/run-agent.ts';
+import { agentFolder, tool } from '../agent/run-agent.ts';
 
 const action = (id: string, name: string, body: object = {}, attributes = '') =>
   `<action id="${id}" mode="async" ${attributes}>${JSON.stringify({ name, parameters: {}, ...body })}</action>`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { defineAgent } from '../../src/session/define/define-agent.ts';
-import type { DefinedTool } from '../../src/session/define/definitions.ts';
-import { defineTool } from '../../src/session/define/definitions.ts';
+import { defineAgent } from '../../src/agent/define/define-agent.ts';
+import type { DefinedTool } from '../../src/agent/define/definitions.ts';
+import { defineTool } from '../../src/agent/define/definitions.ts';
 import { crashAt, crashEverywhere, crashPoints, resumeEverywhere } from '../../src/testing/crash.ts';
 import { expectEvents } from '../../src/testing/expect-events.ts';
 import { scripted } from '../../src/testing/scripted.ts';

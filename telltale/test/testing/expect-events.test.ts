@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ObservedEvent } from '../../src/events/event.ts';
+import type { ObservedEvent } from '../../src/log/event.ts';
 import { expectEvents } from '../../src/testing/expect-events.ts';
 
 const at = (seq: number, body: object) =>

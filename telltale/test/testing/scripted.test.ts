@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createRuntime } from '../../src/session/create-runtime.ts';
-import { defineAgent } from '../../src/session/define/define-agent.ts';
+import { createRuntime } from '../../src/agent/create-runtime.ts';
+import { defineAgent } from '../../src/agent/define/define-agent.ts';
 import {
   collectEvents,
   createMemoryStore,

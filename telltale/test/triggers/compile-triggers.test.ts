@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/kernel/json.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
 import { workflow } from '../../src/manifest/schema/workflow.ts';
 import { compileTest, compileTriggers, readTest } from '../../src/triggers/compile-triggers.ts';
 import { hearsUpdate } from '../../src/triggers/hears-update.ts';

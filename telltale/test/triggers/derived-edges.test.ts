@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { EventBody } from '../../src/events/event.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import type { EventBody } from '../../src/log/event.ts';
 import { compileDerived } from '../../src/triggers/derived/compile-derived.ts';
 import { expressedValues } from '../../src/triggers/derived/decide-derived.ts';
 import {

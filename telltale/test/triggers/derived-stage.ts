@@ -1,7 +1,7 @@
-import type { EventBody, EventOf, SessionEvent } from '../../src/events/event.ts';
-import { reduce } from '../../src/events/reduce.ts';
-import { emptyState } from '../../src/events/state.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import type { EventBody, EventOf, SessionEvent } from '../../src/log/event.ts';
+import { reduce } from '../../src/log/reduce.ts';
+import { emptyState } from '../../src/log/state.ts';
 import { bindBuiltIn } from '../../src/triggers/derived/built-in-types.ts';
 import type { BoundTrigger } from '../../src/triggers/derived/compile-derived.ts';
 import { compileDerived, type DerivedProgram } from '../../src/triggers/derived/compile-derived.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EventBody, EventOf, SessionEvent } from '../../src/events/event.ts';
-import { fold, reduce } from '../../src/events/reduce.ts';
-import { emptyState } from '../../src/events/state.ts';
-import type { InvokeRecord } from '../../src/kernel/calls.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import type { InvokeRecord } from '../../src/lib/calls.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import type { EventBody, EventOf, SessionEvent } from '../../src/log/event.ts';
+import { fold, reduce } from '../../src/log/reduce.ts';
+import { emptyState } from '../../src/log/state.ts';
 import { checkManifest } from '../../src/manifest/check-manifest.ts';
 import { isPlace } from '../../src/triggers/derived/compile-derived.ts';
 import { decideDerived } from '../../src/triggers/derived/decide-derived.ts';

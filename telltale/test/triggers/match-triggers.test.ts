@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseConditions } from '../../src/conditions/maps/parse-conditions.ts';
-import { deepEqual } from '../../src/conditions/values.ts';
+import { parseConditions } from '../../src/expressions/maps/parse-conditions.ts';
+import { deepEqual } from '../../src/expressions/values.ts';
 import { compileTest } from '../../src/triggers/compile-triggers.ts';
 import {
   createTriggerStand,

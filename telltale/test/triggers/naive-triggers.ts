@@ -1,5 +1,5 @@
-import { fieldsOf, matches } from '../../src/conditions/maps/conditions.ts';
-import { deepEqual, readPath } from '../../src/conditions/values.ts';
+import { fieldsOf, matches } from '../../src/expressions/maps/conditions.ts';
+import { deepEqual, readPath } from '../../src/expressions/values.ts';
 import type { Firing, StateTrigger } from '../../src/triggers/state-trigger.ts';
 
 export type Values = Readonly<Record<string, unknown>>;

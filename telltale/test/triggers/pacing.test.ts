@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { matches } from '../../src/conditions/maps/conditions.ts';
-import { parseConditions } from '../../src/conditions/maps/parse-conditions.ts';
-import type { Timer } from '../../src/events/state.ts';
-import { emptyState, type SessionState } from '../../src/events/state.ts';
+import { matches } from '../../src/expressions/maps/conditions.ts';
+import { parseConditions } from '../../src/expressions/maps/parse-conditions.ts';
+import type { Timer } from '../../src/log/state.ts';
+import { emptyState, type SessionState } from '../../src/log/state.ts';
 import { workflow } from '../../src/manifest/schema/workflow.ts';
 import { compileTriggers, withoutChange } from '../../src/triggers/compile-triggers.ts';
 import { outsideTriggers } from '../../src/triggers/outside-triggers.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { frameOf } from '../../src/kernel/calls.ts';
-import type { JsonObject } from '../../src/kernel/json.ts';
+import { frameOf } from '../../src/lib/calls.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
 import type { ModelMessage, ModelTool } from '../../src/models/model.ts';
 import { toPrompt } from '../../src/models/providers/from-language-model.ts';
 import { functionTool } from '../../src/models/providers/tool-schema.ts';

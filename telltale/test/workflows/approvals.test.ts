@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Json } from '../../src/kernel/json.ts';
-import type { Target, TargetCall } from '../../src/targets/target.ts';
+import type { Json } from '../../src/lib/json.ts';
+import type { Target, TargetCall } from '../../src/tools/target.ts';
 import { failure } from './fake-run.ts';
 import { settled, stepStage } from './step-stage.ts';
 

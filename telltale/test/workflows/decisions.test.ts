@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RunJournal } from '../../src/engine/run-log.ts';
-import { reduceRun } from '../../src/events/reduce-run.ts';
-import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
-import { emptyRun } from '../../src/events/run-state.ts';
-import type { InvokeRecord } from '../../src/kernel/calls.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import type { Question } from '../../src/targets/artifacts/create-invoke.ts';
+import type { InvokeRecord } from '../../src/lib/calls.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { reduceRun } from '../../src/log/reduce-run.ts';
+import type { RunEvent, RunEventBody } from '../../src/log/run-event.ts';
+import { emptyRun } from '../../src/log/run-state.ts';
+import type { Question } from '../../src/tools/artifacts/create-invoke.ts';
 import type { Component } from '../../src/workflows/decisions/create-decisions.ts';
 import { createDecisions } from '../../src/workflows/decisions/create-decisions.ts';
 import type { Scope } from '../../src/workflows/scope.ts';

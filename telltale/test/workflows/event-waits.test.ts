@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import type { Json } from '../../src/kernel/json.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import type { Json } from '../../src/lib/json.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import { runMachine } from '../../src/workflows/machine/run-machine.ts';
 import { createScope } from '../../src/workflows/scope.ts';
 import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';

@@ -1,11 +1,11 @@
 import type { RunJournal } from '../../src/engine/run-log.ts';
-import { reduceRun, stepName } from '../../src/events/reduce-run.ts';
-import type { RunEvent, RunEventBody, RunOrigin } from '../../src/events/run-event.ts';
-import { emptyRun, type RunState } from '../../src/events/run-state.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import type { Clock } from '../../src/kernel/time.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
+import { reduceRun, stepName } from '../../src/log/reduce-run.ts';
+import type { RunEvent, RunEventBody, RunOrigin } from '../../src/log/run-event.ts';
+import { emptyRun, type RunState } from '../../src/log/run-state.ts';
 import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
 import type { SimpleStep } from '../../src/manifest/schema/steps/step.ts';
 import { workflow } from '../../src/manifest/schema/workflow.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { RunEventBody } from '../../src/events/run-event.ts';
-import type { Json } from '../../src/kernel/json.ts';
+import type { Json } from '../../src/lib/json.ts';
+import type { RunEventBody } from '../../src/log/run-event.ts';
 import { MAX_STEP_DEPTH } from '../../src/manifest/schema/checks/check-states.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import type { Leaves } from '../../src/workflows/step-executor.ts';

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import type { LeafCall } from '../../src/workflows/step-executor.ts';
 import { boom, createStage, parking, type Stage, step, untilAborted } from './machine-stage.ts';

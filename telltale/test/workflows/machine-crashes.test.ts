@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RunEvent } from '../../src/events/run-event.ts';
-import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../src/lib/simulated-clock.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import { closeChangedSteps } from '../../src/workflows/changes/follow-change.ts';
 import { pinSteps, planChanges } from '../../src/workflows/changes/plan-changes.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json } from '../../src/kernel/json.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json } from '../../src/lib/json.ts';
 import * as failures from '../../src/workflows/machine/failures.ts';
 import { MAX_FOREACH_ITEMS } from '../../src/workflows/machine/failures.ts';
 import { pauseAfter } from '../../src/workflows/machine/run-leaf.ts';

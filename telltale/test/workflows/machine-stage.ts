@@ -1,11 +1,11 @@
 import type { RunJournal } from '../../src/engine/run-log.ts';
-import { foldRun, reduceRun } from '../../src/events/reduce-run.ts';
-import type { RunEvent, RunEventBody } from '../../src/events/run-event.ts';
-import { emptyRun } from '../../src/events/run-state.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { createSimulatedClock, type SimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { sleep } from '../../src/kernel/time.ts';
+import { sleep } from '../../src/lib/clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../src/lib/simulated-clock.ts';
+import { foldRun, reduceRun } from '../../src/log/reduce-run.ts';
+import type { RunEvent, RunEventBody } from '../../src/log/run-event.ts';
+import { emptyRun } from '../../src/log/run-state.ts';
 import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import { type MachineEnd, type MachineOptions, runMachine } from '../../src/workflows/machine/run-machine.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sleep } from '../../src/kernel/time.ts';
+import { sleep } from '../../src/lib/clock.ts';
 import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import { createStage, step } from './machine-stage.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { sleep } from '../../src/kernel/time.ts';
+import { sleep } from '../../src/lib/clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { GRACE_MS } from '../../src/workflows/machine/failures.ts';
 import type { Leaves } from '../../src/workflows/step-executor.ts';
 import { boom, createStage, step, untilAborted } from './machine-stage.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FreeSlot } from '../../src/engine/slots.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json } from '../../src/kernel/json.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json } from '../../src/lib/json.ts';
 import type { LeafCall, Leaves, ReadyLeaf } from '../../src/workflows/step-executor.ts';
 import { boom, createStage, DEAD, step, untilAborted } from './machine-stage.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sleep } from '../../src/kernel/time.ts';
+import { sleep } from '../../src/lib/clock.ts';
 import { boom, createStage, parking, step, untilAborted } from './machine-stage.ts';
 
 const held = { onParked: () => 'hold' as const };

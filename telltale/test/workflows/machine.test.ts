@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Slots } from '../../src/engine/slots.ts';
 import { createLocalSlots } from '../../src/engine/slots.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json } from '../../src/kernel/json.ts';
-import { sleep } from '../../src/kernel/time.ts';
+import { sleep } from '../../src/lib/clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json } from '../../src/lib/json.ts';
 import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import { boom, createStage, DEAD, parking, step, untilAborted } from './machine-stage.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApprovalState, GuidedState } from '../../src/events/run-state.ts';
+import type { ApprovalState, GuidedState } from '../../src/log/run-state.ts';
 import { decideReport, lastReported, type Reported } from '../../src/workflows/guided/judge-report.ts';
 import type { Verifier } from '../../src/workflows/guided/verify/verify-work.ts';
 

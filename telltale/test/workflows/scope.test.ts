@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { evaluate } from '../../src/conditions/cel/evaluate.ts';
-import { parseExpression } from '../../src/conditions/cel/parse-expression.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import { evaluate } from '../../src/expressions/cel/evaluate.ts';
+import { parseExpression } from '../../src/expressions/cel/parse-expression.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { createTemplateReader } from '../../src/workflows/read-templates.ts';
 import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
 import type { Locals } from '../../src/workflows/scope.ts';

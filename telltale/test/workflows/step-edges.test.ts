@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RuntimeError } from '../../src/kernel/errors.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
 import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
 import { createScope } from '../../src/workflows/scope.ts';
 import { childKey } from '../../src/workflows/steps/call-below.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import type { Target } from '../../src/targets/target.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import type { Target } from '../../src/tools/target.ts';
 import { failure } from './fake-run.ts';
 import { settled, stepStage } from './step-stage.ts';
 

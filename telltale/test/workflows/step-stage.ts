@@ -1,18 +1,18 @@
 import { afterAll } from 'vitest';
-import type { RunEventBody } from '../../src/events/run-event.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
-import { createSystemClock } from '../../src/kernel/time.ts';
+import { createSystemClock } from '../../src/lib/clock.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
+import type { RunEventBody } from '../../src/log/run-event.ts';
 import type { Model } from '../../src/models/model.ts';
-import { createSandbox } from '../../src/targets/sandbox/create-sandbox.ts';
+import { createSandbox } from '../../src/tools/sandbox/create-sandbox.ts';
 import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
 import type { SessionAct, SessionLink } from '../../src/workflows/scope.ts';
 import { createScope } from '../../src/workflows/scope.ts';
 import type { Decisions } from '../../src/workflows/step-executor.ts';
 import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
 import type { LeafDeps } from '../../src/workflows/steps/step-deps.ts';
-import { agentTargets } from '../targets/agent-targets.ts';
+import { agentTargets } from '../tools/agent-targets.ts';
 import { type Begun, begin, doStep, failure, fakeJournal, workflowOf } from './fake-run.ts';
 import { NOBODY_WORKS, reviewsOn } from './leaf-stand-ins.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json, JsonObject } from '../../src/kernel/json.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { chosenAnswer } from '../../src/workflows/steps/create-leaves.ts';
-import { moduleTool } from '../targets/agent-targets.ts';
+import { moduleTool } from '../tools/agent-targets.ts';
 import { completed, failure } from './fake-run.ts';
 
 import { settled, stepStage } from './step-stage.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { foldRun } from '../../src/events/reduce-run.ts';
-import type { RunEvent } from '../../src/events/run-event.ts';
+import { foldRun } from '../../src/log/reduce-run.ts';
+import type { RunEvent } from '../../src/log/run-event.ts';
 import type { TaskReport } from '../../src/workflows/guided/task.ts';
 import { claim, NOTES, of, PASS, type Play, short, taskWorld, verdict, type Work } from './task-stage.ts';
 

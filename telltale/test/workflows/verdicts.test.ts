@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { RunEventBody } from '../../src/events/run-event.ts';
-import { createSimulatedClock } from '../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
+import type { RunEventBody } from '../../src/log/run-event.ts';
 import { confirm, escalate } from '../../src/workflows/guided/judge-report.ts';
 import { readVerdict } from '../../src/workflows/guided/verify/read-verdict.ts';
 import type { LeafCall } from '../../src/workflows/step-executor.ts';

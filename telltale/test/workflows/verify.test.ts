@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { InvokeRecord } from '../../src/kernel/calls.ts';
-import { RuntimeError } from '../../src/kernel/errors.ts';
-import type { Json } from '../../src/kernel/json.ts';
-import { createInvoke } from '../../src/targets/artifacts/create-invoke.ts';
-import type { TextQuestion } from '../../src/targets/llm/llm-targets.ts';
-import type { TargetCall } from '../../src/targets/target.ts';
+import type { InvokeRecord } from '../../src/lib/calls.ts';
+import { RuntimeError } from '../../src/lib/errors.ts';
+import type { Json } from '../../src/lib/json.ts';
+import { createInvoke } from '../../src/tools/artifacts/create-invoke.ts';
+import type { TextQuestion } from '../../src/tools/llm/llm-targets.ts';
+import type { TargetCall } from '../../src/tools/target.ts';
 import type { WorkedAction } from '../../src/workflows/guided/task.ts';
 import { readVerdict } from '../../src/workflows/guided/verify/read-verdict.ts';
 import type { JudgedWork, ModelVerifier } from '../../src/workflows/guided/verify/verify-work.ts';
 import { modelQuestion } from '../../src/workflows/guided/verify/verify-work.ts';
-import { agentTargets } from '../targets/agent-targets.ts';
+import { agentTargets } from '../tools/agent-targets.ts';
 import { claim, NOTES, PASS, type Play, short, taskWorld, verdict } from './task-stage.ts';
 
 const ACTIONS: readonly WorkedAction[] = [

@@ -1,6 +1,6 @@
 import { Link } from 'wouter';
 import type { AuditEntry } from '../../../../telltale/src/client/api.ts';
-import { identityText } from '../../../../telltale/src/kernel/ids.ts';
+import { identityText } from '../../../../telltale/src/lib/ids.ts';
 import { usePaged } from '../../data/use-paged.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Icon } from '../../ui/icon.tsx';

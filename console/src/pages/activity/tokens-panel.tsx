@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import type { CreatedToken, CreateToken, Role, TokenInfo } from '../../../../telltale/src/client/api.ts';
-import { tokenIdentity } from '../../../../telltale/src/kernel/ids.ts';
+import { tokenIdentity } from '../../../../telltale/src/lib/ids.ts';
 import { useReadable } from '../../data/readable.ts';
 import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';

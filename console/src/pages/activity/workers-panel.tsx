@@ -1,8 +1,8 @@
 import { useEffect } from 'react';
 import { Link } from 'wouter';
 import type { FleetInfo, WorkerInfo } from '../../../../telltale/src/client/api.ts';
-import type { QuarantineNote } from '../../../../telltale/src/events/session-summary.ts';
-import { visibleText } from '../../../../telltale/src/kernel/text.ts';
+import { visibleText } from '../../../../telltale/src/lib/text.ts';
+import type { QuarantineNote } from '../../../../telltale/src/log/session-summary.ts';
 import { useReadable } from '../../data/readable.ts';
 import { useData } from '../../data/use-data.ts';
 import { useLoaded } from '../../data/use-loaded.ts';

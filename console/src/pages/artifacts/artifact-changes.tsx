@@ -1,6 +1,6 @@
 import { useId, useMemo, useState } from 'react';
 import type { ArtifactSource } from '../../../../telltale/src/client/api.ts';
-import { visibleText } from '../../../../telltale/src/kernel/text.ts';
+import { visibleText } from '../../../../telltale/src/lib/text.ts';
 import { plural } from '../../format/format-number.ts';
 import { cx } from '../../ui/class-names.ts';
 import { InvisibleWarning } from '../../ui/invisible-warning.tsx';

@@ -1,4 +1,4 @@
-import { identityText } from '../../../../telltale/src/kernel/ids.ts';
+import { identityText } from '../../../../telltale/src/lib/ids.ts';
 /** Who wrote a version, in words: `agent:reformer` is the agent reformer. */
 export function authorWords(author: string): string {
   if (author === 'manifest') return 'a manifest';

@@ -1,4 +1,4 @@
-import { hunks, lineDiff } from '../../../../telltale/src/kernel/text.ts';
+import { hunks, lineDiff } from '../../../../telltale/src/lib/text.ts';
 
 /** A line of a comparison with its number in each text, or how many lines are left out because they are the same. */
 export type DiffRow =

@@ -1,5 +1,5 @@
 import type { TestArtifact } from '../../../../telltale/src/client/api.ts';
-import { isJsonObject, type Json } from '../../../../telltale/src/kernel/json.ts';
+import { isJsonObject, type Json } from '../../../../telltale/src/lib/json.ts';
 
 /** What a decision is shown where nobody says otherwise: every key that a run's context has. */
 export const DEFAULT_CONTEXT = {

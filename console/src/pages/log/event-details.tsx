@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import type { SessionEvent } from '../../../../telltale/src/events/event.ts';
-import type { RunEvent } from '../../../../telltale/src/events/run-event.ts';
-import type { JsonObject } from '../../../../telltale/src/kernel/json.ts';
+import type { JsonObject } from '../../../../telltale/src/lib/json.ts';
+import type { SessionEvent } from '../../../../telltale/src/log/event.ts';
+import type { RunEvent } from '../../../../telltale/src/log/run-event.ts';
 import { formatDateTime } from '../../format/format-time.ts';
 import { Button } from '../../ui/button.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';

@@ -1,5 +1,5 @@
-import type { SessionEvent } from '../../../../telltale/src/events/event.ts';
-import type { RunEvent } from '../../../../telltale/src/events/run-event.ts';
+import type { SessionEvent } from '../../../../telltale/src/log/event.ts';
+import type { RunEvent } from '../../../../telltale/src/log/run-event.ts';
 import { formatClock } from '../../format/format-time.ts';
 import { cx } from '../../ui/class-names.ts';
 

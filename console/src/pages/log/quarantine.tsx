@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
-import type { QuarantineNote } from '../../../../telltale/src/events/session-summary.ts';
-import { visibleText } from '../../../../telltale/src/kernel/text.ts';
+import { visibleText } from '../../../../telltale/src/lib/text.ts';
+import type { QuarantineNote } from '../../../../telltale/src/log/session-summary.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
 import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';

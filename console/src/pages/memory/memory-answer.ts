@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../../../telltale/src/kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../../telltale/src/lib/json.ts';
 
 /** Something that the graph knows, as a card shows it. */
 export interface MemoryCard {

@@ -1,5 +1,5 @@
-import { toRuntimeError } from '../../../../telltale/src/kernel/errors.ts';
-import { isJsonObject, type JsonObject } from '../../../../telltale/src/kernel/json.ts';
+import { toRuntimeError } from '../../../../telltale/src/lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../../../../telltale/src/lib/json.ts';
 import { useReadable } from '../../data/readable.ts';
 import { useData } from '../../data/use-data.ts';
 import { useKept } from '../../data/use-kept.ts';

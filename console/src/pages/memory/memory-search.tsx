@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import { Link } from 'wouter';
-import type { JsonObject } from '../../../../telltale/src/kernel/json.ts';
+import type { JsonObject } from '../../../../telltale/src/lib/json.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
 import { useCall } from '../../data/use-call.ts';
 import { useKept } from '../../data/use-kept.ts';

@@ -1,6 +1,6 @@
 import type { AnswerReview, ReviewInfo } from '../../../../telltale/src/client/api.ts';
-import { toRuntimeError } from '../../../../telltale/src/kernel/errors.ts';
-import { visibleText } from '../../../../telltale/src/kernel/text.ts';
+import { toRuntimeError } from '../../../../telltale/src/lib/errors.ts';
+import { visibleText } from '../../../../telltale/src/lib/text.ts';
 import { type Call, useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';
 import { Button } from '../../ui/button.tsx';

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ReviewDetailsInfo, ReviewInfo } from '../../../../telltale/src/client/api.ts';
-import { shortContent, uncoveredText } from '../../../../telltale/src/kernel/approved-files.ts';
-import { visibleText } from '../../../../telltale/src/kernel/text.ts';
+import { shortContent, uncoveredText } from '../../../../telltale/src/lib/approved-files.ts';
+import { visibleText } from '../../../../telltale/src/lib/text.ts';
 import { cx } from '../../ui/class-names.ts';
 import { Code } from '../../ui/code.tsx';
 import { Icon } from '../../ui/icon.tsx';

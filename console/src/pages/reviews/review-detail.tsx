@@ -1,8 +1,8 @@
 import { useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { AnswerReview, ReviewInfo } from '../../../../telltale/src/client/api.ts';
-import { identityText } from '../../../../telltale/src/kernel/ids.ts';
-import { visibleText } from '../../../../telltale/src/kernel/text.ts';
+import { identityText } from '../../../../telltale/src/lib/ids.ts';
+import { visibleText } from '../../../../telltale/src/lib/text.ts';
 import { useReadable } from '../../data/readable.ts';
 import type { Resolution } from '../../data/review-inbox.ts';
 import { useBlocked } from '../../data/use-blocked.ts';

@@ -1,5 +1,5 @@
 import type { ReviewInfo } from '../../../../telltale/src/client/api.ts';
-import type { ReviewKind } from '../../../../telltale/src/events/reviews.ts';
+import type { ReviewKind } from '../../../../telltale/src/log/reviews.ts';
 import type { Resolution } from '../../data/review-inbox.ts';
 
 /** What kind of answer is needed. */

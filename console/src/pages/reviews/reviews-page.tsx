@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { ReviewInfo } from '../../../../telltale/src/client/api.ts';
-import { identityText } from '../../../../telltale/src/kernel/ids.ts';
-import { visibleText } from '../../../../telltale/src/kernel/text.ts';
+import { identityText } from '../../../../telltale/src/lib/ids.ts';
+import { visibleText } from '../../../../telltale/src/lib/text.ts';
 import { useReadable } from '../../data/readable.ts';
 import type { InboxView, Resolution } from '../../data/review-inbox.ts';
 import { useData } from '../../data/use-data.ts';

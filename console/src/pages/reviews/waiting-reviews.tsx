@@ -1,7 +1,7 @@
 import { useId, useState } from 'react';
 import { Link } from 'wouter';
 import type { AnswerReview, ReviewDetailsInfo, ReviewInfo } from '../../../../telltale/src/client/api.ts';
-import { visibleText } from '../../../../telltale/src/kernel/text.ts';
+import { visibleText } from '../../../../telltale/src/lib/text.ts';
 import { useReadable } from '../../data/readable.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
 import { useData } from '../../data/use-data.ts';

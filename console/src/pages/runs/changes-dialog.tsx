@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
-import type { StepDecision } from '../../../../telltale/src/events/run-event.ts';
-import type { StepChange } from '../../../../telltale/src/events/run-state.ts';
+import type { StepDecision } from '../../../../telltale/src/log/run-event.ts';
+import type { StepChange } from '../../../../telltale/src/log/run-state.ts';
 import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';
 import { Button } from '../../ui/button.tsx';

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import type { RunState } from '../../../../telltale/src/events/run-state.ts';
-import type { JsonObject } from '../../../../telltale/src/kernel/json.ts';
+import type { JsonObject } from '../../../../telltale/src/lib/json.ts';
+import type { RunState } from '../../../../telltale/src/log/run-state.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
 import { useCall } from '../../data/use-call.ts';
 import { useData } from '../../data/use-data.ts';

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { Link } from 'wouter';
-import { isTurn } from '../../../../telltale/src/events/run-event.ts';
-import { identityText } from '../../../../telltale/src/kernel/ids.ts';
+import { identityText } from '../../../../telltale/src/lib/ids.ts';
+import { isTurn } from '../../../../telltale/src/log/run-event.ts';
 import { useLoaded } from '../../data/use-loaded.ts';
 import { plural } from '../../format/format-number.ts';
 import { formatClock } from '../../format/format-time.ts';

@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react';
-import type { RunState } from '../../../../telltale/src/events/run-state.ts';
+import type { RunState } from '../../../../telltale/src/log/run-state.ts';
 import type { LogView } from '../log/log-view.ts';
 import type { RunModel } from './model/run-model.ts';
 

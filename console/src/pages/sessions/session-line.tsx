@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import { Link } from 'wouter';
-import type { SessionSummary } from '../../../../telltale/src/events/session-summary.ts';
-import { visibleText } from '../../../../telltale/src/kernel/text.ts';
+import { visibleText } from '../../../../telltale/src/lib/text.ts';
+import type { SessionSummary } from '../../../../telltale/src/log/session-summary.ts';
 import { useReadable } from '../../data/readable.ts';
 import { useData } from '../../data/use-data.ts';
 import { useNow } from '../../data/use-now.ts';

@@ -1,4 +1,4 @@
-import type { SessionSummary } from '../../../../telltale/src/events/session-summary.ts';
+import type { SessionSummary } from '../../../../telltale/src/log/session-summary.ts';
 
 export interface SessionRow {
   readonly session: SessionSummary;

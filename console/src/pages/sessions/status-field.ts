@@ -1,4 +1,4 @@
-import type { SessionSummary, StateSpan } from '../../../../telltale/src/events/session-summary.ts';
+import type { SessionSummary, StateSpan } from '../../../../telltale/src/log/session-summary.ts';
 
 /** Names that agents give to the one field that says what they are doing, best first. */
 const USUAL = ['status', 'state', 'phase', 'mode', 'stage', 'step'];

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../../../telltale/src/kernel/json.ts';
-import { isJsonObject } from '../../../../telltale/src/kernel/json.ts';
+import type { Json, JsonObject } from '../../../../telltale/src/lib/json.ts';
+import { isJsonObject } from '../../../../telltale/src/lib/json.ts';
 
 /** A variable that somebody may give at the start. */
 export interface StartVariable {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../../../telltale/src/kernel/json.ts';
+import { isJsonObject, type Json } from '../../../../telltale/src/lib/json.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set([
   'not',

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../../../telltale/src/kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../../telltale/src/lib/json.ts';
 
 /** A field of a form for what a JSON Schema asks for. */
 export interface InputField {

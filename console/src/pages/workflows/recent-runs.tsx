@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { RunSummary } from '../../../../telltale/src/events/run-summary.ts';
-import { visibleText } from '../../../../telltale/src/kernel/text.ts';
+import { visibleText } from '../../../../telltale/src/lib/text.ts';
+import type { RunSummary } from '../../../../telltale/src/log/run-summary.ts';
 import type { ListView, LiveList } from '../../data/live-list.ts';
 import { plural } from '../../format/format-number.ts';
 import { Button } from '../../ui/button.tsx';

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { WorkflowInfo } from '../../../../telltale/src/client/api.ts';
-import type { JsonObject } from '../../../../telltale/src/kernel/json.ts';
+import type { JsonObject } from '../../../../telltale/src/lib/json.ts';
 import { useCall } from '../../data/use-call.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';

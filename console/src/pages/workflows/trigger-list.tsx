@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../telltale/src/kernel/json.ts';
+import type { JsonObject } from '../../../../telltale/src/lib/json.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { NO_TRIGGER, triggerWords } from './trigger-words.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../../../telltale/src/kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../../telltale/src/lib/json.ts';
 import { formatDuration } from '../../format/format-duration.ts';
 import type { IconName } from '../../ui/icon-shapes.ts';
 import { conditionWords } from './condition-words.ts';

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import type { ApiGraph } from '../../../../telltale/src/client/api.ts';
-import type { RunSummary } from '../../../../telltale/src/events/run-summary.ts';
+import type { RunSummary } from '../../../../telltale/src/log/run-summary.ts';
 import { useLiveList } from '../../data/live-lists.ts';
 import { useBlocked } from '../../data/use-blocked.ts';
 import { useData } from '../../data/use-data.ts';

@@ -1,6 +1,6 @@
 import { Link } from 'wouter';
 import type { WorkflowInfo } from '../../../../telltale/src/client/api.ts';
-import type { RunSummary } from '../../../../telltale/src/events/run-summary.ts';
+import type { RunSummary } from '../../../../telltale/src/log/run-summary.ts';
 import { useLiveList } from '../../data/live-lists.ts';
 import { useData } from '../../data/use-data.ts';
 import { useKept } from '../../data/use-kept.ts';

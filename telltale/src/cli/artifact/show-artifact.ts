@@ -1,11 +1,11 @@
-import { RuntimeError } from '../../kernel/errors.ts';
-import { identityText } from '../../kernel/ids.ts';
-import { suggest } from '../../kernel/nearest.ts';
-import { hunks, lineDiff } from '../../kernel/text.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { identityText } from '../../lib/ids.ts';
+import { suggest } from '../../lib/nearest.ts';
+import { hunks, lineDiff } from '../../lib/text.ts';
 import type { Store } from '../../store/store.ts';
-import type { Artifacts, ArtifactVersion } from '../../targets/artifacts/artifacts.ts';
-import { createArtifacts } from '../../targets/artifacts/create-artifacts.ts';
+import type { Artifacts, ArtifactVersion } from '../../tools/artifacts/artifacts.ts';
+import { createArtifacts } from '../../tools/artifacts/create-artifacts.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import { paletteFor } from '../io.ts';

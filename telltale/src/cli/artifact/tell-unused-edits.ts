@@ -1,10 +1,10 @@
 import { dirname, relative, resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { LoadedManifest } from '../../manifest/project/project.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { Store } from '../../store/store.ts';
-import type { ArtifactDraft } from '../../targets/artifacts/artifacts.ts';
-import type { UnusedEdit } from '../../targets/artifacts/create-artifacts.ts';
+import type { ArtifactDraft } from '../../tools/artifacts/artifacts.ts';
+import type { UnusedEdit } from '../../tools/artifacts/create-artifacts.ts';
 import type { Io } from '../io.ts';
 import { paletteFor } from '../io.ts';
 import { asTyped, storeFlag } from '../session/store-options.ts';
@@ -30,8 +30,8 @@ export async function tellUnusedEdits(
 ): Promise<void> {
   if (options.quiet === true || !agents.some(hasArtifacts)) return;
   const [{ artifactsOf, readDraft }, { findUnusedEdit }, { storedArtifacts }] = await Promise.all([
-    import('../../targets/artifacts/open-artifacts.ts'),
-    import('../../targets/artifacts/create-artifacts.ts'),
+    import('../../tools/artifacts/open-artifacts.ts'),
+    import('../../tools/artifacts/create-artifacts.ts'),
     import('./show-artifact.ts'),
   ]);
   const stored = storedArtifacts(store, io.clock);

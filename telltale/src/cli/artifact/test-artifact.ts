@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
-import { suggest } from '../../kernel/nearest.ts';
-import type { ArtifactDraft, Artifacts, ArtifactVersion } from '../../targets/artifacts/artifacts.ts';
-import { GENESIS } from '../../targets/artifacts/artifacts.ts';
-import { readDraft } from '../../targets/artifacts/open-artifacts.ts';
-import type { ArtifactTested } from '../../targets/artifacts/test-artifact.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import { suggest } from '../../lib/nearest.ts';
+import type { ArtifactDraft, Artifacts, ArtifactVersion } from '../../tools/artifacts/artifacts.ts';
+import { GENESIS } from '../../tools/artifacts/artifacts.ts';
+import { readDraft } from '../../tools/artifacts/open-artifacts.ts';
+import type { ArtifactTested } from '../../tools/artifacts/test-artifact.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
@@ -41,8 +41,8 @@ export async function testFile(
   const context =
     options.context === undefined ? undefined : await readObject('--context', options.context, io);
   const [{ createSandbox }, { testArtifact, TEST_CONTEXT }] = await Promise.all([
-    import('../../targets/sandbox/create-sandbox.ts'),
-    import('../../targets/artifacts/test-artifact.ts'),
+    import('../../tools/sandbox/create-sandbox.ts'),
+    import('../../tools/artifacts/test-artifact.ts'),
   ]);
   refuseUnknown(Object.keys(context ?? {}), Object.keys(TEST_CONTEXT));
   const read = await readArtifact(file, options.name, io, options);

@@ -1,11 +1,11 @@
 import { relative } from 'node:path';
-import type { ObservedEvent } from '../../events/event.ts';
-import { usageOf } from '../../events/event.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
+import type { Session } from '../../agent/runtime-types.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { ObservedEvent } from '../../log/event.ts';
+import { usageOf } from '../../log/event.ts';
 import type { Model } from '../../models/model.ts';
 import { openModel } from '../../models/open-model.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
-import type { Session } from '../../session/runtime-types.ts';
 import type { Io } from '../io.ts';
 import { paletteFor } from '../io.ts';
 import { shellWord } from '../options.ts';

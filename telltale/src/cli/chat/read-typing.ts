@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { suggest } from '../../lib/nearest.ts';
 import type { Io, Typing } from '../io.ts';
 import { paletteFor } from '../io.ts';
 import { readText } from '../parse/read-text.ts';

@@ -1,9 +1,9 @@
-import { RuntimeError } from '../../kernel/errors.ts';
-import { type CancelSession, cancelSession } from '../../session/ending/cancel-session.ts';
-import { cancelUnownedRun, runsOf, wayToEnd } from '../../session/ending/cancel-unowned.ts';
-import { hasEnded } from '../../session/ending/has-ended.ts';
-import { leadRun } from '../../session/guided/guidance.ts';
-import { RUN_CANCEL } from '../../session/runs/run-messages.ts';
+import { type CancelSession, cancelSession } from '../../agent/ending/cancel-session.ts';
+import { cancelUnownedRun, runsOf, wayToEnd } from '../../agent/ending/cancel-unowned.ts';
+import { hasEnded } from '../../agent/ending/has-ended.ts';
+import { leadRun } from '../../agent/guided/guidance.ts';
+import { RUN_CANCEL } from '../../agent/runs/run-messages.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';

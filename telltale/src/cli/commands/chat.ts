@@ -1,5 +1,5 @@
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
-import type { SessionResult } from '../../session/runtime-types.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
+import type { SessionResult } from '../../agent/runtime-types.ts';
 import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
 import { chatAgain, chatModel, createChat } from '../chat/chat.ts';
 import { createPerson } from '../chat/read-typing.ts';

@@ -1,4 +1,4 @@
-import { suggest } from '../../kernel/nearest.ts';
+import { suggest } from '../../lib/nearest.ts';
 import type { RegisterCommand } from '../command.ts';
 import { EXIT } from '../command.ts';
 import { COMPLETION_SCRIPTS, SHELLS } from '../completion/complete.ts';

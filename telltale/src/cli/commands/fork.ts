@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { eventUnknown } from '../../session/log/read-log.ts';
+import { eventUnknown } from '../../agent/log/read-log.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import { wholeNumber } from '../options.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { WorkflowGraph } from '../../workflows/graph/workflow-graph.ts';
 import type { RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';

@@ -1,4 +1,4 @@
-import type { ParserEvent } from '../../protocol/index.ts';
+import type { ParserEvent } from '../../parser/index.ts';
 import type { RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
@@ -39,7 +39,7 @@ export const registerParse: RegisterCommand = (program, { io, run }) => {
 };
 
 async function parse(file: string, options: ParseOptions, io: Io): Promise<ExitCode> {
-  const { createTagParser } = await import('../../protocol/index.ts');
+  const { createTagParser } = await import('../../parser/index.ts');
   const size = options.chunk === undefined ? undefined : chunkSize(options.chunk);
   const parser = createTagParser(readParserOptions(options.options));
   if (file === '-' && io.stdin.isTerminal)

@@ -1,4 +1,4 @@
-import { eventUnknown, readLog } from '../../session/log/read-log.ts';
+import { eventUnknown, readLog } from '../../agent/log/read-log.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { REVIEW_KINDS } from '../../events/reviews.ts';
+import { REVIEW_KINDS } from '../../log/reviews.ts';
 import type { CommandContext, ExitCode, RegisterCommand } from '../command.ts';
 import { noSubcommand, type WithOptions } from '../options.ts';
 import type { AnswerOptions, Word } from '../review/answer-review.ts';

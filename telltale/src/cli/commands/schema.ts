@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import { nearest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { nearest } from '../../lib/nearest.ts';
 import { makeFolder } from '../../manifest/files/files.ts';
 import type { RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';

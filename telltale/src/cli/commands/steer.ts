@@ -1,4 +1,4 @@
-import { forkingBy, hearsNoMore, nobodyReads } from '../../session/messages.ts';
+import { forkingBy, hearsNoMore, nobodyReads } from '../../agent/messages.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import { signer } from '../program.ts';

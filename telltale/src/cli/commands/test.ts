@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import process from 'node:process';
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';

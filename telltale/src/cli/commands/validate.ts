@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import { MANIFEST_LIMITS } from '../../manifest/diagnostic.ts';
 import type { ManifestText } from '../../manifest/load-manifests.ts';
 import type { ValidateResult } from '../../manifest/validate-manifests.ts';

@@ -1,4 +1,4 @@
-import { causeChain } from '../../session/log/read-log.ts';
+import { causeChain } from '../../agent/log/read-log.ts';
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import { paletteFor } from '../io.ts';

@@ -1,8 +1,8 @@
+import type { FeedTrial } from '../../agent/runtime-types.ts';
 import type { FeedReading, FeedView } from '../../feeds/feed.ts';
-import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
-import { feedText } from '../../kernel/text.ts';
-import { sleep } from '../../kernel/time.ts';
-import type { FeedTrial } from '../../session/runtime-types.ts';
+import { sleep } from '../../lib/clock.ts';
+import { RuntimeError, toRuntimeError } from '../../lib/errors.ts';
+import { feedText } from '../../lib/text.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import { paletteFor } from '../io.ts';

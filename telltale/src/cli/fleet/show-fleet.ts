@@ -1,6 +1,6 @@
-import { toRuntimeError } from '../../kernel/errors.ts';
-import { codeIn, type FleetStatus } from '../../session/fleet/fleet.ts';
-import type { FleetDesk } from '../../session/fleet/fleet-service.ts';
+import { codeIn, type FleetStatus } from '../../agent/fleet/fleet.ts';
+import type { FleetDesk } from '../../agent/fleet/fleet-service.ts';
+import { toRuntimeError } from '../../lib/errors.ts';
 import { hasEnded, QUARANTINED, readQuarantine } from '../../store/quarantine.ts';
 import type { WorkerRow } from '../../store/shared-store.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
@@ -152,7 +152,7 @@ export async function findQuarantine(
     return { why: noted?.why ?? 'The store does not say why.', at: noted?.at ?? info.updatedAt, release };
   }
   if (store.shared === undefined || info.owner !== undefined || hasEnded(info)) return undefined;
-  const { openFleetDesk } = await import('../../session/fleet/fleet-service.ts');
+  const { openFleetDesk } = await import('../../agent/fleet/fleet-service.ts');
   const desk = await openFleetDesk(store, onError);
   try {
     const aside = (await desk.status()).laidAside.find((each) => each.stream === stream);
@@ -169,7 +169,7 @@ function withFleet<T>(
   work: (fleet: FleetDesk) => Promise<T>,
 ): Promise<T> {
   return withStoredSessions(context, options, async ({ store }) => {
-    const { openFleetDesk } = await import('../../session/fleet/fleet-service.ts');
+    const { openFleetDesk } = await import('../../agent/fleet/fleet-service.ts');
     const onError = (thrown: unknown) => void context.io.stderr.write(`${toRuntimeError(thrown).message}\n`);
     const desk = await openFleetDesk(store, onError);
     try {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
-import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
+import { suggest } from '../../lib/nearest.ts';
 import { type EnvValue, envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import type { LoadedManifest } from '../../manifest/project/project.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';

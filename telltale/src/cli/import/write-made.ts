@@ -1,7 +1,7 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { MadeFile } from '../../importers/importer.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import { usage } from '../options.ts';
 
 /** Writes files into a folder: all of them, or none where one is there already and `force` is not set. */

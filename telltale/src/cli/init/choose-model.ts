@@ -1,4 +1,4 @@
-import { nearest } from '../../kernel/nearest.ts';
+import { nearest } from '../../lib/nearest.ts';
 import { fullModelRef, isModelRef } from '../../manifest/schema/model-ref.ts';
 import { KNOWN_PROVIDERS } from '../../models/providers/known-providers.ts';
 import type { Io } from '../io.ts';

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { open, readdir, readFile, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { makeFolder } from '../../manifest/files/files.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../options.ts';

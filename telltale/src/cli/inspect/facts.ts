@@ -1,11 +1,11 @@
 import { dirname, relative } from 'node:path';
 import { sourceText } from '../../feeds/create-keeper.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import { KIND_OF_LIST, type LoadedManifest } from '../../manifest/project/project.ts';
 import type { AgentManifest, Manifest } from '../../manifest/schema/kinds.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
-import type { Target } from '../../targets/target.ts';
+import type { Target } from '../../tools/target.ts';
 import type { Io } from '../io.ts';
 import { countText, spanText } from '../view/figures.ts';
 
@@ -341,7 +341,7 @@ async function builtIn(loaded: readonly LoadedManifest[], io: Io): Promise<reado
 async function targetsOf(imports: string, folder: string, io: Io): Promise<readonly Target[]> {
   const [{ loadManifests }, { createTargets }, { createMemoryStore }] = await Promise.all([
     import('../../manifest/load-manifests.ts'),
-    import('../../targets/create-targets.ts'),
+    import('../../tools/create-targets.ts'),
     import('../../store/memory/memory-store.ts'),
   ]);
   const { cwd, clock } = io;

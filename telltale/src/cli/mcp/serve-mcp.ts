@@ -1,13 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isLoopback } from '../../kernel/host-name.ts';
-import { parseDuration } from '../../kernel/quantity.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
+import { isLoopback } from '../../lib/host-name.ts';
+import { parseDuration } from '../../lib/quantity.ts';
 import type { McpServerMcpServer } from '../../mcp/server/create-mcp-server.ts';
 import type { HttpOptions } from '../../mcp/server/serve-http.ts';
 import type { Tokens } from '../../server/auth/tokens.ts';
 import { createTokens, newToken } from '../../server/auth/tokens.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import { keepDaemonFile } from '../daemon-files.ts';

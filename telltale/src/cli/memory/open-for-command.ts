@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { GraphStats, GraphStore } from '../../store/graph.ts';
 import type { CommandContext } from '../command.ts';
@@ -27,7 +27,7 @@ export async function withMemory<T>(
 ): Promise<T> {
   const [{ openMemory }, { createTokenizer }, { realFolder }] = await Promise.all([
     import('../../memory/open-memory.ts'),
-    import('../../session/tokenizer.ts'),
+    import('../../agent/tokenizer.ts'),
     import('../../memory/index/git-folder.ts'),
   ]);
   // A mistake in its name is to make no store.

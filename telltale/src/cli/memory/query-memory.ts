@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { nearest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { nearest } from '../../lib/nearest.ts';
 import type { Memory, MemoryAnswer, MemoryNode, MemoryQuery } from '../../memory/memory.ts';
 import type { GraphStore } from '../../store/graph.ts';
 import type { CommandContext } from '../command.ts';

@@ -1,6 +1,6 @@
-import { suggest } from '../../kernel/nearest.ts';
-import { parseByteSize } from '../../kernel/quantity.ts';
-import type { Place, TagParserOptions } from '../../protocol/index.ts';
+import { suggest } from '../../lib/nearest.ts';
+import { parseByteSize } from '../../lib/quantity.ts';
+import type { Place, TagParserOptions } from '../../parser/index.ts';
 import { usage } from '../options.ts';
 
 const KEYS = ['max_body', 'actions_in', 'key', 'ids'] as const;

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../options.ts';
 

@@ -1,12 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type {
-  CountedMessage,
-  CountedPart,
-  PromptContent,
-  SessionPrompt,
-} from '../../events/session-prompt.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { CountedMessage, CountedPart, PromptContent, SessionPrompt } from '../../log/session-prompt.ts';
 import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import type { CountedOpening } from '../../prompt/opening.ts';

@@ -1,8 +1,8 @@
-import { RuntimeError } from '../../kernel/errors.ts';
-import { suggest } from '../../kernel/nearest.ts';
-import { leadRun } from '../../session/guided/guidance.ts';
-import type { Sessions } from '../../session/open-sessions.ts';
-import { closedIn, closedLike } from '../../session/reviews/review-table.ts';
+import { leadRun } from '../../agent/guided/guidance.ts';
+import type { Sessions } from '../../agent/open-sessions.ts';
+import { closedIn, closedLike } from '../../agent/reviews/review-table.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { suggest } from '../../lib/nearest.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { signerFor } from '../program.ts';
 import { streamToResume } from '../session/find-session.ts';

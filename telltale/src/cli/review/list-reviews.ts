@@ -1,6 +1,6 @@
-import type { OpenReview, ReviewKind } from '../../events/reviews.ts';
-import { visibleText } from '../../kernel/text.ts';
-import type { ReviewDetails } from '../../session/reviews/read-review.ts';
+import type { ReviewDetails } from '../../agent/reviews/read-review.ts';
+import { visibleText } from '../../lib/text.ts';
+import type { OpenReview, ReviewKind } from '../../log/reviews.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { type Io, paletteFor } from '../io.ts';
 import { findStream } from '../session/find-session.ts';

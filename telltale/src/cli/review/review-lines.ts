@@ -1,9 +1,9 @@
-import type { OpenReview } from '../../events/reviews.ts';
-import { type Covered, uncoveredText } from '../../kernel/approved-files.ts';
-import { identityText } from '../../kernel/ids.ts';
-import { invisibleWarning, textsIn } from '../../kernel/text.ts';
-import type { ReviewDetails } from '../../session/reviews/read-review.ts';
-import { YES_OR_NO } from '../../session/reviews/read-review.ts';
+import type { ReviewDetails } from '../../agent/reviews/read-review.ts';
+import { YES_OR_NO } from '../../agent/reviews/read-review.ts';
+import { type Covered, uncoveredText } from '../../lib/approved-files.ts';
+import { identityText } from '../../lib/ids.ts';
+import { invisibleWarning, textsIn } from '../../lib/text.ts';
+import type { OpenReview } from '../../log/reviews.ts';
 import { shellWord } from '../options.ts';
 import { agoText, timeText } from '../view/figures.ts';
 import { harmlessLine, spelledOut } from '../view/harmless.ts';

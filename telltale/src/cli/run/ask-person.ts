@@ -1,8 +1,8 @@
-import { identityText } from '../../kernel/ids.ts';
-import { invisibleWarning, textsIn } from '../../kernel/text.ts';
-import { type ReviewReply, readReply, YES_OR_NO } from '../../session/reviews/read-review.ts';
-import type { AskRun, RunQuestion } from '../../session/runs/run-questions.ts';
-import type { Answer, Approve } from '../../targets/target.ts';
+import { type ReviewReply, readReply, YES_OR_NO } from '../../agent/reviews/read-review.ts';
+import type { AskRun, RunQuestion } from '../../agent/runs/run-questions.ts';
+import { identityText } from '../../lib/ids.ts';
+import { invisibleWarning, textsIn } from '../../lib/text.ts';
+import type { Answer, Approve } from '../../tools/target.ts';
 import { type Io, paletteFor } from '../io.ts';
 import { signer } from '../program.ts';
 import { coverageLines } from '../review/review-lines.ts';

@@ -1,9 +1,9 @@
+import { leadRun } from '../../agent/guided/guidance.ts';
+import type { Runtime } from '../../agent/runtime-types.ts';
 import { readRun } from '../../engine/read-run.ts';
-import type { RunState } from '../../events/run-state.ts';
+import type { RunState } from '../../log/run-state.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { displayWidth } from '../../manifest/format-diagnostic.ts';
-import { leadRun } from '../../session/guided/guidance.ts';
-import type { Runtime } from '../../session/runtime-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { Io } from '../io.ts';
 import { paletteFor } from '../io.ts';

@@ -1,6 +1,6 @@
-import type { RunState } from '../../events/run-state.ts';
-import { type ErrorJson, RuntimeError } from '../../kernel/errors.ts';
-import type { SessionResult } from '../../session/runtime-types.ts';
+import type { SessionResult } from '../../agent/runtime-types.ts';
+import { type ErrorJson, RuntimeError } from '../../lib/errors.ts';
+import type { RunState } from '../../log/run-state.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import { type Io, paletteFor } from '../io.ts';
 import { asTyped } from '../session/store-options.ts';

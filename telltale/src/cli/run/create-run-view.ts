@@ -1,7 +1,7 @@
-import type { ObservedEvent } from '../../events/event.ts';
-import { speakerOf } from '../../events/fold-handoffs.ts';
-import type { RunEvent } from '../../events/run-event.ts';
-import type { SessionResult } from '../../session/runtime-types.ts';
+import type { SessionResult } from '../../agent/runtime-types.ts';
+import type { ObservedEvent } from '../../log/event.ts';
+import { speakerOf } from '../../log/fold-handoffs.ts';
+import type { RunEvent } from '../../log/run-event.ts';
 import { type Io, paletteFor } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { eventAsTyped } from '../session/store-options.ts';

@@ -1,5 +1,5 @@
-import { createTimeSaved } from '../../events/time-saved.ts';
-import type { Session, SessionResult } from '../../session/runtime-types.ts';
+import type { Session, SessionResult } from '../../agent/runtime-types.ts';
+import { createTimeSaved } from '../../log/time-saved.ts';
 import type { Chat } from '../chat/chat.ts';
 import { readTyped } from '../chat/read-typing.ts';
 import type { Io } from '../io.ts';

@@ -1,7 +1,7 @@
-import type { SessionEvent } from '../../events/event.ts';
-import { reduce } from '../../events/reduce.ts';
-import { emptyState } from '../../events/state.ts';
-import { sleep } from '../../kernel/time.ts';
+import { sleep } from '../../lib/clock.ts';
+import type { SessionEvent } from '../../log/event.ts';
+import { reduce } from '../../log/reduce.ts';
+import { emptyState } from '../../log/state.ts';
 import type { Io } from '../io.ts';
 import { paletteFor } from '../io.ts';
 import { eventAsTyped } from '../session/store-options.ts';

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { agentInCode } from '../../session/define/agent-code.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
-import { readEvent } from '../../session/log/read-log.ts';
-import type { ResumeOptions } from '../../session/runtime-types.ts';
+import { agentInCode } from '../../agent/define/agent-code.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
+import { readEvent } from '../../agent/log/read-log.ts';
+import type { ResumeOptions } from '../../agent/runtime-types.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { CommandContext, ExitCode } from '../command.ts';
 import { signer } from '../program.ts';
 import { findSession } from '../session/find-session.ts';

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { StartOptions } from '../../session/runtime-types.ts';
+import type { StartOptions } from '../../agent/runtime-types.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import type { Io } from '../io.ts';
 import { usage, wholeNumber } from '../options.ts';
 import { readText } from '../parse/read-text.ts';

@@ -1,6 +1,6 @@
-import type { ObservedEvent } from '../../events/event.ts';
-import type { RunEvent } from '../../events/run-event.ts';
-import type { SessionResult } from '../../session/runtime-types.ts';
+import type { SessionResult } from '../../agent/runtime-types.ts';
+import type { ObservedEvent } from '../../log/event.ts';
+import type { RunEvent } from '../../log/run-event.ts';
 import type { Times } from '../view/closing-lines.ts';
 import type { RootCause } from '../view/root-cause.ts';
 

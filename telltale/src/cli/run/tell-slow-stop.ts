@@ -1,4 +1,4 @@
-import type { ObservedEvent } from '../../events/event.ts';
+import type { ObservedEvent } from '../../log/event.ts';
 import type { Io } from '../io.ts';
 import type { RunMode } from './run-mode.ts';
 

@@ -1,4 +1,4 @@
-import type { ObservedEvent } from '../../events/event.ts';
+import type { ObservedEvent } from '../../log/event.ts';
 import { type Io, paletteFor } from '../io.ts';
 import { shellWord } from '../options.ts';
 import { eventAsTyped } from '../session/store-options.ts';

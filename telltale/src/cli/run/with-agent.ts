@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { usage } from '../options.ts';
 import { openEarly } from '../session/with-runtime.ts';
@@ -47,12 +47,12 @@ export async function loadForRun(
     return undefined;
   }
 }
-export function isFolder(path: string): boolean {
+function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
     return false; // Whoever reads it says why it cannot be read.
   }
 }
-export const folderGiven = (path: string) =>
+const folderGiven = (path: string) =>
   usage(`'${path}' is a folder.`, `Name the agent's manifest in it: ${join(path, 'agent.yml')}`);

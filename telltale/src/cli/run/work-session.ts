@@ -1,10 +1,10 @@
+import { leadRun } from '../../agent/guided/guidance.ts';
+import { isRunEvent } from '../../agent/log/read-log.ts';
+import type { Runtime, RuntimeOptions, Session, SessionResult } from '../../agent/runtime-types.ts';
 import { readRun } from '../../engine/read-run.ts';
-import { decodeRunEvent } from '../../events/run-codec.ts';
-import type { RunEvent, RunEventType } from '../../events/run-event.ts';
-import type { RunState } from '../../events/run-state.ts';
-import { leadRun } from '../../session/guided/guidance.ts';
-import { isRunEvent } from '../../session/log/read-log.ts';
-import type { Runtime, RuntimeOptions, Session, SessionResult } from '../../session/runtime-types.ts';
+import { decodeRunEvent } from '../../log/run-codec.ts';
+import type { RunEvent, RunEventType } from '../../log/run-event.ts';
+import type { RunState } from '../../log/run-state.ts';
 import type { Store } from '../../store/store.ts';
 import type { Chat } from '../chat/chat.ts';
 import type { CommandContext } from '../command.ts';

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { relative } from 'node:path';
-import { toRuntimeError } from '../../kernel/errors.ts';
+import { codeIn } from '../../agent/fleet/fleet.ts';
+import { readAnyEvent } from '../../agent/log/read-log.ts';
+import { openAmong } from '../../agent/reviews/review-table.ts';
+import type { Runtime } from '../../agent/runtime-types.ts';
+import { toRuntimeError } from '../../lib/errors.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import type { AgentCatalog, CatalogEntry } from '../../server/catalog/agent-catalog.ts';
-import { codeIn } from '../../session/fleet/fleet.ts';
-import { readAnyEvent } from '../../session/log/read-log.ts';
-import { openAmong } from '../../session/reviews/review-table.ts';
-import type { Runtime } from '../../session/runtime-types.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { type Io, paletteFor } from '../io.ts';
 import { usage, wholeNumber } from '../options.ts';

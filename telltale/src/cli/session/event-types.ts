@@ -1,5 +1,5 @@
-import type { EventType } from '../../events/event.ts';
-import type { RunEventType } from '../../events/run-event.ts';
+import type { EventType } from '../../log/event.ts';
+import type { RunEventType } from '../../log/run-event.ts';
 
 /** A record, so that a type which is missing here does not compile. */
 const TYPES: Readonly<Record<EventType, true>> = {

@@ -1,8 +1,8 @@
+import { leadRun } from '../../agent/guided/guidance.ts';
+import { readSession } from '../../agent/read-session.ts';
 import { readRun } from '../../engine/read-run.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { nearest } from '../../kernel/nearest.ts';
-import { leadRun } from '../../session/guided/guidance.ts';
-import { readSession } from '../../session/read-session.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { nearest } from '../../lib/nearest.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { Io } from '../io.ts';
 
@@ -142,7 +142,7 @@ async function hasOtherManifest(
         ? await readRun(store, stream).then(({ manifest: of }) => ({ manifest: of, name: of.agent }))
         : await readSession(store, stream).then((of) => ({ manifest: of.manifest, name: of.agent }));
     if (manifest.code === true) return false;
-    const { loadAgent } = await import('../../session/load-agent.ts');
+    const { loadAgent } = await import('../../agent/load-agent.ts');
     return (await loadAgent(manifest.path, { env, cwd, name })).hash !== manifest.hash;
   } catch {
     return false;

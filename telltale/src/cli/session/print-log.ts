@@ -1,5 +1,5 @@
-import { nearest } from '../../kernel/nearest.ts';
-import { eventUnknown, readStream, type StreamEvent, type StreamRef } from '../../session/log/read-log.ts';
+import { eventUnknown, readStream, type StreamEvent, type StreamRef } from '../../agent/log/read-log.ts';
+import { nearest } from '../../lib/nearest.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { type Io, paletteFor } from '../io.ts';

@@ -1,6 +1,6 @@
+import { eventUnknown } from '../../agent/log/read-log.ts';
 import { readRun } from '../../engine/read-run.ts';
-import { toRuntimeError } from '../../kernel/errors.ts';
-import { eventUnknown } from '../../session/log/read-log.ts';
+import { toRuntimeError } from '../../lib/errors.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import { findQuarantine } from '../fleet/show-fleet.ts';
 import type { Io } from '../io.ts';

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { ErrorJson } from '../../kernel/errors.ts';
+import type { ErrorJson } from '../../lib/errors.ts';
 import type { Io } from '../io.ts';
 import { shellWord, usage } from '../options.ts';
 

@@ -1,4 +1,4 @@
-import { suggest } from '../../kernel/nearest.ts';
+import { suggest } from '../../lib/nearest.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { type Io, paletteFor } from '../io.ts';
 import { usage } from '../options.ts';

@@ -1,7 +1,7 @@
-import { RuntimeError } from '../../kernel/errors.ts';
+import type { Sessions } from '../../agent/open-sessions.ts';
+import type { Runtime, RuntimeOptions } from '../../agent/runtime-types.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import { printable } from '../../manifest/diagnostic.ts';
-import type { Sessions } from '../../session/open-sessions.ts';
-import type { Runtime, RuntimeOptions } from '../../session/runtime-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { CommandContext } from '../command.ts';
 import { type Io, paletteFor } from '../io.ts';
@@ -118,8 +118,8 @@ async function exportTelemetry(runtime: Runtime, io: Io): Promise<Runtime> {
   if (!ASKS.some((name) => io.env[name])) return runtime;
   const [{ createTelemetry }, { readAnyEvent }, { openAmong }] = await Promise.all([
     import('../../telemetry/create-telemetry.ts'),
-    import('../../session/log/read-log.ts'),
-    import('../../session/reviews/review-table.ts'),
+    import('../../agent/log/read-log.ts'),
+    import('../../agent/reviews/review-table.ts'),
   ]);
   const problems: RuntimeError[] = [];
   const telemetry = createTelemetry({

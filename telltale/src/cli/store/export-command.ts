@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { Store } from '../../store/store.ts';
 import { type ExportCounts, exportStore } from '../../store/upkeep/export-store.ts';
 import { type ImportProgress, type ImportReport, importStore } from '../../store/upkeep/import-store.ts';

@@ -1,6 +1,6 @@
-import { toRuntimeError } from '../../kernel/errors.ts';
-import { suggest } from '../../kernel/nearest.ts';
-import { parseDuration } from '../../kernel/quantity.ts';
+import { toRuntimeError } from '../../lib/errors.ts';
+import { suggest } from '../../lib/nearest.ts';
+import { parseDuration } from '../../lib/quantity.ts';
 import type { Store } from '../../store/store.ts';
 import {
   ENDED_STATUSES,

@@ -1,7 +1,7 @@
 import type { Role, TokenInfo } from '../../client/api.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { identityText } from '../../kernel/ids.ts';
-import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { identityText } from '../../lib/ids.ts';
+import { suggest } from '../../lib/nearest.ts';
 import { createAudit } from '../../server/auth/audit.ts';
 import { createTokens } from '../../server/auth/tokens.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';

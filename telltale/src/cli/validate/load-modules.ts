@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 import type { Readable } from 'node:stream';
-import { RuntimeError, thrownPlace, toRuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError, thrownPlace, toRuntimeError } from '../../lib/errors.ts';
 import type { Finding } from '../../manifest/diagnostic.ts';
 import { quoted } from '../../manifest/diagnostic.ts';
 import type { CheckModules, ModuleUse } from '../../manifest/project/read-code.ts';
-import { moduleFiles } from '../../targets/definition/covered-call.ts';
+import { moduleFiles } from '../../tools/definition/covered-call.ts';
 import {
   type LoadedModule,
   type LoadFailure,
@@ -14,7 +14,7 @@ import {
   moduleMissing,
   moduleProblem,
   type WantedExport,
-} from '../../targets/tools/module-tool.ts';
+} from '../../tools/tools/module-tool.ts';
 import type { Io } from '../io.ts';
 import { foundInWorkspaces, type Workspace } from '../serve/workspaces.ts';
 

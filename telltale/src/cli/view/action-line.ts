@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { isJsonObject, type Json } from '../../kernel/json.ts';
+import { isJsonObject, type Json } from '../../lib/json.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { displayWidth } from '../../manifest/format-diagnostic.ts';
 import { showResult } from '../../prompt/show-result.ts';

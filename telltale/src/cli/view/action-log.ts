@@ -1,6 +1,6 @@
-import { type DeclaredAction, isShown } from '../../events/action.ts';
-import type { ObservedEvent, SessionEvent } from '../../events/event.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import { type DeclaredAction, isShown } from '../../log/action.ts';
+import type { ObservedEvent, SessionEvent } from '../../log/event.ts';
 import { knownParameters, type NameOf } from './describe-event.ts';
 import { isToFix } from './root-cause.ts';
 

@@ -1,8 +1,8 @@
-import type { SessionState } from '../../events/state.ts';
-import { type TimeSaved, timeSavedText } from '../../events/time-saved.ts';
+import { type CauseChain, isRunEvent, streamOf } from '../../agent/log/read-log.ts';
+import type { SessionResult } from '../../agent/runtime-types.ts';
+import type { SessionState } from '../../log/state.ts';
+import { type TimeSaved, timeSavedText } from '../../log/time-saved.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
-import { type CauseChain, isRunEvent, streamOf } from '../../session/log/read-log.ts';
-import type { SessionResult } from '../../session/runtime-types.ts';
 import { describeLogged } from './describe-event.ts';
 import { describeRunEvent } from './describe-run-event.ts';
 import { costText, countText, spanText, tokensText } from './figures.ts';

@@ -1,5 +1,5 @@
-import { type RunEvent, type RunEventOf, shownWait } from '../../events/run-event.ts';
-import { identityText } from '../../kernel/ids.ts';
+import { identityText } from '../../lib/ids.ts';
+import { type RunEvent, type RunEventOf, shownWait } from '../../log/run-event.ts';
 import { printable } from '../../manifest/diagnostic.ts';
 import { customText, errorText, filesText, hookText, invokeText, remedy } from './describe-event.ts';
 import { costText, countText, spanText, timeText, tokensText } from './figures.ts';

@@ -1,6 +1,6 @@
-import type { Usage } from '../../events/session-events.ts';
+import type { Usage } from '../../log/session-events.ts';
 
-export { spanText } from '../../kernel/quantity.ts';
+export { spanText } from '../../lib/quantity.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,4 +1,4 @@
-import { invisibleWarning, visibleText } from '../../kernel/text.ts';
+import { invisibleWarning, visibleText } from '../../lib/text.ts';
 import { printable } from '../../manifest/diagnostic.ts';
 
 /**

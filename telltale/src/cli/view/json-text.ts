@@ -1,5 +1,5 @@
-import type { ObservedEvent } from '../../events/event.ts';
-import type { RunEvent } from '../../events/run-event.ts';
+import type { ObservedEvent } from '../../log/event.ts';
+import type { RunEvent } from '../../log/run-event.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { displayWidth } from '../../manifest/format-diagnostic.ts';
 import { clip } from './text-width.ts';

@@ -1,6 +1,6 @@
-import type { ObservedEvent } from '../../events/event.ts';
-import { speakerOf } from '../../events/fold-handoffs.ts';
-import type { RunEvent } from '../../events/run-event.ts';
+import type { ObservedEvent } from '../../log/event.ts';
+import { speakerOf } from '../../log/fold-handoffs.ts';
+import type { RunEvent } from '../../log/run-event.ts';
 import { printable } from '../../manifest/diagnostic.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { actionLines } from './action-line.ts';

@@ -1,8 +1,8 @@
-import type { ObservedEvent } from '../../events/event.ts';
-import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../events/fold-turns.ts';
-import { LLM_USAGE } from '../../events/reduce.ts';
-import { identityText } from '../../kernel/ids.ts';
-import type { Json } from '../../kernel/json.ts';
+import { identityText } from '../../lib/ids.ts';
+import type { Json } from '../../lib/json.ts';
+import type { ObservedEvent } from '../../log/event.ts';
+import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../log/fold-turns.ts';
+import { LLM_USAGE } from '../../log/reduce.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { displayWidth } from '../../manifest/format-diagnostic.ts';
 import { type Output, paletteFor } from '../io.ts';

@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { EventType, ObservedEvent } from '../../events/event.ts';
-import { speakerOf } from '../../events/fold-handoffs.ts';
+import { isRunEvent, type StreamEvent } from '../../agent/log/read-log.ts';
+import type { EventType, ObservedEvent } from '../../log/event.ts';
+import { speakerOf } from '../../log/fold-handoffs.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { displayWidth } from '../../manifest/format-diagnostic.ts';
-import { isRunEvent, type StreamEvent } from '../../session/log/read-log.ts';
 import { createActionLog } from './action-log.ts';
 import { describeEvent, describeLogged } from './describe-event.ts';
 import { describeRunEvent } from './describe-run-event.ts';

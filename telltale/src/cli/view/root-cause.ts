@@ -1,6 +1,6 @@
-import type { ObservedEvent } from '../../events/event.ts';
-import type { RunEvent } from '../../events/run-event.ts';
-import type { ErrorJson } from '../../kernel/errors.ts';
+import type { ErrorJson } from '../../lib/errors.ts';
+import type { ObservedEvent } from '../../log/event.ts';
+import type { RunEvent } from '../../log/run-event.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import type { Io } from '../io.ts';
 import { asTyped } from '../session/store-options.ts';

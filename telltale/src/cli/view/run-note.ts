@@ -1,6 +1,6 @@
-import type { RunEvent, RunEventType } from '../../events/run-event.ts';
+import { YES_OR_NO } from '../../agent/reviews/read-review.ts';
+import type { RunEvent, RunEventType } from '../../log/run-event.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
-import { YES_OR_NO } from '../../session/reviews/read-review.ts';
 import type { Debug } from './debug.ts';
 import { describeRunEvent } from './describe-run-event.ts';
 import { spanText } from './figures.ts';

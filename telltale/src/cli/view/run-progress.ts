@@ -1,4 +1,4 @@
-import type { ObservedEvent } from '../../events/event.ts';
+import type { ObservedEvent } from '../../log/event.ts';
 import { countText, spanText } from './figures.ts';
 
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../events/run-event.ts';
+import type { RunEvent } from '../../log/run-event.ts';
 import { createChangingLines } from './changing-lines.ts';
 import { countText, spanText } from './figures.ts';
 import type { Frame, LiveScreenOptions } from './live-screen.ts';

@@ -1,4 +1,4 @@
-import type { RunState, StepState } from '../../events/run-state.ts';
+import type { RunState, StepState } from '../../log/run-state.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { errorText } from './describe-event.ts';
 import { SKIPPED, waitingText } from './describe-run-event.ts';

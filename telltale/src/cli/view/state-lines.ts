@@ -1,19 +1,19 @@
-import { type ActionState, isShown } from '../../events/action.ts';
-import type { SessionEvent } from '../../events/event.ts';
-import { usageOf } from '../../events/event.ts';
-import type { FeedState } from '../../events/feed-event.ts';
-import { BUILTIN_FEED } from '../../events/fold-values.ts';
-import type { OpenReport, SessionState, TaskState } from '../../events/state.ts';
+import { leadRun } from '../../agent/guided/guidance.ts';
+import { identityText } from '../../lib/ids.ts';
+import type { Json } from '../../lib/json.ts';
+import { type ActionState, isShown } from '../../log/action.ts';
+import type { SessionEvent } from '../../log/event.ts';
+import { usageOf } from '../../log/event.ts';
+import type { FeedState } from '../../log/feed-event.ts';
+import { BUILTIN_FEED } from '../../log/fold-values.ts';
+import type { OpenReport, SessionState, TaskState } from '../../log/state.ts';
 import {
   createStateMetrics,
   type FieldMetrics,
   type ValueChange,
   type ValueMetrics,
-} from '../../events/state-metrics.ts';
-import { identityText } from '../../kernel/ids.ts';
-import type { Json } from '../../kernel/json.ts';
+} from '../../log/state-metrics.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
-import { leadRun } from '../../session/guided/guidance.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { type Io, paletteFor } from '../io.ts';
 import { actionLine } from './action-line.ts';

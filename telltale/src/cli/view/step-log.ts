@@ -1,6 +1,6 @@
-import type { RunEvent } from '../../events/run-event.ts';
-import type { StepStatus } from '../../events/run-state.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import type { RunEvent } from '../../log/run-event.ts';
+import type { StepStatus } from '../../log/run-state.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { GIVEN_SHARE, type LinePart, MARKS, progressLine, timeText, withResult } from './action-line.ts';
 import { SKIPPED } from './describe-run-event.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../../kernel/json.ts';
+import type { Json } from '../../lib/json.ts';
 import { displayWidth, graphemes } from '../../manifest/format-diagnostic.ts';
 import { harmlessLine } from './harmless.ts';
 

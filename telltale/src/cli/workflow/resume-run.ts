@@ -1,7 +1,7 @@
-import type { StepDecision } from '../../events/run-event.ts';
-import type { ChangeDecisions, StepChange, WorkflowChanges } from '../../events/run-state.ts';
-import type { Json } from '../../kernel/json.ts';
-import type { ResumeRunOptions, Workflows } from '../../session/runs/run-types.ts';
+import type { ResumeRunOptions, Workflows } from '../../agent/runs/run-types.ts';
+import type { Json } from '../../lib/json.ts';
+import type { StepDecision } from '../../log/run-event.ts';
+import type { ChangeDecisions, StepChange, WorkflowChanges } from '../../log/run-state.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import type { Io, Output } from '../io.ts';

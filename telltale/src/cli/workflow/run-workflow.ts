@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { createSystemClock } from '../../kernel/time.ts';
-import { hasEnded } from '../../session/ending/has-ended.ts';
-import { postToRun } from '../../session/runs/post-to-run.ts';
-import { RUN_SIGNAL } from '../../session/runs/run-messages.ts';
-import type { LoadedWorkflow, RunOptions } from '../../session/runs/run-types.ts';
+import { hasEnded } from '../../agent/ending/has-ended.ts';
+import { postToRun } from '../../agent/runs/post-to-run.ts';
+import { RUN_SIGNAL } from '../../agent/runs/run-messages.ts';
+import type { LoadedWorkflow, RunOptions } from '../../agent/runs/run-types.ts';
+import { createSystemClock } from '../../lib/clock.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { usage } from '../options.ts';

@@ -1,5 +1,5 @@
-import type { ApprovalState, RunState } from '../../events/run-state.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import type { ApprovalState, RunState } from '../../log/run-state.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import type { Io } from '../io.ts';
 import { shellWord } from '../options.ts';

@@ -1,9 +1,9 @@
+import type { RunResult, WorkflowRun } from '../../agent/runs/run-types.ts';
+import type { Runtime, RuntimeOptions } from '../../agent/runtime-types.ts';
 import { readRun } from '../../engine/read-run.ts';
-import type { RunEvent } from '../../events/run-event.ts';
-import type { RunState } from '../../events/run-state.ts';
+import type { RunEvent } from '../../log/run-event.ts';
+import type { RunState } from '../../log/run-state.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
-import type { RunResult, WorkflowRun } from '../../session/runs/run-types.ts';
-import type { Runtime, RuntimeOptions } from '../../session/runtime-types.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { type Io, paletteFor } from '../io.ts';
 import { askPerson, askRuns, oneAtATime } from '../run/ask-person.ts';

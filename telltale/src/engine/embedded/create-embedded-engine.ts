@@ -1,5 +1,5 @@
-import { RuntimeError, stopWith, toRuntimeError } from '../../kernel/errors.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RuntimeError, stopWith, toRuntimeError } from '../../lib/errors.ts';
 import type { Store } from '../../store/store.ts';
 import type { Engine, Schedule, StreamKind, Work, WorkEnd } from '../engine.ts';
 import { type LocationsPlace, Places } from '../locations.ts';

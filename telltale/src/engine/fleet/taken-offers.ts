@@ -1,4 +1,4 @@
-import { toRuntimeError } from '../../kernel/errors.ts';
+import { toRuntimeError } from '../../lib/errors.ts';
 import type { SharedStore } from '../../store/shared-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { StreamKind, Work, WorkEnd } from '../engine.ts';

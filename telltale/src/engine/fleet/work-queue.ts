@@ -1,4 +1,4 @@
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { SharedStore } from '../../store/shared-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Engine, StreamKind } from '../engine.ts';

@@ -1,10 +1,10 @@
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { urlNeed } from '../../targets/access/need.ts';
-import { compileCheck } from '../../targets/check-parameters.ts';
-import { bodyText, type HttpResponse, httpRequest, isJsonType } from '../../targets/http/http-request.ts';
-import { withTimeout } from '../../targets/stop-and-wait.ts';
+import { urlNeed } from '../../tools/access/need.ts';
+import { compileCheck } from '../../tools/check-parameters.ts';
+import { bodyText, type HttpResponse, httpRequest, isJsonType } from '../../tools/http/http-request.ts';
+import { withTimeout } from '../../tools/stop-and-wait.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
 import type { SourceDeps } from './source.ts';

@@ -1,12 +1,12 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import type { ActionStatus } from '../../events/action.ts';
-import type { SessionState } from '../../events/state.ts';
-import type { FieldMetrics } from '../../events/state-metrics.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
-import { nearest, suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import { nearest, suggest } from '../../lib/nearest.ts';
+import type { ActionStatus } from '../../log/action.ts';
+import type { SessionState } from '../../log/state.ts';
+import type { FieldMetrics } from '../../log/state-metrics.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { compileCheck } from '../../targets/check-parameters.ts';
+import { compileCheck } from '../../tools/check-parameters.ts';
 import type { FeedSource } from '../feed.ts';
 import { badParams, type SourceDeps } from './source.ts';
 

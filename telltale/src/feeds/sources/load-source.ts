@@ -1,11 +1,11 @@
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
-import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import { suggest } from '../../lib/nearest.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { isJsonType } from '../../targets/http/http-request.ts';
-import type { McpServer } from '../../targets/mcp/mcp-server.ts';
-import { offersGone } from '../../targets/mcp/server-targets.ts';
-import { orStopped } from '../../targets/stop-and-wait.ts';
+import { isJsonType } from '../../tools/http/http-request.ts';
+import type { McpServer } from '../../tools/mcp/mcp-server.ts';
+import { offersGone } from '../../tools/mcp/server-targets.ts';
+import { orStopped } from '../../tools/stop-and-wait.ts';
 import type { FeedSource, LoadSource, SourceCall } from '../feed.ts';
 import { createFileSource } from './file-source.ts';
 import { createHttpSource } from './http-source.ts';

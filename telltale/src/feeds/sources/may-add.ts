@@ -1,10 +1,10 @@
-import { referencesInParameters } from '../../conditions/references/resolve-references.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { referencesInParameters } from '../../expressions/references/resolve-references.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { portOf } from '../../manifest/permissions/decide.ts';
-import { urlNeed } from '../../targets/access/need.ts';
-import type { Target, TargetKind } from '../../targets/target.ts';
-import { unknownTarget } from '../../targets/target-edges.ts';
+import { urlNeed } from '../../tools/access/need.ts';
+import type { Target, TargetKind } from '../../tools/target.ts';
+import { unknownTarget } from '../../tools/target-edges.ts';
 import type { Feed } from '../feed.ts';
 import { checkFileParams, permitted } from './file-source.ts';
 import { checkHttpParams, isSafeRequest } from './http-source.ts';

@@ -1,14 +1,14 @@
-import type { SessionState } from '../../events/state.ts';
-import type { FieldMetrics } from '../../events/state-metrics.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { LoadTokenizer } from '../../kernel/tokens.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import type { LoadTokenizer } from '../../lib/tokens.ts';
+import type { SessionState } from '../../log/state.ts';
+import type { FieldMetrics } from '../../log/state-metrics.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { fileFailed } from '../../targets/builtin/filesystem/text-file.ts';
-import type { AgentTargets } from '../../targets/create-targets.ts';
-import { plainJson } from '../../targets/output/output.ts';
-import type { TargetCall } from '../../targets/target.ts';
+import { fileFailed } from '../../tools/builtin/filesystem/text-file.ts';
+import type { AgentTargets } from '../../tools/create-targets.ts';
+import { plainJson } from '../../tools/output/output.ts';
+import type { TargetCall } from '../../tools/target.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
 
 type SourceUsed = Parameters<NonNullable<TargetCall['charge']>>;

@@ -1,12 +1,12 @@
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { askedModel, withoutModel } from '../../targets/llm/llm-targets.ts';
-import { withTimeout } from '../../targets/stop-and-wait.ts';
-import type { Target } from '../../targets/target.ts';
-import { unknownTarget } from '../../targets/target-edges.ts';
+import { askedModel, withoutModel } from '../../tools/llm/llm-targets.ts';
+import { withTimeout } from '../../tools/stop-and-wait.ts';
+import type { Target } from '../../tools/target.ts';
+import { unknownTarget } from '../../tools/target-edges.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import type { SourceDeps } from './source.ts';
 import { badParams, mayChange, needsApproval } from './source.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Tokenizer } from '../../kernel/tokens.ts';
+import type { Tokenizer } from '../../lib/tokens.ts';
 
 export interface CutText {
   readonly text: string;

@@ -1,6 +1,6 @@
 import type { JSONPathQuery } from 'json-p3';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
 import { parseJsonPath } from '../../manifest/json-path/parse-json-path.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
 

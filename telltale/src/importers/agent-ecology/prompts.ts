@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { identifierOf, nameOf } from '../names.ts';
 import { mapOf, plainText, textOf } from '../part.ts';
 import { conditionToCel } from '../python.ts';

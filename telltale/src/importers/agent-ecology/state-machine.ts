@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { createNames, type Names, nameOf } from '../names.ts';
 import { mapOf, type Part, textOf, textsOf } from '../part.ts';
 import { failingScript } from '../python.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { SourceFields } from '../report.ts';
 import { cleanSchema, schemaOf } from '../schemas.ts';
 import { environmentText, given, listOf, literal, mapOf, paragraphs, textOf } from '../values.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { createNames, identifierOf, nameOf } from '../names.ts';
 import { SourceFields } from '../report.ts';
 import { cleanSchema, schemaOf } from '../schemas.ts';

@@ -1,5 +1,5 @@
 import { dirname, relative, resolve, sep } from 'node:path';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { ImportOptions, SourceFile } from '../importer.ts';
 import type { Report, SourceFields } from '../report.ts';
 import { readSource } from '../sources.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { mapOf, type Part, plainText, textOf } from '../part.ts';
 import { conditionToCel } from '../python.ts';
 import { inner, type MozaiksDefinition, specialTarget } from './read-mozaiks.ts';

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import type { SourceFile } from '../importer.ts';
 import { Part, textOf } from '../part.ts';

@@ -1,5 +1,5 @@
 import { basename, resolve } from 'node:path';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import type { ImportOptions } from '../importer.ts';
 import { type Names, nameOf } from '../names.ts';
 import { mapOf, type Part, plainText, plainValue, textOf, textsOf } from '../part.ts';

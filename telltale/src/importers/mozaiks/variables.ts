@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { identifierOf } from '../names.ts';
 import { filledOf, mapOf, type Part, plainText, plainValue, textOf, textsOf } from '../part.ts';
 import { jsonTypeOf } from '../python.ts';

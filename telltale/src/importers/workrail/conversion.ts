@@ -1,5 +1,5 @@
-import { parseExpression } from '../../conditions/cel/parse-expression.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { parseExpression } from '../../expressions/cel/parse-expression.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { IssuePath } from '../../manifest/diagnostic.ts';
 import { createNames, nameOf } from '../names.ts';
 import { createReport, type ReportOutcome } from '../report.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import { createNames, identifierOf } from '../names.ts';
 import type { Criteria, Criterion, Rule, ShapeCondition } from './shape.ts';

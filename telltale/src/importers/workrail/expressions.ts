@@ -1,5 +1,5 @@
-import { compilePattern } from '../../conditions/linear-regex.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { compilePattern } from '../../expressions/linear-regex.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { createNames, identifierOf } from '../names.ts';
 import type { ShapeCondition } from './shape.ts';
 

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile, SourceFile } from '../importer.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { type Around, type PlacedBody, Spot } from './conversion.ts';
 import { allOf, plainText } from './expressions.ts';
 import type { BodyStep, LoopStep, ShapeCondition } from './shape.ts';

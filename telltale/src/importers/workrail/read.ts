@@ -1,5 +1,5 @@
-import type { Json } from '../../kernel/json.ts';
-import { suggest } from '../../kernel/nearest.ts';
+import type { Json } from '../../lib/json.ts';
+import { suggest } from '../../lib/nearest.ts';
 import type { Diagnostic, Issue, IssuePath } from '../../manifest/diagnostic.ts';
 import { MANIFEST_LIMITS } from '../../manifest/diagnostic.ts';
 import { openDocument } from '../../manifest/open-document.ts';

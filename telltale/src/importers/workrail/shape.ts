@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import type { IssuePath } from '../../manifest/diagnostic.ts';
 import { choice } from '../../manifest/schema/choice.ts';
 import { closed } from '../../manifest/schema/closed.ts';

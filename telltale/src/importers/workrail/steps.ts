@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { Spot } from './conversion.ts';
 import { readCriteria } from './criteria.ts';
 import { allOf, namedVariables, plainText } from './expressions.ts';

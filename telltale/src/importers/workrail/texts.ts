@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { Assessment, FunctionDefinition, PromptBlocks, PromptValue, TaskStep } from './shape.ts';
 
 /** Parts of a prompt under their headings; empty ones are left out. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import type { Entry } from '../report.ts';
 import { Conversion, type ConvertOptions, NOTHING_AROUND, type PlacedBody, Spot } from './conversion.ts';
 import { namedVariables, plainText } from './expressions.ts';

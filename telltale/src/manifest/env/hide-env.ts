@@ -1,4 +1,4 @@
-import type { Json } from '../../kernel/json.ts';
+import type { Json } from '../../lib/json.ts';
 
 /** A variable that was put into a document, and what it was set to. */
 export interface EnvValue {

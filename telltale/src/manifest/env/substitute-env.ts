@@ -1,5 +1,5 @@
-import { RESERVED_ROOTS } from '../../conditions/templates/parse-template.ts';
-import { nearest } from '../../kernel/nearest.ts';
+import { RESERVED_ROOTS } from '../../expressions/templates/parse-template.ts';
+import { nearest } from '../../lib/nearest.ts';
 import { type Finding, MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;

@@ -10,8 +10,8 @@ import {
   stat,
 } from 'node:fs/promises';
 import { basename, dirname, join, parse, relative, sep } from 'node:path';
-import { err, ok, type Result } from '../../kernel/errors.ts';
-import { nearest } from '../../kernel/nearest.ts';
+import { err, ok, type Result } from '../../lib/errors.ts';
+import { nearest } from '../../lib/nearest.ts';
 import { type Diagnostic, type Finding, MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
 
 type Stats = Awaited<ReturnType<typeof Stat>>;

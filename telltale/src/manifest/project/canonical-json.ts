@@ -1,4 +1,4 @@
-import type { Json } from '../../kernel/json.ts';
+import type { Json } from '../../lib/json.ts';
 
 /** JSON with keys in order of their code units and no white space: equal values give equal texts. */
 export function canonicalJson(value: Json): string {

@@ -1,10 +1,10 @@
-import { readComparisons } from '../../conditions/cel/check-expression.ts';
-import type { NameUse } from '../../conditions/cel/names.ts';
-import { parseExpression } from '../../conditions/cel/parse-expression.ts';
-import { TYPE_NAMES } from '../../conditions/cel/value.ts';
-import type { PathSegment } from '../../conditions/issue.ts';
-import { parseTemplate } from '../../conditions/templates/parse-template.ts';
-import { nearest, suggest } from '../../kernel/nearest.ts';
+import { readComparisons } from '../../expressions/cel/check-expression.ts';
+import type { NameUse } from '../../expressions/cel/names.ts';
+import { parseExpression } from '../../expressions/cel/parse-expression.ts';
+import { TYPE_NAMES } from '../../expressions/cel/value.ts';
+import type { PathSegment } from '../../expressions/issue.ts';
+import { parseTemplate } from '../../expressions/templates/parse-template.ts';
+import { nearest, suggest } from '../../lib/nearest.ts';
 import type { Diagnostic, Finding, Issue } from '../diagnostic.ts';
 import { quoted } from '../diagnostic.ts';
 import {

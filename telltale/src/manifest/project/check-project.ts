@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { nearest } from '../../kernel/nearest.ts';
+import { nearest } from '../../lib/nearest.ts';
 import type { ManifestKind } from '../check-manifest.ts';
 import type { Diagnostic, Finding } from '../diagnostic.ts';
 import { quoted } from '../diagnostic.ts';

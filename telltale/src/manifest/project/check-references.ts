@@ -1,5 +1,5 @@
-import type { Json } from '../../kernel/json.ts';
-import { nearest } from '../../kernel/nearest.ts';
+import type { Json } from '../../lib/json.ts';
+import { nearest } from '../../lib/nearest.ts';
 import { type Diagnostic, type Finding, type IssuePath, quoted } from '../diagnostic.ts';
 import { BUILTIN_TOOLS } from '../schema/agent-input.ts';
 import { NOT_AGENTS } from '../schema/handoff.ts';

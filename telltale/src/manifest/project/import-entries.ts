@@ -1,5 +1,5 @@
-import type { Json } from '../../kernel/json.ts';
-import { suggest } from '../../kernel/nearest.ts';
+import type { Json } from '../../lib/json.ts';
+import { suggest } from '../../lib/nearest.ts';
 import type { Finding } from '../diagnostic.ts';
 import { MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
 import { BUILTIN_TOOLS } from '../schema/agent-input.ts';

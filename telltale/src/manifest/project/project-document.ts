@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import type { Finding, IssuePath } from '../diagnostic.ts';
 import type { ReadDocument } from '../read-manifests.ts';
 import { type ImportEntry, isMap } from './import-entries.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { checkManifest } from '../check-manifest.ts';
 import { type Diagnostic, type Finding, type IssuePath, MANIFEST_LIMITS } from '../diagnostic.ts';
 import type { ReadDocument } from '../read-manifests.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { MANIFEST_LIMITS } from '../diagnostic.ts';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';

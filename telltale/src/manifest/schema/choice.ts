@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { likeliest, nearest } from '../../kernel/nearest.ts';
+import { likeliest, nearest } from '../../lib/nearest.ts';
 import { placeOf } from './closed.ts';
 import { isMap } from './plain-values.ts';
 import { orList, showValue } from './show-value.ts';

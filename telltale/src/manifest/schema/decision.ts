@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { ConditionCode } from '../../conditions/maps/condition-issues.ts';
-import { likelyOperators, parseConditions } from '../../conditions/maps/parse-conditions.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { ConditionCode } from '../../expressions/maps/condition-issues.ts';
+import { likelyOperators, parseConditions } from '../../expressions/maps/parse-conditions.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { checkCel } from './checks/document-node.ts';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';

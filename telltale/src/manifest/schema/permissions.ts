@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nearest } from '../../kernel/nearest.ts';
+import { nearest } from '../../lib/nearest.ts';
 import { choice } from './choice.ts';
 import { closed } from './closed.ts';
 import { isMap } from './plain-values.ts';

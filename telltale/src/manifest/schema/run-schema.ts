@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
 import type { Issue } from '../diagnostic.ts';
 import { showValue } from './show-value.ts';
 import { translateIssue } from './translate-issue.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { likeliest, nearest } from '../../kernel/nearest.ts';
+import { likeliest, nearest } from '../../lib/nearest.ts';
 import type { Issue, IssuePath } from '../diagnostic.ts';
 import { placeOf } from './closed.ts';
 import { isMap } from './plain-values.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { checkUserSchema } from './user-schemas/check-user-schema.ts';
 import { finding } from './values.ts';
 

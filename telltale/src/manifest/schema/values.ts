@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { compilePattern } from '../../conditions/linear-regex.ts';
-import { beginsWithADay } from '../../kernel/dates.ts';
-import type { Result } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
-import { BYTE_SIZE_PATTERN, DURATION_PATTERN, parseByteSize, parseDuration } from '../../kernel/quantity.ts';
+import { compilePattern } from '../../expressions/linear-regex.ts';
+import { beginsWithADay } from '../../lib/dates.ts';
+import type { Result } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import { BYTE_SIZE_PATTERN, DURATION_PATTERN, parseByteSize, parseDuration } from '../../lib/quantity.ts';
 import { IDENTIFIER } from './plain-values.ts';
 import { showValue } from './show-value.ts';
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../kernel/json.ts';
+import type { Json } from '../../lib/json.ts';
 import type { Diagnostic, Finding } from '../diagnostic.ts';
 import { MANIFEST_LIMITS } from '../diagnostic.ts';
 import type { Env } from '../env/substitute-env.ts';

@@ -11,7 +11,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
-import type { Json } from '../../kernel/json.ts';
+import type { Json } from '../../lib/json.ts';
 import type { Finding, Span } from '../diagnostic.ts';
 import { MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
 import {

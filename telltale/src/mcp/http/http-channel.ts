@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { createSseReader } from '../../kernel/sse-reader.ts';
-import { type Clock, sleep } from '../../kernel/time.ts';
-import type { McpHttpStart, McpSend } from '../../targets/mcp/mcp-server.ts';
-import { createKeptOutput } from '../../targets/output/output.ts';
+import { type Clock, sleep } from '../../lib/clock.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { createSseReader } from '../../lib/sse-reader.ts';
+import type { McpHttpStart, McpSend } from '../../tools/mcp/mcp-server.ts';
+import { createKeptOutput } from '../../tools/output/output.ts';
 import {
   type ChannelListener,
   KEPT_WORDS,

@@ -1,6 +1,6 @@
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 
-export const MAX_SHOWN = 500;
+const MAX_SHOWN = 500;
 /** The server no longer knows the session of the request, and so has not acted on it. */
 export const sessionLost = (name: string) =>
   new RuntimeError('mcp_session_lost', `The MCP server "${name}" no longer knows this client's session.`, {
@@ -31,9 +31,9 @@ export function badStatus(name: string, status: number, said: string): RuntimeEr
     },
   );
 }
-export const NO_ACCESS =
+const NO_ACCESS =
   'Give what it asks for under "headers", such as { Authorization: "Bearer ${TOKEN}" }. Signing in by OAuth is not built in: get a token by other means.';
-export const STATUS_HINTS: Readonly<Record<number, string>> = {
+const STATUS_HINTS: Readonly<Record<number, string>> = {
   401: NO_ACCESS,
   403: NO_ACCESS,
   404: 'Look at the path of its "url". A server of the older protocol with two addresses (HTTP+SSE) is not supported.',
@@ -59,4 +59,4 @@ export const brokeOff = (name: string, tries: number) =>
     `The MCP server "${name}" closed the connection before it answered${tries === 0 ? '' : `, and could not be resumed in ${tries} tries`}.`,
     { hint: 'Whether the call had an effect is not known.', retryable: true },
   );
-export const clip = (text: string, max = MAX_SHOWN) => (text.length > max ? `${text.slice(0, max)}…` : text);
+const clip = (text: string, max = MAX_SHOWN) => (text.length > max ? `${text.slice(0, max)}…` : text);

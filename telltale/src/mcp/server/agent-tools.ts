@@ -1,8 +1,8 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
-import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
-import type { Runtime, Session, SessionResult } from '../../session/runtime-types.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
+import type { Runtime, Session, SessionResult } from '../../agent/runtime-types.ts';
+import { RuntimeError, toRuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 
 export interface AgentToolDeps {
   readonly runtime: Pick<Runtime, 'start'>;

@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
-import type { Clock } from '../../kernel/time.ts';
-import type { Runtime } from '../../session/runtime-types.ts';
+import type { Runtime } from '../../agent/runtime-types.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
 
 type ContinueTokenTables = Runtime['store']['tables'];
 

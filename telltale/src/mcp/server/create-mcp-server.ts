@@ -7,14 +7,14 @@ import type {
   Prompt,
   ServerNotification,
 } from '@modelcontextprotocol/sdk/types.js';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
-import { suggest } from '../../kernel/nearest.ts';
-import type { Clock } from '../../kernel/time.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
-import type { LoadedWorkflow } from '../../session/runs/run-types.ts';
-import type { Runtime } from '../../session/runtime-types.ts';
-import { compileCheck } from '../../targets/check-parameters.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
+import type { LoadedWorkflow } from '../../agent/runs/run-types.ts';
+import type { Runtime } from '../../agent/runtime-types.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import { suggest } from '../../lib/nearest.ts';
+import { compileCheck } from '../../tools/check-parameters.ts';
 import { isTooDeep, MAX_DEPTH } from '../read-answer.ts';
 import type { Progress, ServedTool } from './agent-tools.ts';
 import { agentTools, failedResult, toCallResult } from './agent-tools.ts';

@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { cannotListen } from '../../kernel/errors.ts';
-import { hostNameOf, isLoopback, urlOf } from '../../kernel/host-name.ts';
-import { registerListener } from '../../targets/access/addresses.ts';
+import { cannotListen } from '../../lib/errors.ts';
+import { hostNameOf, isLoopback, urlOf } from '../../lib/host-name.ts';
+import { registerListener } from '../../tools/access/addresses.ts';
 import type { McpServerMcpServer } from './create-mcp-server.ts';
 
 export interface HttpOptions {

@@ -1,6 +1,6 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { McpServerMcpServer } from './create-mcp-server.ts';
 import { INVALID_REQUEST, type MessageRefusal, readMessage, refusal } from './serve-http.ts';
 

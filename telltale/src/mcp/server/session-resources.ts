@@ -4,9 +4,9 @@ import type {
   Resource,
   ResourceTemplate,
 } from '@modelcontextprotocol/sdk/types.js';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { readEventPage } from '../../session/read-session.ts';
-import type { Runtime } from '../../session/runtime-types.ts';
+import { readEventPage } from '../../agent/read-session.ts';
+import type { Runtime } from '../../agent/runtime-types.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 
 const SCHEME = 'telltale://sessions/';
 const STATE = 'application/json';

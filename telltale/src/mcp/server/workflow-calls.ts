@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { mcpIdentity } from '../../kernel/ids.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
-import { suggest } from '../../kernel/nearest.ts';
-import type { Clock } from '../../kernel/time.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
-import type { ClientRuns, ClientView } from '../../session/runs/client-worker.ts';
-import { findWorkflow } from '../../session/runs/find-workflow.ts';
-import { isManual, type LoadedWorkflow, workflowsOf } from '../../session/runs/run-types.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
+import type { ClientRuns, ClientView } from '../../agent/runs/client-worker.ts';
+import { findWorkflow } from '../../agent/runs/find-workflow.ts';
+import { isManual, type LoadedWorkflow, workflowsOf } from '../../agent/runs/run-types.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { mcpIdentity } from '../../lib/ids.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import { suggest } from '../../lib/nearest.ts';
 import { checkClaim } from '../../workflows/guided/check-claim.ts';
 import type { AgentToolsToolAnswer } from './agent-tools.ts';
 import {

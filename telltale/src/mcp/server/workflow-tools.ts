@@ -1,8 +1,8 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
-import type { JsonObject } from '../../kernel/json.ts';
-import { calledWorkflows, clientRefusal } from '../../session/runs/client-worker.ts';
-import type { LoadedWorkflow } from '../../session/runs/run-types.ts';
-import { workflowsOf } from '../../session/runs/run-types.ts';
+import { calledWorkflows, clientRefusal } from '../../agent/runs/client-worker.ts';
+import type { LoadedWorkflow } from '../../agent/runs/run-types.ts';
+import { workflowsOf } from '../../agent/runs/run-types.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { claimWithOurNames } from '../../workflows/guided/check-claim.ts';
 import { allSteps } from '../../workflows/machine/composite.ts';
 import type { AgentToolsToolCall, ServedTool } from './agent-tools.ts';

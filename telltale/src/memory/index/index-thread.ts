@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import { builtFile } from '../../kernel/built-file.ts';
-import type { ErrorJson } from '../../kernel/errors.ts';
-import type { Clock } from '../../kernel/time.ts';
+import { builtFile } from '../../lib/built-file.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { ErrorJson } from '../../lib/errors.ts';
 import type { FileRecord, GraphFile } from '../../store/graph.ts';
 import { indexFailed } from '../memory.ts';
 import { STUCK_MS } from './read-source.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Json } from '../../kernel/json.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Json } from '../../lib/json.ts';
 import type { GraphFile, GraphResolvedImport, GraphStore } from '../../store/graph.ts';
 import type { Tables } from '../../store/store.ts';
 import type { IndexOptions, IndexProgress, IndexReport, Language } from '../memory.ts';

@@ -10,12 +10,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import {
-  type IgnoreLevel,
-  isIgnored,
-  type RulesPlace,
-  withRules,
-} from '../../kernel/gitignore/ignore-level.ts';
+import { type IgnoreLevel, isIgnored, type RulesPlace, withRules } from '../../lib/gitignore/ignore-level.ts';
 import { findGitFolder } from './git-folder.ts';
 import {
   changeTime,

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Node, Parser, Language as Tables, Tree } from 'web-tree-sitter';
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { GraphImport, GraphSymbol } from '../../store/graph.ts';
 import type { Language, ParsedFile, SourceParser } from '../memory.ts';
 import { JAVASCRIPT, TSX, TYPESCRIPT } from './ecmascript/grammars.ts';

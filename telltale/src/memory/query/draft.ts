@@ -1,4 +1,4 @@
-import type { LoadTokenizer } from '../../kernel/tokens.ts';
+import type { LoadTokenizer } from '../../lib/tokens.ts';
 import type { Fact, FoundCall, FoundSession, FoundSymbol } from '../../store/graph.ts';
 import type { MemoryEdge, MemoryNode, MemoryView } from '../memory.ts';
 

@@ -1,6 +1,6 @@
 import { isAbsolute, relative, sep } from 'node:path';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { LoadTokenizer } from '../../kernel/tokens.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { LoadTokenizer } from '../../lib/tokens.ts';
 import type { GraphStore } from '../../store/graph.ts';
 import type { MemoryAnswer, MemoryEdge, MemoryNode, MemoryQuery, MemoryView } from '../memory.ts';
 import type { QueryDeps } from './draft.ts';

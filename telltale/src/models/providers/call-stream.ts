@@ -1,9 +1,9 @@
-import type { GivenPart } from '../../kernel/calls.ts';
-import { closeFrame, frameOf, openFrame, withoutMarks } from '../../kernel/calls.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { GivenPart } from '../../lib/calls.ts';
+import { closeFrame, frameOf, openFrame, withoutMarks } from '../../lib/calls.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { modelFailed } from '../model-errors.ts';
 
-/** Where the parts of a provider's stream go; what comes out is prose and frames (kernel/call-frames.ts). */
+/** Where the parts of a provider's stream go; what comes out is prose and frames (lib/calls.ts). */
 export interface CallStream {
   text(delta: string): void;
   /** Something that the provider wants back, behind what came before. */

@@ -1,6 +1,6 @@
-import { RuntimeError } from '../../kernel/errors.ts';
-import { nearest } from '../../kernel/nearest.ts';
-import { type Clock, createSystemClock } from '../../kernel/time.ts';
+import { type Clock, createSystemClock } from '../../lib/clock.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { nearest } from '../../lib/nearest.ts';
 import { printable, quoted } from '../../manifest/diagnostic.ts';
 import { knownContextWindow } from '../context-windows.ts';
 import type { Model } from '../model.ts';

@@ -1,5 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
-import { type Clock, createSystemClock } from '../../kernel/time.ts';
+import { type Clock, createSystemClock } from '../../lib/clock.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import type { Model, ModelMessage, ModelPrice, ModelRequest, ModelTool, ToolAnswer } from '../model.ts';
 import type {
   FunctionTool,

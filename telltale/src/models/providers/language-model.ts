@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 
 /**
  * What every provider of the AI SDK makes, in each of its versions. Written out here, so that a program compiles without

@@ -1,4 +1,4 @@
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import { printable } from '../../manifest/diagnostic.ts';
 import { contextFiguresIn, saysTooLong, withContextFigures } from '../context-exceeded.ts';
 import { type ModelFailure, modelFailed } from '../model-errors.ts';

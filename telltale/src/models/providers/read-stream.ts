@@ -1,6 +1,6 @@
-import type { GivenPart } from '../../kernel/calls.ts';
-import type { RuntimeError } from '../../kernel/errors.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { GivenPart } from '../../lib/calls.ts';
+import type { RuntimeError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { printable } from '../../manifest/diagnostic.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { ModelEnd, ModelRequest, ModelSink, ModelUsage } from '../model.ts';

@@ -1,6 +1,6 @@
-import type { ProviderPart } from '../../kernel/calls.ts';
-import { FRAME_MARK, readTurnParts } from '../../kernel/calls.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { ProviderPart } from '../../lib/calls.ts';
+import { FRAME_MARK, readTurnParts } from '../../lib/calls.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { ModelMessage } from '../model.ts';
 import type { ProviderOptions, SaidPart } from './language-model.ts';

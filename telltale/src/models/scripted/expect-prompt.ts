@@ -1,4 +1,4 @@
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import { printable, quoted } from '../../manifest/diagnostic.ts';
 import type { ModelMessage } from '../model.ts';
 import type { Expectation, ScriptTurn } from './script.ts';

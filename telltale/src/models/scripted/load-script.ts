@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { type Diagnostic, type Finding, MANIFEST_LIMITS, quoted } from '../../manifest/diagnostic.ts';
 import { createNodeFiles, fileFinding } from '../../manifest/files/files.ts';
 import { type OpenDocument, openDocument } from '../../manifest/open-document.ts';

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../../kernel/time.ts';
+import { type Clock, sleep } from '../../lib/clock.ts';
 import { CHARACTERS_A_TOKEN } from './script.ts';
 
 export interface Pour {

@@ -1,5 +1,5 @@
-import { FRAME_BREAK, FRAME_MARK, readFrameHead } from '../../kernel/calls.ts';
-import { isJsonObject, type Json } from '../../kernel/json.ts';
+import { FRAME_BREAK, FRAME_MARK, readFrameHead } from '../../lib/calls.ts';
+import { isJsonObject, type Json } from '../../lib/json.ts';
 
 /** An element that is open. */
 interface Open {

@@ -1,5 +1,5 @@
-import { frameOf, openFrame, withoutMarks } from '../../kernel/calls.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { frameOf, openFrame, withoutMarks } from '../../lib/calls.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { ModelUsage } from '../model.ts';
 import type { ModelFailure } from '../model-errors.ts';
 
@@ -43,7 +43,7 @@ export interface ScriptCall {
 /** Prose, or a call. Parts follow each other with nothing in between. */
 export type ScriptPart = string | ScriptCall;
 
-/** What the model says: a text, with native calls in it as frames (kernel/call-frames.ts), or its parts. */
+/** What the model says: a text, with native calls in it as frames (lib/calls.ts), or its parts. */
 export type ScriptSaying =
   | { readonly text: string; readonly say?: never }
   | { readonly say: readonly ScriptPart[]; readonly text?: never };

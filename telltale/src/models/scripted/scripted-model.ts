@@ -1,5 +1,5 @@
-import { RuntimeError } from '../../kernel/errors.ts';
-import { type Clock, createSystemClock } from '../../kernel/time.ts';
+import { type Clock, createSystemClock } from '../../lib/clock.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from '../model.ts';
 import { modelCancelled, modelFailed } from '../model-errors.ts';
 import { expectPrompt, nameOfTurn } from './expect-prompt.ts';

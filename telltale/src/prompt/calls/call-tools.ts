@@ -1,8 +1,8 @@
-import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { MetadataField } from '../../manifest/schema/metadata-field.ts';
-import { RESPOND, SET_METADATA, STEP } from '../../protocol/calls/call-names.ts';
-import { RUN_KEY } from '../../protocol/calls/read-call.ts';
+import { RESPOND, SET_METADATA, STEP } from '../../parser/calls/call-names.ts';
+import { RUN_KEY } from '../../parser/calls/read-call.ts';
 import type { DescribedTarget } from '../notation.ts';
 import { shortSchema } from '../notation.ts';
 import type { PromptTool } from '../prompt.ts';

@@ -1,9 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role, TokenInfo } from '../../client/api.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { identityText, tokenIdentity } from '../../kernel/ids.ts';
-import { isJsonObject, type Json } from '../../kernel/json.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { identityText, tokenIdentity } from '../../lib/ids.ts';
+import { isJsonObject, type Json } from '../../lib/json.ts';
 import type { Store } from '../../store/store.ts';
 
 /** By name; by hash; when each was last used. Relics' tables have names of another form: no manifest reaches these. */

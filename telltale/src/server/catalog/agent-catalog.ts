@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
 import type { ManifestProblem } from '../../client/api.ts';
-import { RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
-import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError, toRuntimeError } from '../../lib/errors.ts';
+import { suggest } from '../../lib/nearest.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
 
 /** Reads one agent. The file that it names is absolute. */
 export type LoadCatalogAgent = (path: string, name?: string) => Promise<LoadedAgent<unknown>>;

@@ -1,6 +1,6 @@
 import { type FSWatcher, readdirSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { AgentCatalog } from './agent-catalog.ts';
 
 /** Editors write a file in several steps: a change counts once nothing has come for that long. */

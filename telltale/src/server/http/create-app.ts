@@ -5,9 +5,9 @@ import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed as checkMethod } from 'hono/method-not-allowed';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Readiness } from '../../client/api.ts';
-import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
-import { nearest } from '../../kernel/nearest.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
+import { nearest } from '../../lib/nearest.ts';
 import type { Tables } from '../../store/store.ts';
 import type { AppEnv } from '../server-edges.ts';
 import {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { hasChanges } from '../../agent/runs/accept-changes.ts';
 import type { ApiError, Role } from '../../client/api.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { hasChanges } from '../../session/runs/accept-changes.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 
 export interface ErrorAnswer {
   readonly status: number;

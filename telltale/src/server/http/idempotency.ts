@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { derivedId, tokenIdentity } from '../../kernel/ids.ts';
-import type { Json } from '../../kernel/json.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { derivedId, tokenIdentity } from '../../lib/ids.ts';
+import type { Json } from '../../lib/json.ts';
 import type { Tables, TimedWrite } from '../../store/store.ts';
 import type { AppEnv, Caller } from '../server-edges.ts';
 import {

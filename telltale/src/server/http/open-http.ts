@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { cannotListen } from '../../kernel/errors.ts';
-import { registerListener } from '../../targets/access/addresses.ts';
+import { cannotListen } from '../../lib/errors.ts';
+import { registerListener } from '../../tools/access/addresses.ts';
 import { badRequest, type ErrorDeps, errorAnswer, headersTooLarge, requestTimeout } from './error-answer.ts';
 
 export interface HttpHttpDeps extends ErrorDeps {

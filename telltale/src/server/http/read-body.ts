@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MiddlewareHandler } from 'hono';
-import type { RuntimeError } from '../../kernel/errors.ts';
-import { hostNameOf, isAddress, isLoopback } from '../../kernel/host-name.ts';
-import { holdsInfinity } from '../../kernel/json.ts';
-import { hookTooLarge, hookUnknown, MAX_HOOK_BYTES } from '../../session/outside/webhook.ts';
+import { hookTooLarge, hookUnknown, MAX_HOOK_BYTES } from '../../agent/outside/webhook.ts';
+import type { RuntimeError } from '../../lib/errors.ts';
+import { hostNameOf, isAddress, isLoopback } from '../../lib/host-name.ts';
+import { holdsInfinity } from '../../lib/json.ts';
 import type { Listeners } from '../background.ts';
 import type { AppEnv } from '../server-edges.ts';
 import {

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { parseHttpDate } from '../../kernel/dates.ts';
-import { toRuntimeError } from '../../kernel/errors.ts';
-import type { Clock } from '../../kernel/time.ts';
-import { keyOf } from '../../session/outside/webhook.ts';
-import type { EndedProcess } from '../../targets/process/command-request.ts';
-import { commandFailed } from '../../targets/process/command-request.ts';
-import { runProcess } from '../../targets/process/run-process.ts';
+import { keyOf } from '../../agent/outside/webhook.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { parseHttpDate } from '../../lib/dates.ts';
+import { toRuntimeError } from '../../lib/errors.ts';
+import type { EndedProcess } from '../../tools/process/command-request.ts';
+import { commandFailed } from '../../tools/process/command-request.ts';
+import { runProcess } from '../../tools/process/run-process.ts';
 import { type OutboxRow, payloadOf } from './outbox.ts';
 
 export interface WebhookChannel {

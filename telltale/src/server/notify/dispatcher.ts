@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Json } from '../../kernel/json.ts';
-import { type Clock, sleep } from '../../kernel/time.ts';
+import { type Clock, sleep } from '../../lib/clock.ts';
+import type { Json } from '../../lib/json.ts';
 import type { Tables } from '../../store/store.ts';
 import type { Delivered } from './channels.ts';
 import { MAX_TRIES, pauseAfter } from './channels.ts';

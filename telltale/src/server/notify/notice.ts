@@ -1,10 +1,10 @@
-import type { SessionEvent } from '../../events/event.ts';
-import type { RunEvent } from '../../events/run-event.ts';
-import { visibleCovered } from '../../kernel/approved-files.ts';
-import type { ErrorJson } from '../../kernel/errors.ts';
-import { identityText } from '../../kernel/ids.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
-import { visibleText } from '../../kernel/text.ts';
+import { visibleCovered } from '../../lib/approved-files.ts';
+import type { ErrorJson } from '../../lib/errors.ts';
+import { identityText } from '../../lib/ids.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { visibleText } from '../../lib/text.ts';
+import type { SessionEvent } from '../../log/event.ts';
+import type { RunEvent } from '../../log/run-event.ts';
 import { clip } from './channels.ts';
 
 /** Something that people may want to hear of. */

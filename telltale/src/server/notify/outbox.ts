@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { NotificationInfo } from '../../client/api.ts';
-import { derivedId } from '../../kernel/ids.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { derivedId } from '../../lib/ids.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import type { Tables } from '../../store/store.ts';
 
 type Status = NotificationInfo['status'];

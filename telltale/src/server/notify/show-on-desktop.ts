@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
-import type { Clock } from '../../kernel/time.ts';
-import { type ChildEnvironmentEnv, childEnvironment } from '../../targets/process/child-environment.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type ChildEnvironmentEnv, childEnvironment } from '../../tools/process/child-environment.ts';
 import type { Delivered, Parcel } from './channels.ts';
 import { type Program, runProgram } from './channels.ts';
 

@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
-import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import { badRequest } from '../http/error-answer.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';

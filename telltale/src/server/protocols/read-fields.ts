@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { isJsonObject, type JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { badRequest } from '../http/error-answer.ts';
 import type { AppEnv } from '../server-edges.ts';
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
-import type { ObservedEvent } from '../../events/event.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { ObservedEvent } from '../../log/event.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import type { Exchange, ExchangeEnd } from './exchange/exchange.ts';
 

@@ -1,8 +1,8 @@
-import { decodeEvent } from '../../events/codec.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { leadRun } from '../../session/guided/guidance.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
-import type { ResumeOptions, Session } from '../../session/runtime-types.ts';
+import { leadRun } from '../../agent/guided/guidance.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
+import type { ResumeOptions, Session } from '../../agent/runtime-types.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { decodeEvent } from '../../log/codec.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import type { ServerDeps } from '../server-edges.ts';

@@ -1,7 +1,7 @@
-import type { SessionEvent } from '../../events/event.ts';
-import type { RunEvent } from '../../events/run-event.ts';
-import { isJsonObject } from '../../kernel/json.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isJsonObject } from '../../lib/json.ts';
+import type { SessionEvent } from '../../log/event.ts';
+import type { RunEvent } from '../../log/run-event.ts';
 import { quarantine } from '../../store/quarantine.ts';
 import type { Store } from '../../store/store.ts';
 

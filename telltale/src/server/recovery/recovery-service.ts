@@ -1,8 +1,8 @@
-import type { SessionEvent } from '../../events/event.ts';
-import type { RunEvent } from '../../events/run-event.ts';
-import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
-import type { Clock } from '../../kernel/time.ts';
-import type { Runtime } from '../../session/runtime-types.ts';
+import type { Runtime } from '../../agent/runtime-types.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
+import type { SessionEvent } from '../../log/event.ts';
+import type { RunEvent } from '../../log/run-event.ts';
 import { QUARANTINED } from '../../store/quarantine.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';

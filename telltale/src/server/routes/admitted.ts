@@ -1,6 +1,6 @@
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Clock } from '../../kernel/time.ts';
-import type { Runtime } from '../../session/runtime-types.ts';
+import type { Runtime } from '../../agent/runtime-types.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import { withHeaders } from '../http/error-answer.ts';
 import { isMadeBefore } from '../http/idempotency.ts';
 

@@ -1,6 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import { modelsWithKeys } from '../../agent/load-agent.ts';
+import type { LoadedAgent } from '../../agent/loaded-agent.ts';
+import { shownManifest } from '../../agent/runs/find-workflow.ts';
+import { workflowsOf } from '../../agent/runs/run-types.ts';
 import type {
   AgentDetails,
   AgentInfo,
@@ -9,16 +13,12 @@ import type {
   ModelChoice,
   WorkflowInfo,
 } from '../../client/api.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
-import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import { suggest } from '../../lib/nearest.ts';
 import { type EnvValue, envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
-import { modelsWithKeys } from '../../session/load-agent.ts';
-import type { LoadedAgent } from '../../session/loaded-agent.ts';
-import { shownManifest } from '../../session/runs/find-workflow.ts';
-import { workflowsOf } from '../../session/runs/run-types.ts';
 import { graphOf } from '../../workflows/graph/graph-of.ts';
 import type { CatalogEntry } from '../catalog/agent-catalog.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';

@@ -1,8 +1,8 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { ArtifactInfo, ArtifactSource, ArtifactTestResult } from '../../client/api.ts';
-import type { Artifacts, ArtifactVersion, DecisionContext } from '../../targets/artifacts/artifacts.ts';
-import { artifactUnknown, versionUnknown } from '../../targets/artifacts/artifacts.ts';
-import type { ArtifactTested } from '../../targets/artifacts/test-artifact.ts';
+import type { Artifacts, ArtifactVersion, DecisionContext } from '../../tools/artifacts/artifacts.ts';
+import { artifactUnknown, versionUnknown } from '../../tools/artifacts/artifacts.ts';
+import type { ArtifactTested } from '../../tools/artifacts/test-artifact.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { addOperation, pageOf, pageQuery, textPlace } from './operation.ts';
 import {

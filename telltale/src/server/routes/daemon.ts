@@ -1,5 +1,5 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import { checkRole } from '../http/access.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { addOperation, numberPlace, pageOf, pageQuery, textPlace } from './operation.ts';

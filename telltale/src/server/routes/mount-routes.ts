@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import { codeIn, type Fleet, type LaidAside } from '../../agent/fleet/fleet.ts';
 import type { FleetInfo, LaidAsideInfo, WorkerInfo } from '../../client/api.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { Memory } from '../../memory/memory.ts';
-import { codeIn, type Fleet, type LaidAside } from '../../session/fleet/fleet.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { mountAgents } from './agents.ts';
 import { mountArtifacts } from './artifacts.ts';

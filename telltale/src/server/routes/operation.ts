@@ -1,8 +1,8 @@
 import { type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { Page, Role } from '../../client/api.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { suggest } from '../../kernel/nearest.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { suggest } from '../../lib/nearest.ts';
 import { needs } from '../http/access.ts';
 import type { AppEnv, Caller } from '../server-edges.ts';
 import { ERROR_ANSWERS, wholeNumber } from './schemas/wire.ts';

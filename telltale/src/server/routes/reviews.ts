@@ -1,8 +1,8 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { ReviewDetails, ReviewReply } from '../../agent/reviews/read-review.ts';
 import type { AnswerReview, ReviewDetailsInfo } from '../../client/api.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import type { ReviewDetails, ReviewReply } from '../../session/reviews/read-review.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { takeUp } from '../recovery/pick-up.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { addOperation, answerJson, pageOf, pageQuery } from './operation.ts';

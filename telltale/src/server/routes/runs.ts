@@ -1,10 +1,10 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
+import { hasEnded } from '../../agent/ending/has-ended.ts';
+import { leadRun } from '../../agent/guided/guidance.ts';
+import { findWorkflow } from '../../agent/runs/find-workflow.ts';
+import type { WorkflowRun } from '../../agent/runs/run-types.ts';
 import type { ResumeRun, RunSummary, SignalRun, StartRun } from '../../client/api.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { hasEnded } from '../../session/ending/has-ended.ts';
-import { leadRun } from '../../session/guided/guidance.ts';
-import { findWorkflow } from '../../session/runs/find-workflow.ts';
-import type { WorkflowRun } from '../../session/runs/run-types.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import { onceId } from '../http/idempotency.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { accepted, begun, begunOnce, placeHere } from './admitted.ts';

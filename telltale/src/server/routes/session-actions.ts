@@ -1,9 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { cancelSession as endSession, tellToEnd } from '../../session/ending/cancel-session.ts';
-import { hasEnded } from '../../session/ending/has-ended.ts';
-import { eventUnknown } from '../../session/log/read-log.ts';
-import { forkingBy, hearsNoMore, nobodyReads, sendToSession } from '../../session/messages.ts';
+import { cancelSession as endSession, tellToEnd } from '../../agent/ending/cancel-session.ts';
+import { hasEnded } from '../../agent/ending/has-ended.ts';
+import { eventUnknown } from '../../agent/log/read-log.ts';
+import { forkingBy, hearsNoMore, nobodyReads, sendToSession } from '../../agent/messages.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import { agentOf, OVER, resumeSession, takeUp, unlessOwned } from '../recovery/pick-up.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';

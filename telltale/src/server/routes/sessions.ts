@@ -1,6 +1,6 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { SessionSummary } from '../../events/session-summary.ts';
-import type { Session } from '../../session/runtime-types.ts';
+import type { Session } from '../../agent/runtime-types.ts';
+import type { SessionSummary } from '../../log/session-summary.ts';
 import { onceId } from '../http/idempotency.ts';
 import { agentOf, hearOfLoss } from '../recovery/pick-up.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';

@@ -1,11 +1,11 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { createLineJson } from '../../events/line-json.ts';
-import type { RunState } from '../../events/run-state.ts';
-import type { SessionState } from '../../events/state.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import { eventUnknown } from '../../session/log/read-log.ts';
+import { eventUnknown } from '../../agent/log/read-log.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { createLineJson } from '../../log/line-json.ts';
+import type { RunState } from '../../log/run-state.ts';
+import type { SessionState } from '../../log/state.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { addOperation, answerJson } from './operation.ts';

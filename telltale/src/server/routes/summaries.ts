@@ -1,24 +1,24 @@
+import { codeIn, type LaidAside } from '../../agent/fleet/fleet.ts';
+import type { Runtime } from '../../agent/runtime-types.ts';
 import type { Page } from '../../client/api.ts';
-import { decodeEvent } from '../../events/codec.ts';
-import type { SessionEvent } from '../../events/event.ts';
-import { decodeRunEvent } from '../../events/run-codec.ts';
-import type { RunEvent } from '../../events/run-event.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { decodeEvent } from '../../log/codec.ts';
+import type { SessionEvent } from '../../log/event.ts';
+import { decodeRunEvent } from '../../log/run-codec.ts';
+import type { RunEvent } from '../../log/run-event.ts';
 import {
   emptyRunSummary,
   foldRunSummary,
   RUN_SUMMARY_TYPES,
   type RunSummary,
-} from '../../events/run-summary.ts';
+} from '../../log/run-summary.ts';
 import {
   emptySummary,
   foldSummary,
   type QuarantineNote,
   type SessionSummary,
   SUMMARY_TYPES,
-} from '../../events/session-summary.ts';
-import type { Clock } from '../../kernel/time.ts';
-import { codeIn, type LaidAside } from '../../session/fleet/fleet.ts';
-import type { Runtime } from '../../session/runtime-types.ts';
+} from '../../log/session-summary.ts';
 import { hasEnded, QUARANTINED, readQuarantine } from '../../store/quarantine.ts';
 import type { Store, StreamFilter, StreamInfo } from '../../store/store.ts';
 import { type AskedPage, numberPlace, pageOf } from './operation.ts';

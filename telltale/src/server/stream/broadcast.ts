@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MAX_SHOWN, type OpenSpeech } from '../../agent/speech.ts';
 import type { LiveSnapshot } from '../../client/client.ts';
-import type { LiveEvent } from '../../events/event.ts';
-import type { Clock } from '../../kernel/time.ts';
-import { MAX_SHOWN, type OpenSpeech } from '../../session/speech.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { LiveEvent } from '../../log/event.ts';
 import type { Gatherer, Pulse, StreamLimits } from './stream-source.ts';
 
 /** A client that gets events as they come. */

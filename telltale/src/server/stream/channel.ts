@@ -1,10 +1,10 @@
-import type { LiveEvent, ObservedEvent, SessionEvent } from '../../events/event.ts';
-import { createLineJson } from '../../events/line-json.ts';
-import type { RunEvent } from '../../events/run-event.ts';
-import type { Turnstile } from '../../kernel/semaphore.ts';
-import type { Clock } from '../../kernel/time.ts';
-import { decodeLine } from '../../session/log/read-log.ts';
-import type { OpenSpeech } from '../../session/speech.ts';
+import { decodeLine } from '../../agent/log/read-log.ts';
+import type { OpenSpeech } from '../../agent/speech.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Turnstile } from '../../lib/semaphore.ts';
+import type { LiveEvent, ObservedEvent, SessionEvent } from '../../log/event.ts';
+import { createLineJson } from '../../log/line-json.ts';
+import type { RunEvent } from '../../log/run-event.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import {
   type Broadcast,

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { RUN_SUMMARY_TYPES } from '../../events/run-summary.ts';
-import { SUMMARY_TYPES } from '../../events/session-summary.ts';
-import { createTurnstile } from '../../kernel/semaphore.ts';
-import type { Clock } from '../../kernel/time.ts';
-import { isRunEvent, type StreamEvent, streamOf } from '../../session/log/read-log.ts';
+import { isRunEvent, type StreamEvent, streamOf } from '../../agent/log/read-log.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createTurnstile } from '../../lib/semaphore.ts';
+import { RUN_SUMMARY_TYPES } from '../../log/run-summary.ts';
+import { SUMMARY_TYPES } from '../../log/session-summary.ts';
 import {
   type BroadcastConnection,
   createBroadcast,

@@ -1,5 +1,5 @@
-import { decodeLine, type StreamEvent, type StreamRef } from '../../session/log/read-log.ts';
-import { ASKS, askText, HEADLINES, type Headline, readHeadlines } from '../../session/remote/live-channel.ts';
+import { decodeLine, type StreamEvent, type StreamRef } from '../../agent/log/read-log.ts';
+import { ASKS, askText, HEADLINES, type Headline, readHeadlines } from '../../agent/remote/live-channel.ts';
 import type { LiveWire } from '../../store/shared-store.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { HeadlinesDeps } from './stream-source.ts';

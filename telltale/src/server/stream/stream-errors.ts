@@ -1,4 +1,4 @@
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 
 /** Answered with 503. */
 export const tooManyStreams = (limit: number) =>

@@ -1,9 +1,9 @@
-import type { ObservedEvent } from '../../events/event.ts';
-import type { Turnstile } from '../../kernel/semaphore.ts';
-import type { Clock } from '../../kernel/time.ts';
-import { type Afar, followAfar } from '../../session/remote/follow-remote.ts';
-import type { Runtime, Session } from '../../session/runtime-types.ts';
-import type { OpenSpeech } from '../../session/speech.ts';
+import { type Afar, followAfar } from '../../agent/remote/follow-remote.ts';
+import type { Runtime, Session } from '../../agent/runtime-types.ts';
+import type { OpenSpeech } from '../../agent/speech.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Turnstile } from '../../lib/semaphore.ts';
+import type { ObservedEvent } from '../../log/event.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface HeadlinesDeps {

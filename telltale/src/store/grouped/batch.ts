@@ -1,4 +1,4 @@
-import { type ErrorJson, RuntimeError } from '../../kernel/errors.ts';
+import { type ErrorJson, RuntimeError } from '../../lib/errors.ts';
 import type { Append } from '../store.ts';
 import type { AppendOp, FromBackend, ReadRequest, Results, WriteRequest } from './messages.ts';
 import { type AppendEntry, type Making, noteFailure, type WriterState, whyNot } from './writer-state.ts';

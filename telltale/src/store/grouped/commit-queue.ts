@@ -1,4 +1,4 @@
-import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
+import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
 import type { Append, StreamHead } from '../store.ts';
 import { joinAppend, MAX_QUEUED, MAX_QUEUED_CHARS, storeOverloaded } from '../store-errors.ts';
 import {

@@ -1,6 +1,6 @@
-import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
 import { createListeners } from '../listeners.ts';
 import type { OpenGraphs } from '../sqlite/graph/graph-store.ts';
 import { createOpenOnce } from '../sqlite/graph/graph-store.ts';

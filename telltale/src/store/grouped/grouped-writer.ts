@@ -1,5 +1,5 @@
-import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
+import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
 import type { StoreListeners } from '../listeners.ts';
 import type { Append, InboxMessage, StreamWriter } from '../store.ts';
 import { streamReleased } from '../store-errors.ts';

@@ -1,4 +1,4 @@
-import type { ErrorJson } from '../../kernel/errors.ts';
+import type { ErrorJson } from '../../lib/errors.ts';
 import type { StreamHead } from '../store.ts';
 import type { ChecksumReport, Compacted, StoreDescription, UpkeepFault } from '../upkeep/upkeep.ts';
 

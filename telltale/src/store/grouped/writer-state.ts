@@ -1,4 +1,4 @@
-import type { RuntimeError } from '../../kernel/errors.ts';
+import type { RuntimeError } from '../../lib/errors.ts';
 import { streamMoved } from '../store-errors.ts';
 import type { EncodedWrite, Taken } from './messages.ts';
 

@@ -1,5 +1,5 @@
-import type { Json } from '../../kernel/json.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Json } from '../../lib/json.ts';
 import type { GraphStore } from '../graph.ts';
 import { createListeners, type StoreListeners } from '../listeners.ts';
 import type { InboxMessage, StoredSnapshot, StreamHead, StreamOwner, Tables } from '../store.ts';

@@ -1,5 +1,5 @@
-import type { Json } from '../../kernel/json.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Json } from '../../lib/json.ts';
 import type { StreamOwner, StreamWriter } from '../store.ts';
 import {
   checkMessage,

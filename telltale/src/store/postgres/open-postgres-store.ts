@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Client, Pool } from 'pg';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { createGroupedStore } from '../grouped/grouped-store.ts';
 import { type LiveWire, MAX_LIVE_BYTES } from '../shared-store.ts';
 import { createProcessView } from '../sqlite/process-view.ts';

@@ -1,4 +1,4 @@
-import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
+import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
 import type { BackendListener, StoreBackend } from '../grouped/grouped-store.ts';
 import type {
   AppendOp,

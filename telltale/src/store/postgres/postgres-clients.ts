@@ -1,5 +1,5 @@
 import type { Client, ClientConfig, Pool } from 'pg';
-import type { RuntimeError } from '../../kernel/errors.ts';
+import type { RuntimeError } from '../../lib/errors.ts';
 import { addressMalformed, describePostgresFailure } from './postgres-errors.ts';
 
 /** Makes connections to one database. */

@@ -1,4 +1,4 @@
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 /** Of a server that goes down or comes up, or has no connection to spare. */

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { builtFile } from '../../kernel/built-file.ts';
-import type { RuntimeError } from '../../kernel/errors.ts';
-import type { Clock } from '../../kernel/time.ts';
+import { builtFile } from '../../lib/built-file.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { RuntimeError } from '../../lib/errors.ts';
 import { fromJson } from '../grouped/batch.ts';
 import { type BackendListener, createGroupedStore, type StoreBackend } from '../grouped/grouped-store.ts';
 import type { AppendOp, FromBackend, ToBackend, WriteRequest } from '../grouped/messages.ts';

@@ -1,5 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 
 const SQLITE_IOERR = 10;
 const UNWRITABLE = new Set([3, 8, 14, 23]); // PERM, READONLY, CANTOPEN, AUTH

@@ -1,4 +1,4 @@
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { Append, StreamWriter } from '../store.ts';
 
 /** Resolves when the append is committed; rejects where it is refused, or fails. */

@@ -1,4 +1,4 @@
-import { type RuntimeError, toRuntimeError } from '../../kernel/errors.ts';
+import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
 import { QUARANTINED } from '../quarantine.ts';
 import type { Store, StreamInfo } from '../store.ts';
 import { fromBackup } from './append-committed.ts';

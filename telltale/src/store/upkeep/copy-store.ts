@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { GraphStore } from '../graph.ts';
 import type { Store, StreamInfo, StreamWriter } from '../store.ts';
 import { appendCommitted, copyMissed, copyUnlike } from './append-committed.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../../kernel/json.ts';
+import type { Json } from '../../lib/json.ts';
 import { asBefore, QUARANTINE_TABLE } from '../quarantine.ts';
 import type { Store, StreamInfo } from '../store.ts';
 import { streamUnknown } from '../store-errors.ts';

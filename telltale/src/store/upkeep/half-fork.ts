@@ -1,4 +1,4 @@
-import { decodeEvent } from '../../events/codec.ts';
+import { decodeEvent } from '../../log/codec.ts';
 import type { Store, StreamInfo } from '../store.ts';
 import { readCopyMarker } from './plan-copy.ts';
 import { RESTORING } from './upkeep.ts';

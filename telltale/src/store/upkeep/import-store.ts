@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../kernel/json.ts';
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isJsonObject } from '../../lib/json.ts';
 import type { Store } from '../store.ts';
 import { importConflict, importMalformed, importNewer, importReserved } from './append-committed.ts';
 import { type DoneLine, type EntryLine, FORMAT, HEADER } from './export-store.ts';

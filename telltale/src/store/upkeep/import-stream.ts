@@ -1,4 +1,4 @@
-import type { Clock } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { asBefore, hasEnded, noteQuarantine, QUARANTINED } from '../quarantine.ts';
 import type { InboxMessage, Store, StoredSnapshot, StreamWriter } from '../store.ts';
 import { appendCommitted, importConflict, importMalformed } from './append-committed.ts';

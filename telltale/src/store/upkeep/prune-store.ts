@@ -1,4 +1,4 @@
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 import type { Store, StreamInfo, StreamWriter } from '../store.ts';
 import { isHalfFork } from './half-fork.ts';
 import { listPages, treeOf } from './pages.ts';

@@ -1,6 +1,6 @@
-import { toRuntimeError } from '../../kernel/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
-import { suggest } from '../../kernel/nearest.ts';
+import { toRuntimeError } from '../../lib/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { suggest } from '../../lib/nearest.ts';
 import type { InboxMessage, StoredSnapshot } from '../store.ts';
 import { checkName } from '../store-errors.ts';
 import { importMalformed } from './append-committed.ts';

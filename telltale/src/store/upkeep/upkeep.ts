@@ -1,4 +1,4 @@
-import type { Json } from '../../kernel/json.ts';
+import type { Json } from '../../lib/json.ts';
 import type { InboxMessage, StreamOwner, StreamWriter } from '../stream.ts';
 
 /**

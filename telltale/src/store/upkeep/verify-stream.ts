@@ -1,11 +1,11 @@
-import { decodeEvent } from '../../events/codec.ts';
-import { reduce } from '../../events/reduce.ts';
-import { reduceRun } from '../../events/reduce-run.ts';
-import { decodeRunEvent } from '../../events/run-codec.ts';
-import { emptyRun } from '../../events/run-state.ts';
-import { createSnapshotReader } from '../../events/snapshot.ts';
-import { emptyState, type SessionState } from '../../events/state.ts';
-import { toRuntimeError } from '../../kernel/errors.ts';
+import { toRuntimeError } from '../../lib/errors.ts';
+import { decodeEvent } from '../../log/codec.ts';
+import { reduce } from '../../log/reduce.ts';
+import { reduceRun } from '../../log/reduce-run.ts';
+import { decodeRunEvent } from '../../log/run-codec.ts';
+import { emptyRun } from '../../log/run-state.ts';
+import { createSnapshotReader } from '../../log/snapshot.ts';
+import { emptyState, type SessionState } from '../../log/state.ts';
 import type { StreamInfo } from '../store.ts';
 
 /** What a stream is not as it has to be in. */

@@ -1,9 +1,9 @@
-import { isShown } from '../../events/action.ts';
-import type { EventOf, SessionEvent } from '../../events/event.ts';
-import { usedOutside } from '../../events/fold-turns.ts';
-import { LLM_USAGE } from '../../events/reduce.ts';
-import type { Usage } from '../../events/session-events.ts';
-import type { SessionStatus } from '../../events/state.ts';
+import { isShown } from '../../log/action.ts';
+import type { EventOf, SessionEvent } from '../../log/event.ts';
+import { usedOutside } from '../../log/fold-turns.ts';
+import { LLM_USAGE } from '../../log/reduce.ts';
+import type { Usage } from '../../log/session-events.ts';
+import type { SessionStatus } from '../../log/state.ts';
 import { type ModelName, modelName, OPERATION } from '../conventions.ts';
 import { createOpenStreams, type OpenStream, type OpenStreams } from '../open-streams.ts';
 import type { Counter, Histogram, Instruments, Series } from './instruments.ts';

@@ -1,5 +1,5 @@
-import type { EventOf } from '../../events/event.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import type { EventOf } from '../../log/event.ts';
 import type { Instruments, Series } from './instruments.ts';
 
 /** What is spent while a field has one value, in the series of all sessions of the agent. */
@@ -22,7 +22,7 @@ interface StateSpendField {
   value: Json | undefined;
 }
 
-/** By the rules of `events/state-metrics.ts`, without keeping a session's state for it. */
+/** By the rules of `log/state-metrics.ts`, without keeping a session's state for it. */
 export interface StateSpend {
   worked(ms: number): void;
   used(input: number, output: number, cost: number): void;

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import type { EventOf } from '../../events/event.ts';
-import type { InvokeRecord } from '../../kernel/calls.ts';
-import type { ErrorJson } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
+import type { InvokeRecord } from '../../lib/calls.ts';
+import type { ErrorJson } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
+import type { EventOf } from '../../log/event.ts';
 import type { ModelName } from '../conventions.ts';
 import { ATTR, OPERATION } from '../conventions.ts';
 import type { OpenStreams } from '../open-streams.ts';

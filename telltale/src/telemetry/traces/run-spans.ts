@@ -1,5 +1,5 @@
-import type { Cause } from '../../events/event.ts';
-import type { RunEvent, RunEventOf, RunOrigin } from '../../events/run-event.ts';
+import type { Cause } from '../../log/event.ts';
+import type { RunEvent, RunEventOf, RunOrigin } from '../../log/run-event.ts';
 import { ATTR, modelName, OPERATION } from '../conventions.ts';
 import type { Attributes, SpanFoldDeps, SpanLink, TracedRun } from './open-span.ts';
 import {

@@ -1,7 +1,7 @@
-import type { EventOf, SessionEvent } from '../../events/event.ts';
-import { usedOutside } from '../../events/fold-turns.ts';
-import { LLM_USAGE } from '../../events/reduce.ts';
-import type { Usage } from '../../events/session-events.ts';
+import type { EventOf, SessionEvent } from '../../log/event.ts';
+import { usedOutside } from '../../log/fold-turns.ts';
+import { LLM_USAGE } from '../../log/reduce.ts';
+import type { Usage } from '../../log/session-events.ts';
 import { ATTR, modelName, OPERATION } from '../conventions.ts';
 import type { AttributeValue, SpanFoldDeps, SpanLink, TracedSession } from './open-span.ts';
 import {

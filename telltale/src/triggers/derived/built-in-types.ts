@@ -1,12 +1,12 @@
-import { compilePattern } from '../../conditions/linear-regex.ts';
-import type { Condition } from '../../conditions/maps/conditions.ts';
-import { fieldsOf, matches } from '../../conditions/maps/conditions.ts';
-import { parseConditions } from '../../conditions/maps/parse-conditions.ts';
-import { isPlainObject } from '../../conditions/values.ts';
-import type { EventOf, EventType, SessionEvent } from '../../events/event.ts';
-import { agentOfChild } from '../../events/fold-actions.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { compilePattern } from '../../expressions/linear-regex.ts';
+import type { Condition } from '../../expressions/maps/conditions.ts';
+import { fieldsOf, matches } from '../../expressions/maps/conditions.ts';
+import { parseConditions } from '../../expressions/maps/parse-conditions.ts';
+import { isPlainObject } from '../../expressions/values.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import type { EventOf, EventType, SessionEvent } from '../../log/event.ts';
+import { agentOfChild } from '../../log/fold-actions.ts';
 import type { AnyTrigger, BuiltInType, GivenTrigger } from './compile-derived.ts';
 import {
   type BoundTrigger,
@@ -17,7 +17,7 @@ import {
   type Seen,
 } from './compile-derived.ts';
 
-/** Every type of the manifest's schema (manifest/schema/derived-trigger.ts): one that is there must be here. */
+/** Every type of the manifest's schema (manifest/schema/context-variables.ts): one that is there must be here. */
 const BUILT_IN_TYPES: { readonly [Type in BuiltInType]: (given: GivenTrigger<Type>) => BoundTrigger } = {
   agent_text: (given) => bindTrigger('agent_text', agentText, given),
   agent_turn_count: (given) => bindTrigger('agent_turn_count', agentTurnCount, given),

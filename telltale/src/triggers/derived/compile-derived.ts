@@ -1,8 +1,8 @@
-import { type Expression, parseExpression } from '../../conditions/cel/parse-expression.ts';
-import type { EventType, SessionEvent } from '../../events/event.ts';
-import type { SessionState } from '../../events/state.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
+import { type Expression, parseExpression } from '../../expressions/cel/parse-expression.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
+import type { EventType, SessionEvent } from '../../log/event.ts';
+import type { SessionState } from '../../log/state.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 
 /** Makes a trigger of a manifest ready: by the table of types, which the session holds. */

@@ -1,9 +1,9 @@
-import { evaluate } from '../../conditions/cel/evaluate.ts';
-import { deepEqual } from '../../conditions/values.ts';
-import type { SessionEvent } from '../../events/event.ts';
-import { variableValues } from '../../events/fold-turns.ts';
-import type { SessionState } from '../../events/state.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { evaluate } from '../../expressions/cel/evaluate.ts';
+import { deepEqual } from '../../expressions/values.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import type { SessionEvent } from '../../log/event.ts';
+import { variableValues } from '../../log/fold-turns.ts';
+import type { SessionState } from '../../log/state.ts';
 import type {
   DerivedProgram,
   ExpressedVariable,

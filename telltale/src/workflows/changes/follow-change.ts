@@ -1,5 +1,5 @@
 import type { RunJournal } from '../../engine/run-log.ts';
-import type { StepState } from '../../events/run-state.ts';
+import type { StepState } from '../../log/run-state.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Stepped } from '../machine/composite.ts';
 import { interrupted } from '../machine/failures.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { PinnedStep, StepDecision } from '../../events/run-event.ts';
-import type { AcceptedChange, RunState, StepChange, StepState } from '../../events/run-state.ts';
-import type { Json } from '../../kernel/json.ts';
+import type { Json } from '../../lib/json.ts';
+import type { PinnedStep, StepDecision } from '../../log/run-event.ts';
+import type { AcceptedChange, RunState, StepChange, StepState } from '../../log/run-state.ts';
 import { canonicalJson } from '../../manifest/project/canonical-json.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';

@@ -1,7 +1,7 @@
-import { asText } from '../../conditions/values.ts';
+import { asText } from '../../expressions/values.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
-import type { Invocation } from '../../targets/artifacts/create-invoke.ts';
+import type { Invocation } from '../../tools/artifacts/create-invoke.ts';
 import type { Test } from '../step-executor.ts';
 import type {
   EdgeKind,

@@ -1,7 +1,7 @@
-import { asText, deepEqual } from '../../conditions/values.ts';
-import { stepName } from '../../events/reduce-run.ts';
-import { stopWith } from '../../kernel/errors.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { asText, deepEqual } from '../../expressions/values.ts';
+import { stopWith } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { stepName } from '../../log/reduce-run.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { allSteps } from '../machine/composite.ts';
 import { timedOut } from '../machine/failures.ts';

@@ -1,7 +1,7 @@
-import { RuntimeError } from '../../kernel/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kernel/json.ts';
-import { suggest } from '../../kernel/nearest.ts';
-import { compileViolation } from '../../targets/check-parameters.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { suggest } from '../../lib/nearest.ts';
+import { compileViolation } from '../../tools/check-parameters.ts';
 import type { Task } from './task.ts';
 
 /** What somebody who worked on a task sends to complete it, as it came. */

@@ -1,6 +1,6 @@
-import type { VerifyRecord } from '../../events/run-event.ts';
-import type { ApprovalState, GuidedState, RunState } from '../../events/run-state.ts';
-import { type ErrorJson, RuntimeError } from '../../kernel/errors.ts';
+import { type ErrorJson, RuntimeError } from '../../lib/errors.ts';
+import type { VerifyRecord } from '../../log/run-event.ts';
+import type { ApprovalState, GuidedState, RunState } from '../../log/run-state.ts';
 import { clip } from '../../prompt/text.ts';
 import type { LeafCall } from '../step-executor.ts';
 import { askPerson } from '../steps/ask-person.ts';

@@ -1,6 +1,6 @@
-import type { Cause } from '../../events/event.ts';
-import type { ErrorJson } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import type { ErrorJson } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import type { Cause } from '../../log/event.ts';
 import type { LeafCall } from '../step-executor.ts';
 
 /** A `task` step as it is given to who works on it. */

@@ -1,4 +1,4 @@
-import { RuntimeError } from '../../kernel/errors.ts';
+import { RuntimeError } from '../../lib/errors.ts';
 
 export const timedOut = (address: string, timeoutMs: number) =>
   new RuntimeError('timeout', `The step "${address}" took longer than ${timeoutMs / 1000} s.`, {

@@ -1,4 +1,4 @@
-import type { Json } from '../../kernel/json.ts';
+import type { Json } from '../../lib/json.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import { needsCycle } from './failures.ts';
 import { type Before, runStep } from './run-step.ts';

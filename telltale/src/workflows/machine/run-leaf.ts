@@ -1,7 +1,7 @@
 import type { FreeSlot } from '../../engine/slots.ts';
-import type { StepState } from '../../events/run-state.ts';
-import { type RuntimeError, stopWith, toRuntimeError } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
+import { type RuntimeError, stopWith, toRuntimeError } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
+import type { StepState } from '../../log/run-state.ts';
 import type { SimpleStep } from '../../manifest/schema/steps/step.ts';
 import type { ReadyLeaf } from '../step-executor.ts';
 import { cancelledBecause, GRACE_MS, interrupted, MAX_PAUSE_MS, timedOut } from './failures.ts';

@@ -1,10 +1,10 @@
 import type { RunJournal } from '../../engine/run-log.ts';
-import { stepName } from '../../events/reduce-run.ts';
-import type { RunState, StepState } from '../../events/run-state.ts';
-import type { ErrorJson, RuntimeError } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
-import type { Clock } from '../../kernel/time.ts';
-import { RunAhead } from '../../kernel/time.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RunAhead } from '../../lib/clock.ts';
+import type { ErrorJson, RuntimeError } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
+import { stepName } from '../../log/reduce-run.ts';
+import type { RunState, StepState } from '../../log/run-state.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import { nameOf, pathOf } from '../changes/plan-changes.ts';

@@ -1,6 +1,6 @@
-import { stepName } from '../../events/reduce-run.ts';
-import type { RuntimeError } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
+import type { RuntimeError } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
+import { stepName } from '../../log/reduce-run.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Locals } from '../scope.ts';

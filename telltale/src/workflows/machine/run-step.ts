@@ -1,5 +1,5 @@
-import { toRuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { toRuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { MAX_STEP_DEPTH } from '../../manifest/schema/checks/check-states.ts';
 import type {
   ForeachStep,

@@ -1,7 +1,7 @@
-import type { Cause } from '../../events/event.ts';
-import type { RunEventOf } from '../../events/run-event.ts';
-import type { ErrorJson } from '../../kernel/errors.ts';
-import type { Json } from '../../kernel/json.ts';
+import type { ErrorJson } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
+import type { Cause } from '../../log/event.ts';
+import type { RunEventOf } from '../../log/run-event.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { ListOutcome, Walk, WalkOutcome } from './walk.ts';

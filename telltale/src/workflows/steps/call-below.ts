@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { asText } from '../../conditions/values.ts';
-import type { RunState } from '../../events/run-state.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { asText } from '../../expressions/values.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { RunState } from '../../log/run-state.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
-import type { Target } from '../../targets/target.ts';
+import type { Target } from '../../tools/target.ts';
 import type { LeafCall, LeafPlace, ReadyLeaf } from '../step-executor.ts';
 import { checkedTarget } from './call-target.ts';
 import type { LeafContext, PrepareLeaf } from './step-deps.ts';

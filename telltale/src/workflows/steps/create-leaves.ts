@@ -1,11 +1,11 @@
-import { asText, deepEqual } from '../../conditions/values.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { asText, deepEqual } from '../../expressions/values.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
-import { withoutModel } from '../../targets/llm/llm-targets.ts';
-import { DEFAULT_OUTPUT_BYTES } from '../../targets/output/output.ts';
-import { DEFAULT_SCRIPT_MEMORY, DEFAULT_SCRIPT_MS } from '../../targets/sandbox/sandbox.ts';
+import { withoutModel } from '../../tools/llm/llm-targets.ts';
+import { DEFAULT_OUTPUT_BYTES } from '../../tools/output/output.ts';
+import { DEFAULT_SCRIPT_MEMORY, DEFAULT_SCRIPT_MS } from '../../tools/sandbox/sandbox.ts';
 import { fragmentsOf } from '../guided/build-task.ts';
 import { callablesOf, OWN_KINDS } from '../guided/plan/callables.ts';
 import { verifyClaim } from '../guided/plan/plan-case.ts';

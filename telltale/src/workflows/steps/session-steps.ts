@@ -1,6 +1,6 @@
-import { deepEqual } from '../../conditions/values.ts';
-import { RuntimeError } from '../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { deepEqual } from '../../expressions/values.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
 import type { SessionAct } from '../scope.ts';

@@ -1,7 +1,7 @@
-import { asText } from '../../conditions/values.ts';
-import type { RunState } from '../../events/run-state.ts';
-import { mcpIdentity } from '../../kernel/ids.ts';
-import type { Json, JsonObject } from '../../kernel/json.ts';
+import { asText } from '../../expressions/values.ts';
+import { mcpIdentity } from '../../lib/ids.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import type { RunState } from '../../log/run-state.ts';
 import { applyUpdates, buildTask, taskPrompt, taskTime } from '../guided/build-task.ts';
 import {
   confirm,

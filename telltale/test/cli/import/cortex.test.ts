@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { createRuntime } from '../../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../../src/agent/load-agent.ts';
 import { main } from '../../../src/cli/main.ts';
 import type { Entry } from '../../../src/importers/report.ts';
 import type { Model } from '../../../src/models/model.ts';
-import { createRuntime } from '../../../src/session/create-runtime.ts';
-import { loadAgent } from '../../../src/session/load-agent.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { recordedIo } from '../recorded-io.ts';
 

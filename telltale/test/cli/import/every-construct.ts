@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/kernel/json.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
 
 /** The head of a workflow of WorkRail's. */
 export const workrail = (steps: readonly JsonObject[], more: JsonObject = {}): JsonObject => ({

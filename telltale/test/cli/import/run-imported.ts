@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
-import type { SessionEvent } from '../../../src/events/event.ts';
-import type { RunEvent } from '../../../src/events/run-event.ts';
-import type { Json, JsonObject } from '../../../src/kernel/json.ts';
+import { createRuntime } from '../../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../../src/agent/load-agent.ts';
+import type { SessionResult } from '../../../src/agent/runtime-types.ts';
+import type { Json, JsonObject } from '../../../src/lib/json.ts';
+import type { SessionEvent } from '../../../src/log/event.ts';
+import type { RunEvent } from '../../../src/log/run-event.ts';
 import type { Model } from '../../../src/models/model.ts';
-import { createRuntime } from '../../../src/session/create-runtime.ts';
-import { loadAgent } from '../../../src/session/load-agent.ts';
-import type { SessionResult } from '../../../src/session/runtime-types.ts';
 
 /** How an agent completes a step: what it notes beside what any notes have, and what it sets. */
 export interface Work {

@@ -4,10 +4,10 @@ import { describeEvent } from '../../../src/cli/view/describe-event.ts';
 import { createEventLines, createPlainLines } from '../../../src/cli/view/plain-lines.ts';
 import { stateJson, stateLines } from '../../../src/cli/view/state-lines.ts';
 import { tableLines } from '../../../src/cli/view/text-width.ts';
-import type { EventBody } from '../../../src/events/event.ts';
-import { fold } from '../../../src/events/reduce.ts';
-import { frameOf } from '../../../src/kernel/calls.ts';
-import type { JsonObject } from '../../../src/kernel/json.ts';
+import { frameOf } from '../../../src/lib/calls.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import type { EventBody } from '../../../src/log/event.ts';
+import { fold } from '../../../src/log/reduce.ts';
 import { displayWidth, plainPalette as paint } from '../../../src/manifest/format-diagnostic.ts';
 import {
   actionStarted,

@@ -3,8 +3,8 @@ import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { createLiveScreen } from '../../../src/cli/view/live-screen.ts';
 import { createPainter } from '../../../src/cli/view/plain-lines.ts';
-import type { EventBody, ObservedEvent } from '../../../src/events/event.ts';
-import type { RunEventBody } from '../../../src/events/run-event.ts';
+import type { EventBody, ObservedEvent } from '../../../src/log/event.ts';
+import type { RunEventBody } from '../../../src/log/run-event.ts';
 import { displayWidth, plainPalette } from '../../../src/manifest/format-diagnostic.ts';
 import {
   actionStarted,

@@ -3,7 +3,7 @@ import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { createLiveScreen } from '../../../src/cli/view/live-screen.ts';
 import { createPainter } from '../../../src/cli/view/plain-lines.ts';
-import type { ObservedEvent } from '../../../src/events/event.ts';
+import type { ObservedEvent } from '../../../src/log/event.ts';
 import { displayWidth } from '../../../src/manifest/format-diagnostic.ts';
 import { BEGAN, eventList, responseDelta, thoughtDelta, turnStarted } from '../event-list.ts';
 import { createTerminal } from '../terminal.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/kernel/json.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
 
 /** Forms in which models were trained to write calls as text. */
 export const FOREIGN_FORMS = [

@@ -1,5 +1,5 @@
-import type { SessionEvent } from '../../../src/events/event.ts';
-import type { JsonObject } from '../../../src/kernel/json.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import type { SessionEvent } from '../../../src/log/event.ts';
 import type { LabCase } from './lab-case.ts';
 import type { CaseRun, Spoken } from './run-case.ts';
 

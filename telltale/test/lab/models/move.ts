@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/kernel/json.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
 import type { ForeignForm } from './foreign-forms.ts';
 
 export type Dialect = 'tags' | 'tools' | 'step';

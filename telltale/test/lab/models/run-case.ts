@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createOpenAI } from '@ai-sdk/openai';
-import type { SessionEvent } from '../../../src/events/event.ts';
+import { defineAgent } from '../../../src/agent/define/define-agent.ts';
+import type { Session, SessionResult } from '../../../src/agent/runtime-types.ts';
 import { createRuntime } from '../../../src/index.ts';
+import type { SessionEvent } from '../../../src/log/event.ts';
 import type { ModelObject } from '../../../src/models/model-object.ts';
-import { defineAgent } from '../../../src/session/define/define-agent.ts';
-import type { Session, SessionResult } from '../../../src/session/runtime-types.ts';
 import { checkRequest } from '../../wire/check-request.ts';
 import { type LabCase, nonceOf } from './lab-case.ts';
 import { type Moment, mistakeOf, type Spoilt } from './mistakes.ts';

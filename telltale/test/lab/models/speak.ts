@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/kernel/json.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
 import { inForm } from './foreign-forms.ts';
 import type { Act, Dialect, Move, Style } from './move.ts';
 import type { Part, SaidCall, Utterance } from './words.ts';

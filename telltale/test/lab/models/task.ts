@@ -1,5 +1,5 @@
-import type { AgentDefinition } from '../../../src/session/define/define-agent.ts';
-import type { DefinedWorkflow } from '../../../src/session/define/definitions.ts';
+import type { AgentDefinition } from '../../../src/agent/define/define-agent.ts';
+import type { DefinedWorkflow } from '../../../src/agent/define/definitions.ts';
 import type { Move } from './move.ts';
 import type { View } from './view.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../../src/kernel/json.ts';
+import { isJsonObject, type Json } from '../../../src/lib/json.ts';
 import type { Heard, SaidCall } from './words.ts';
 
 /** What came of one act, as the prompt shows it. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json, JsonObject } from '../../../src/kernel/json.ts';
+import type { Json, JsonObject } from '../../../src/lib/json.ts';
 import { compile } from '../../../src/manifest/schema/user-schemas/ajv.ts';
 import {
   checkUserSchema,

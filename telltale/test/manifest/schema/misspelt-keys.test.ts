@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
-import { nearest } from '../../../src/kernel/nearest.ts';
+import { nearest } from '../../../src/lib/nearest.ts';
 import { checkManifest } from '../../../src/manifest/check-manifest.ts';
 import { holder, misspelling, type Path } from './mutations.ts';
 

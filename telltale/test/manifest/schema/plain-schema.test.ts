@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/kernel/json.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
 import { compile, metaSchema } from '../../../src/manifest/schema/user-schemas/ajv.ts';
 import { isPlainSchema } from '../../../src/manifest/schema/user-schemas/check-user-schema.ts';
 import { isFatal } from '../../../src/manifest/schema/user-schemas/schema-finding.ts';

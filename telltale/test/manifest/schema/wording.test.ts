@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseByteSize, parseDuration } from '../../../src/kernel/quantity.ts';
+import { parseByteSize, parseDuration } from '../../../src/lib/quantity.ts';
 import { checkManifest } from '../../../src/manifest/check-manifest.ts';
 import { agent, fields, found, said, step, steps, tool } from './said.ts';
 

@@ -1,11 +1,11 @@
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { defineAgent } from '../../../src/agent/define/define-agent.ts';
+import { defineTool, defineWorkflow } from '../../../src/agent/define/definitions.ts';
+import { INTERNAL_ACTIONS } from '../../../src/agent/internal/internal-actions.ts';
 import type { Model, ModelRequest } from '../../../src/models/model.ts';
-import { RESPOND, SET_METADATA, STEP } from '../../../src/protocol/calls/call-names.ts';
-import { defineAgent } from '../../../src/session/define/define-agent.ts';
-import { defineTool, defineWorkflow } from '../../../src/session/define/definitions.ts';
-import { INTERNAL_ACTIONS } from '../../../src/session/internal/internal-actions.ts';
+import { RESPOND, SET_METADATA, STEP } from '../../../src/parser/calls/call-names.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
 import { NOTES, stage } from './serve-stage.ts';
 

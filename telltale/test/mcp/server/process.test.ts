@@ -9,7 +9,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
 import type { McpServerMcpServer } from '../../../src/mcp/server/create-mcp-server.ts';
 import { serveStdio } from '../../../src/mcp/server/serve-stdio.ts';
 import { recordedIo } from '../../cli/recorded-io.ts';

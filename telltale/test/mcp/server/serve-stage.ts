@@ -2,12 +2,12 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
-import type { JsonObject } from '../../../src/kernel/json.ts';
-import { type Clock, createSystemClock } from '../../../src/kernel/time.ts';
+import { createRuntime } from '../../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../../src/agent/load-agent.ts';
+import type { Runtime } from '../../../src/agent/runtime-types.ts';
+import { type Clock, createSystemClock } from '../../../src/lib/clock.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
 import { createMcpServer, type McpServerOptions } from '../../../src/mcp/server/create-mcp-server.ts';
-import { createRuntime } from '../../../src/session/create-runtime.ts';
-import { loadAgent } from '../../../src/session/load-agent.ts';
-import type { Runtime } from '../../../src/session/runtime-types.ts';
 
 export const NOTES =
   'I read what was asked for, did it with care and looked at the outcome: nothing is left open.';

@@ -1,10 +1,10 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
+import { createSimulatedClock } from '../../../src/lib/simulated-clock.ts';
 import { rotateKeys } from '../../../src/mcp/server/continue-token.ts';
-import { unsoundCauses } from '../../events/unsound-causes.ts';
+import { unsoundCauses } from '../../log/unsound-causes.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { AGENT, NOTES, SHARED, type Stage, type StageOptions, stage, task, workflow } from './serve-stage.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import ts from 'typescript';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
 import { openMemory } from '../../../src/memory/open-memory.ts';
 import type { GraphStore } from '../../../src/store/graph.ts';
 import { openStore } from '../../../src/store/open-store.ts';

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { loadAgent } from '../../../src/agent/load-agent.ts';
 import { agentFilesIn, namedAgentFiles } from '../../../src/cli/serve/agent-source.ts';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
 import { createCatalog } from '../../../src/server/catalog/agent-catalog.ts';
 import { watchCatalog } from '../../../src/server/catalog/watch-catalog.ts';
-import { loadAgent } from '../../../src/session/load-agent.ts';
 
 const agent = (name: string, more = '') =>
   `kind: Agent\nname: ${name}\nmodel: scripted:./turns.yml\ninstructions: Do it.\n${more}`;

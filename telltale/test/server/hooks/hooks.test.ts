@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
+import { createRuntime } from '../../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../../src/agent/load-agent.ts';
+import { createSimulatedClock } from '../../../src/lib/simulated-clock.ts';
 import { createListeners } from '../../../src/server/background.ts';
 import type { AgentCatalog } from '../../../src/server/catalog/agent-catalog.ts';
 import { mountHooks } from '../../../src/server/start-daemon.ts';
-import { createRuntime } from '../../../src/session/create-runtime.ts';
-import { loadAgent } from '../../../src/session/load-agent.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
-import { agentFolder } from '../../session/run-agent.ts';
+import { agentFolder } from '../../agent/run-agent.ts';
 import { openStage } from '../http/stage.ts';
 
 const WAITS = 'steps: [{ name: hold, type: wait, event: custom }]';

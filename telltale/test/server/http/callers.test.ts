@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { RuntimeError } from '../../../src/kernel/errors.ts';
-import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
+import { RuntimeError } from '../../../src/lib/errors.ts';
+import { createSimulatedClock } from '../../../src/lib/simulated-clock.ts';
 import { createTokens } from '../../../src/server/auth/tokens.ts';
 import type { Mount } from '../../../src/server/create-server.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';

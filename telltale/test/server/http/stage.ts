@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { ErrorJson } from '../../../src/kernel/errors.ts';
-import { type Clock, createSystemClock } from '../../../src/kernel/time.ts';
+import { type Clock, createSystemClock } from '../../../src/lib/clock.ts';
+import type { ErrorJson } from '../../../src/lib/errors.ts';
 import { createAudit } from '../../../src/server/auth/audit.ts';
 import { createTokens, withStartToken } from '../../../src/server/auth/tokens.ts';
 import {

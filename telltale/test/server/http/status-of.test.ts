@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { RuntimeError } from '../../../src/kernel/errors.ts';
+import { RuntimeError } from '../../../src/lib/errors.ts';
 import { errorAnswer, statusOf } from '../../../src/server/http/error-answer.ts';
 
 const SOURCES = join(import.meta.dirname, '../../../src');

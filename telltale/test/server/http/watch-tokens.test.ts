@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
-import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../../src/lib/simulated-clock.ts';
 import { createTokenWatch } from '../../../src/server/http/access.ts';
 
 const CALLER = { name: 'ann', by: 'token:ann', role: 'read' } as const;

@@ -2,11 +2,14 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { encodeEvent } from '../../../src/events/codec.ts';
-import type { EventBody, SessionEvent } from '../../../src/events/event.ts';
-import type { RunEvent, RunEventBody } from '../../../src/events/run-event.ts';
-import { createSimulatedClock, type SimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createRuntime } from '../../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../../src/agent/load-agent.ts';
+import { loadWorkflow } from '../../../src/agent/runs/load-workflow.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../../src/lib/simulated-clock.ts';
+import { encodeEvent } from '../../../src/log/codec.ts';
+import type { EventBody, SessionEvent } from '../../../src/log/event.ts';
+import type { RunEvent, RunEventBody } from '../../../src/log/run-event.ts';
 import { MAX_TRIES, pauseAfter, retryAfterMs } from '../../../src/server/notify/channels.ts';
 import type { Notifications } from '../../../src/server/notify/create-notifications.ts';
 import {
@@ -15,17 +18,14 @@ import {
 } from '../../../src/server/notify/create-notifications.ts';
 import { noticeOf } from '../../../src/server/notify/notice.ts';
 import { createDesktop } from '../../../src/server/notify/show-on-desktop.ts';
-import { createRuntime } from '../../../src/session/create-runtime.ts';
-import { loadAgent } from '../../../src/session/load-agent.ts';
-import { loadWorkflow } from '../../../src/session/runs/load-workflow.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import type { SharedStore, WorkerRow } from '../../../src/store/shared-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { mortal } from '../../../src/testing/crash.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
+import { agentFolder } from '../../agent/run-agent.ts';
 import { testDatabase } from '../../servers/shared-postgres.ts';
-import { agentFolder } from '../../session/run-agent.ts';
 import { eventually } from '../../store/eventually.ts';
 import { openReceiver, type Receiver, SECRET } from './receiver.ts';
 

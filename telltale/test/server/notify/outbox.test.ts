@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../../src/lib/simulated-clock.ts';
 import { createOutbox, type OutboxRow, outboxId } from '../../../src/server/notify/outbox.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock } from '../../../src/lib/simulated-clock.ts';
 import { createPace, type DispatcherPace } from '../../../src/server/notify/dispatcher.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 

@@ -1,6 +1,6 @@
 import { type BaseEvent, HttpAgent, type Message } from '@ag-ui/client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { createMemoryHome } from '../../../src/store/memory/memory-tables.ts';
 import {

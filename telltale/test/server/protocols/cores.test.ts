@@ -1,14 +1,14 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ObservedEvent } from '../../../src/events/event.ts';
-import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
+import type { Session } from '../../../src/agent/runtime-types.ts';
+import { createSimulatedClock } from '../../../src/lib/simulated-clock.ts';
+import type { ObservedEvent } from '../../../src/log/event.ts';
 import { statePatch } from '../../../src/server/protocols/ag-ui/create-ag-ui-fold.ts';
 import { createIdleChats } from '../../../src/server/protocols/chats.ts';
 import { createSpeechFold, type SpeechBeat } from '../../../src/server/protocols/exchange/fold-speech.ts';
 import { createCompletionFold } from '../../../src/server/protocols/openai/create-completion-fold.ts';
 import { createSseBody } from '../../../src/server/protocols/serve-exchange.ts';
-import type { Session } from '../../../src/session/runtime-types.ts';
 import { call, final, gate, openStage, type Stage } from './protocol-stage.ts';
 
 const session = 'ses_1';

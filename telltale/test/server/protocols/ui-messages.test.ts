@@ -7,8 +7,8 @@ import {
   type UIMessageChunk,
 } from 'ai';
 import { afterEach, describe, expect, expectTypeOf, it } from 'vitest';
+import { defineAgent } from '../../../src/agent/define/define-agent.ts';
 import type { UiChunk } from '../../../src/server/protocols/ui-messages/create-ui-fold.ts';
-import { defineAgent } from '../../../src/session/define/define-agent.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
 import {
   broken,

@@ -1,17 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { RuntimeError } from '../../../src/kernel/errors.ts';
-import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { type Clock, createSystemClock } from '../../../src/kernel/time.ts';
+import { createRuntime } from '../../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../../src/agent/load-agent.ts';
+import type { RuntimeOptions } from '../../../src/agent/runtime-types.ts';
+import { type Clock, createSystemClock } from '../../../src/lib/clock.ts';
+import { RuntimeError } from '../../../src/lib/errors.ts';
+import { createSimulatedClock } from '../../../src/lib/simulated-clock.ts';
 import { takeUp } from '../../../src/server/recovery/pick-up.ts';
 import { createCaretaker } from '../../../src/server/recovery/recovery-service.ts';
-import { createRuntime } from '../../../src/session/create-runtime.ts';
-import { loadAgent } from '../../../src/session/load-agent.ts';
-import type { RuntimeOptions } from '../../../src/session/runtime-types.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import type { StreamWriter } from '../../../src/store/store.ts';
-import { agentFolder, tool } from '../../session/run-agent.ts';
+import { agentFolder, tool } from '../../agent/run-agent.ts';
 
 const HEAD =
   'permissions: { sandbox: "off" }\nimport: { tools: ["./tools/*.yml"], workflows: ["./*.flow.yml"], agents: ["./team/*.yml"] }\n';
@@ -264,7 +264,7 @@ describe('what is alive is worked on', () => {
   it('also where it is the agent of a run, here or before a restart', async () => {
     const { runtime: open, agent, caretaker, store } = await scene();
     const [first, other] = [await open(), await open()];
-    const { findWorkflow } = await import('../../../src/session/runs/find-workflow.ts');
+    const { findWorkflow } = await import('../../../src/agent/runs/find-workflow.ts');
     caretaker(first);
     const [one, two] = [1, 2].map(() => first.workflows.start(findWorkflow(agent, 'ship')));
     await Promise.all([one?.result, two?.result]);
@@ -318,7 +318,7 @@ describe('what is alive is worked on', () => {
     const { runtime: open, agent, caretaker, store } = await scene();
     const first = await open();
     const session = first.start(agent, { input: 'Go.', model: SLOW });
-    const { findWorkflow } = await import('../../../src/session/runs/find-workflow.ts');
+    const { findWorkflow } = await import('../../../src/agent/runs/find-workflow.ts');
     const run = first.workflows.start(findWorkflow(agent, 'nap'));
     await run.result;
     await expect.poll(() => first.session(session.id)).toBeDefined();
@@ -371,7 +371,7 @@ describe('what is alive is worked on', () => {
     const { runtime: open, agent } = await scene();
     const told: unknown[] = [];
     const runtime = await open({ onError: (thrown) => told.push(thrown) });
-    const { findWorkflow } = await import('../../../src/session/runs/find-workflow.ts');
+    const { findWorkflow } = await import('../../../src/agent/runs/find-workflow.ts');
     const run = runtime.workflows.start(findWorkflow(agent, 'nap'));
     run.subscribe(() => {
       throw new Error('A listener failed.');

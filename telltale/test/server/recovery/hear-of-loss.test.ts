@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { RuntimeError } from '../../../src/kernel/errors.ts';
+import type { SessionResult } from '../../../src/agent/runtime-types.ts';
+import { RuntimeError } from '../../../src/lib/errors.ts';
 import { hearOfLoss } from '../../../src/server/recovery/pick-up.ts';
-import type { SessionResult } from '../../../src/session/runtime-types.ts';
 
 const ended = (end: Pick<SessionResult, 'status' | 'error'>): Promise<SessionResult> =>
   Promise.resolve({ session: 'ses_a', turns: 0, usage: { input: 0, output: 0 }, cost_usd: 0, ...end });

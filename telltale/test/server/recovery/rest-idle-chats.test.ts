@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { createSimulatedClock } from '../../../src/kernel/simulated-clock.ts';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createRuntime } from '../../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../../src/agent/load-agent.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
+import { createSimulatedClock } from '../../../src/lib/simulated-clock.ts';
 import { restIdleChats } from '../../../src/server/background.ts';
-import { createRuntime } from '../../../src/session/create-runtime.ts';
-import { loadAgent } from '../../../src/session/load-agent.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
-import { agentFolder } from '../../session/run-agent.ts';
+import { agentFolder } from '../../agent/run-agent.ts';
 
 it('a conversation in which nobody says anything is let go of, and goes on with the next word', async () => {
   const folder = agentFolder('', {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import type { Fleet } from '../../../src/agent/fleet/fleet.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
 import { admitted } from '../../../src/server/routes/admitted.ts';
-import type { Fleet } from '../../../src/session/fleet/fleet.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { append } from '../../store/appending.ts';
 

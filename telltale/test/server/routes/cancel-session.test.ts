@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createRuntime } from '../../../src/agent/create-runtime.ts';
+import { loadAgent } from '../../../src/agent/load-agent.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
 import { cancelSession } from '../../../src/server/routes/session-actions.ts';
 import type { ServerDeps } from '../../../src/server/server-edges.ts';
-import { createRuntime } from '../../../src/session/create-runtime.ts';
-import { loadAgent } from '../../../src/session/load-agent.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
-import { agentFolder, tool } from '../../session/run-agent.ts';
+import { agentFolder, tool } from '../../agent/run-agent.ts';
 import { eventually } from '../../store/eventually.ts';
 
 it('a session that waits for people is cancelled with its runs, and what these have done is undone', async () => {

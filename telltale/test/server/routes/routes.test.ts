@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SessionSummary } from '../../../src/client/api.ts';
 import type { TelltaleClient } from '../../../src/client/client.ts';
-import { openReviews } from '../../../src/events/reviews.ts';
+import { openReviews } from '../../../src/log/reviews.ts';
 import { modelChoices } from '../../../src/server/routes/agents.ts';
 import { eventually } from '../../store/eventually.ts';
 import { openStage, type Stage } from './stage.ts';

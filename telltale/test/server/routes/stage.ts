@@ -1,11 +1,15 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createRuntime } from '../../../src/agent/create-runtime.ts';
+import type { Fleet } from '../../../src/agent/fleet/fleet.ts';
+import { loadAgent } from '../../../src/agent/load-agent.ts';
+import type { Runtime } from '../../../src/agent/runtime-types.ts';
 import type { NotificationInfo } from '../../../src/client/api.ts';
 import type { TelltaleClient } from '../../../src/client/client.ts';
 import { createClient } from '../../../src/client/create-client.ts';
-import { RuntimeError } from '../../../src/kernel/errors.ts';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
+import { RuntimeError } from '../../../src/lib/errors.ts';
 import { createAudit } from '../../../src/server/auth/audit.ts';
 import { createTokens, withStartToken } from '../../../src/server/auth/tokens.ts';
 import { createCatalog } from '../../../src/server/catalog/agent-catalog.ts';
@@ -15,11 +19,7 @@ import { mountProtocols } from '../../../src/server/protocols/mount-protocols.ts
 import { mountRoutes } from '../../../src/server/routes/mount-routes.ts';
 import { mountHooks } from '../../../src/server/start-daemon.ts';
 import { createStreams } from '../../../src/server/stream/create-streams.ts';
-import { createRuntime } from '../../../src/session/create-runtime.ts';
-import type { Fleet } from '../../../src/session/fleet/fleet.ts';
-import { loadAgent } from '../../../src/session/load-agent.ts';
-import type { Runtime } from '../../../src/session/runtime-types.ts';
-import { agentFolder, tool } from '../../session/run-agent.ts';
+import { agentFolder, tool } from '../../agent/run-agent.ts';
 import { createFitCheck, type FitCheck } from './fit-check.ts';
 
 const WORKS = `turns:

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createRuntime } from '../../../src/session/create-runtime.ts';
+import { createRuntime } from '../../../src/agent/create-runtime.ts';
 import { type TestDatabase, testDatabase } from '../../servers/shared-postgres.ts';
 import type { SseClient } from './sse-client.ts';
 import { serveStreams } from './stream-server.ts';

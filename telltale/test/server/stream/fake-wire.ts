@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { Runtime } from '../../../src/session/runtime-types.ts';
+import type { Runtime } from '../../../src/agent/runtime-types.ts';
 import { type LiveWire, MAX_LIVE_BYTES, type SharedStore } from '../../../src/store/shared-store.ts';
 
 interface Sent {

@@ -1,7 +1,7 @@
-import { encodeEvent } from '../../../src/events/codec.ts';
-import type { ObservedEvent, SessionEvent } from '../../../src/events/event.ts';
-import { encodeRunEvent } from '../../../src/events/run-codec.ts';
-import type { RunEvent } from '../../../src/events/run-event.ts';
+import { encodeEvent } from '../../../src/log/codec.ts';
+import type { ObservedEvent, SessionEvent } from '../../../src/log/event.ts';
+import { encodeRunEvent } from '../../../src/log/run-codec.ts';
+import type { RunEvent } from '../../../src/log/run-event.ts';
 import type { StreamRuntime } from '../../../src/server/stream/stream-source.ts';
 
 type Told = SessionEvent | RunEvent;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { toRuntimeError } from '../../../src/kernel/errors.ts';
-import { createSystemClock } from '../../../src/kernel/time.ts';
+import { createSystemClock } from '../../../src/lib/clock.ts';
+import { toRuntimeError } from '../../../src/lib/errors.ts';
 import type { Streams } from '../../../src/server/stream/create-streams.ts';
 import { createStreams, type StreamsDeps } from '../../../src/server/stream/create-streams.ts';
 import { connect, type SseClient } from './sse-client.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { createSimulatedClock, type SimulatedClock } from '../../../src/kernel/simulated-clock.ts';
+import { createSimulatedClock, type SimulatedClock } from '../../../src/lib/simulated-clock.ts';
 import type { Store, StreamHead } from '../../../src/store/store.ts';
 import { corner } from '../corner.ts';
 import { PATIENT } from '../eventually.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../../src/kernel/json.ts';
+import type { Json } from '../../../src/lib/json.ts';
 import { append, outcome } from '../appending.ts';
 import { eventually } from '../eventually.ts';
 import { type Contract, SESSION } from './contract.ts';

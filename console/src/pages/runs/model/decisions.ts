@@ -1,4 +1,4 @@
-import type { RunEvent, RunEventOf } from '../../../../../telltale/src/events/run-event.ts';
+import type { RunEvent, RunEventOf } from '../../../../../telltale/src/log/run-event.ts';
 
 /** A decision: an artifact was asked, a test came out, or a hook had a word. */
 export type Decision = RunEventOf<'invoke'> | RunEventOf<'if.decided'> | RunEventOf<'hook.ran'>;

@@ -1,5 +1,5 @@
 import type { AgentInfo, ApiGraph } from '../../../../../telltale/src/client/api.ts';
-import type { RunState } from '../../../../../telltale/src/events/run-state.ts';
+import type { RunState } from '../../../../../telltale/src/log/run-state.ts';
 
 export interface MissingGraph {
   readonly title: string;

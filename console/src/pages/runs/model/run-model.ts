@@ -1,8 +1,8 @@
 import type { TelltaleClient } from '../../../../../telltale/src/client/client.ts';
-import { foldRun, reduceRun } from '../../../../../telltale/src/events/reduce-run.ts';
-import type { RunEvent } from '../../../../../telltale/src/events/run-event.ts';
-import { emptyRun, type RunState } from '../../../../../telltale/src/events/run-state.ts';
-import type { ErrorJson } from '../../../../../telltale/src/kernel/errors.ts';
+import type { ErrorJson } from '../../../../../telltale/src/lib/errors.ts';
+import { foldRun, reduceRun } from '../../../../../telltale/src/log/reduce-run.ts';
+import type { RunEvent } from '../../../../../telltale/src/log/run-event.ts';
+import { emptyRun, type RunState } from '../../../../../telltale/src/log/run-state.ts';
 
 /** How what is known stands with the server. `lost`: it is true, but may no longer be all. */
 export type RunFollowing =

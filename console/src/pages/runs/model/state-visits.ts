@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../../../../telltale/src/events/run-event.ts';
+import type { RunEvent } from '../../../../../telltale/src/log/run-event.ts';
 
 export interface StateVisit {
   readonly state: string;

@@ -1,5 +1,5 @@
-import type { RunEvent } from '../../../../../telltale/src/events/run-event.ts';
-import type { RunState, StepState } from '../../../../../telltale/src/events/run-state.ts';
+import type { RunEvent } from '../../../../../telltale/src/log/run-event.ts';
+import type { RunState, StepState } from '../../../../../telltale/src/log/run-state.ts';
 
 /** One time that a step was begun: how it stands, and what was said and done about it on the way. */
 export interface StepStory {

@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
-import type { RunEvent, RunEventOf } from '../../../../../telltale/src/events/run-event.ts';
-import { identityText } from '../../../../../telltale/src/kernel/ids.ts';
-import { visibleText } from '../../../../../telltale/src/kernel/text.ts';
+import { identityText } from '../../../../../telltale/src/lib/ids.ts';
+import { visibleText } from '../../../../../telltale/src/lib/text.ts';
+import type { RunEvent, RunEventOf } from '../../../../../telltale/src/log/run-event.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { formatClock } from '../../../format/format-time.ts';
 import { cx } from '../../../ui/class-names.ts';

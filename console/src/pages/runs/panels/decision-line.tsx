@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { RunEventOf } from '../../../../../telltale/src/events/run-event.ts';
+import type { RunEventOf } from '../../../../../telltale/src/log/run-event.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import type { IconName } from '../../../ui/icon-shapes.ts';

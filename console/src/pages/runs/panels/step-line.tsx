@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { StepStatus } from '../../../../../telltale/src/events/run-state.ts';
+import type { StepStatus } from '../../../../../telltale/src/log/run-state.ts';
 import { plural } from '../../../format/format-number.ts';
 import { formatClock } from '../../../format/format-time.ts';
 import { Button } from '../../../ui/button.tsx';

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import { stepName } from '../../../../../telltale/src/events/reduce-run.ts';
+import { stepName } from '../../../../../telltale/src/log/reduce-run.ts';
 import { Button } from '../../../ui/button.tsx';
 import { EmptyState } from '../../../ui/empty-state.tsx';
 import { stepStories } from '../model/step-stories.ts';

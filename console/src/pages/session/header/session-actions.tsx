@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { SessionStatus } from '../../../../../telltale/src/events/state.ts';
+import type { SessionStatus } from '../../../../../telltale/src/log/state.ts';
 import { useBlocked } from '../../../data/use-blocked.ts';
 import { useCall } from '../../../data/use-call.ts';
 import { useData } from '../../../data/use-data.ts';

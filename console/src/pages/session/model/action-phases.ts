@@ -1,4 +1,4 @@
-import type { ActionStatus } from '../../../../../telltale/src/events/action.ts';
+import type { ActionStatus } from '../../../../../telltale/src/log/action.ts';
 import type { ActionRow, Mark } from './waterfall-rows.ts';
 
 /** What an action did, or waited for, for a while. */

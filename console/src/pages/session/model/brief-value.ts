@@ -1,4 +1,4 @@
-import type { Json } from '../../../../../telltale/src/kernel/json.ts';
+import type { Json } from '../../../../../telltale/src/lib/json.ts';
 
 /** Characters of a value that are told in a sentence. */
 const ROOM = 60;

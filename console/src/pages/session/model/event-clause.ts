@@ -1,9 +1,9 @@
-import type { EventOf, SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import { TURN_CUT_SHORT } from '../../../../../telltale/src/events/fold-turns.ts';
-import { faultForPeople, stuckForPeople } from '../../../../../telltale/src/events/for-people.ts';
-import type { ErrorJson } from '../../../../../telltale/src/kernel/errors.ts';
-import { identityText } from '../../../../../telltale/src/kernel/ids.ts';
-import { visibleText } from '../../../../../telltale/src/kernel/text.ts';
+import type { ErrorJson } from '../../../../../telltale/src/lib/errors.ts';
+import { identityText } from '../../../../../telltale/src/lib/ids.ts';
+import { visibleText } from '../../../../../telltale/src/lib/text.ts';
+import type { EventOf, SessionEvent } from '../../../../../telltale/src/log/event.ts';
+import { TURN_CUT_SHORT } from '../../../../../telltale/src/log/fold-turns.ts';
+import { faultForPeople, stuckForPeople } from '../../../../../telltale/src/log/for-people.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
 import { isInterruption } from './note-turn.ts';

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
 import { eventClause } from './event-clause.ts';
 
 export interface EventFilter {

@@ -1,6 +1,6 @@
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import type { VariableClass } from '../../../../../telltale/src/events/session-events.ts';
-import type { Json } from '../../../../../telltale/src/kernel/json.ts';
+import type { Json } from '../../../../../telltale/src/lib/json.ts';
+import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
+import type { VariableClass } from '../../../../../telltale/src/log/session-events.ts';
 import type { Mark } from './waterfall-rows.ts';
 
 export interface Change extends Mark {

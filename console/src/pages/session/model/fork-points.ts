@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
 import { brief } from './brief-value.ts';
 
 /** A place where somebody may want to fork. */

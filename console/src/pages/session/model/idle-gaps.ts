@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
+import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
 
 /** A time in which nothing was done: for want of a person, or of a process. */
 export interface Gap {

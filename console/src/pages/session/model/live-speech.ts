@@ -1,6 +1,6 @@
 import type { LiveSnapshot } from '../../../../../telltale/src/client/client.ts';
-import type { LiveEvent, SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import type { Json } from '../../../../../telltale/src/kernel/json.ts';
+import type { Json } from '../../../../../telltale/src/lib/json.ts';
+import type { LiveEvent, SessionEvent } from '../../../../../telltale/src/log/event.ts';
 
 /** What has come of elements that are not on the log yet. */
 export interface LiveSpeech {

@@ -1,6 +1,6 @@
-import type { EventOf, SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../../../../telltale/src/events/fold-turns.ts';
-import type { ErrorJson } from '../../../../../telltale/src/kernel/errors.ts';
+import type { ErrorJson } from '../../../../../telltale/src/lib/errors.ts';
+import type { EventOf, SessionEvent } from '../../../../../telltale/src/log/event.ts';
+import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../../../../telltale/src/log/fold-turns.ts';
 import type { Tag, TurnRow } from './waterfall-rows.ts';
 
 /** Labels of tags are cut to this: they stand in a tip. */

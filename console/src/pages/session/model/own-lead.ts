@@ -1,4 +1,4 @@
-import type { SessionState } from '../../../../../telltale/src/events/state.ts';
+import type { SessionState } from '../../../../../telltale/src/log/state.ts';
 
 /** The run of the agent's own workflow, which leads the session; undefined where none does. */
 export const ownLead = ({

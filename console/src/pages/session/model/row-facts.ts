@@ -1,5 +1,5 @@
-import type { ActionStatus } from '../../../../../telltale/src/events/action.ts';
-import { visibleText } from '../../../../../telltale/src/kernel/text.ts';
+import { visibleText } from '../../../../../telltale/src/lib/text.ts';
+import type { ActionStatus } from '../../../../../telltale/src/log/action.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { formatCost, plural } from '../../../format/format-number.ts';
 import { type Moment, type Phase, type PhaseKind, phasesAt, statusAt } from './action-phases.ts';

@@ -1,6 +1,6 @@
-import type { RunEvent, RunEventOf } from '../../../../../telltale/src/events/run-event.ts';
-import { identityText } from '../../../../../telltale/src/kernel/ids.ts';
-import { visibleText } from '../../../../../telltale/src/kernel/text.ts';
+import { identityText } from '../../../../../telltale/src/lib/ids.ts';
+import { visibleText } from '../../../../../telltale/src/lib/text.ts';
+import type { RunEvent, RunEventOf } from '../../../../../telltale/src/log/run-event.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
 

@@ -1,7 +1,7 @@
 import type { Followed, LiveSnapshot, TelltaleClient } from '../../../../../telltale/src/client/client.ts';
-import type { LiveEvent, SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import type { ErrorJson } from '../../../../../telltale/src/kernel/errors.ts';
-import { toRuntimeError } from '../../../../../telltale/src/kernel/errors.ts';
+import type { ErrorJson } from '../../../../../telltale/src/lib/errors.ts';
+import { toRuntimeError } from '../../../../../telltale/src/lib/errors.ts';
+import type { LiveEvent, SessionEvent } from '../../../../../telltale/src/log/event.ts';
 
 /** How the log stands with the server. `lost`: what is shown is true, but may no longer be all. */
 export type LogStatus =

@@ -1,11 +1,11 @@
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import type { SessionState } from '../../../../../telltale/src/events/state.ts';
+import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
+import type { SessionState } from '../../../../../telltale/src/log/state.ts';
 import {
   createStateMetrics,
   type FieldMetrics,
   type StateMetrics,
-} from '../../../../../telltale/src/events/state-metrics.ts';
-import { createTimeSaved, type TimeSavedFold } from '../../../../../telltale/src/events/time-saved.ts';
+} from '../../../../../telltale/src/log/state-metrics.ts';
+import { createTimeSaved, type TimeSavedFold } from '../../../../../telltale/src/log/time-saved.ts';
 import { createFieldHistory, type FieldHistory } from './field-history.ts';
 import { hearLive, type LiveSpeech, SILENCE, settleLive } from './live-speech.ts';
 import { createSessionLog, type LogSource, type LogStatus } from './session-log.ts';

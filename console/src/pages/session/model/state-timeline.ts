@@ -1,6 +1,6 @@
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import { cloneState, reduceShared } from '../../../../../telltale/src/events/snapshot.ts';
-import { emptyState, type SessionState } from '../../../../../telltale/src/events/state.ts';
+import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
+import { cloneState, reduceShared } from '../../../../../telltale/src/log/snapshot.ts';
+import { emptyState, type SessionState } from '../../../../../telltale/src/log/state.ts';
 
 /** Events between two checkpoints: folding so many takes a millisecond or two; a checkpoint of a long log holds thousands of actions. */
 const CHECKPOINT_EVERY = 2_000;

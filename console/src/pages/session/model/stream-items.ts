@@ -1,7 +1,7 @@
-import type { MessageFrom } from '../../../../../telltale/src/events/event.ts';
-import type { FieldError } from '../../../../../telltale/src/events/session-events.ts';
-import type { ErrorJson } from '../../../../../telltale/src/kernel/errors.ts';
-import type { Json } from '../../../../../telltale/src/kernel/json.ts';
+import type { ErrorJson } from '../../../../../telltale/src/lib/errors.ts';
+import type { Json } from '../../../../../telltale/src/lib/json.ts';
+import type { MessageFrom } from '../../../../../telltale/src/log/event.ts';
+import type { FieldError } from '../../../../../telltale/src/log/session-events.ts';
 import type { ActionRow, RunRow, TurnRow } from './waterfall-rows.ts';
 
 interface Place {

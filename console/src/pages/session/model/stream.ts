@@ -1,5 +1,5 @@
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import { speakerOf } from '../../../../../telltale/src/events/fold-handoffs.ts';
+import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
+import { speakerOf } from '../../../../../telltale/src/log/fold-handoffs.ts';
 import { describeEvent } from './event-clause.ts';
 import type { LiveSpeech } from './live-speech.ts';
 import { isInterruption } from './note-turn.ts';

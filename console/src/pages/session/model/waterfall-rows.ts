@@ -1,7 +1,7 @@
-import type { ActionStatus, DeclaredAction } from '../../../../../telltale/src/events/action.ts';
-import type { Usage } from '../../../../../telltale/src/events/session-events.ts';
-import type { ErrorJson } from '../../../../../telltale/src/kernel/errors.ts';
-import type { Json, JsonObject } from '../../../../../telltale/src/kernel/json.ts';
+import type { ErrorJson } from '../../../../../telltale/src/lib/errors.ts';
+import type { Json, JsonObject } from '../../../../../telltale/src/lib/json.ts';
+import type { ActionStatus, DeclaredAction } from '../../../../../telltale/src/log/action.ts';
+import type { Usage } from '../../../../../telltale/src/log/session-events.ts';
 
 /** A place on the log: which event, and when. */
 export interface Mark {

@@ -1,6 +1,6 @@
-import type { DeclaredAction } from '../../../../../telltale/src/events/action.ts';
-import type { EventOf, SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import type { Json } from '../../../../../telltale/src/kernel/json.ts';
+import type { Json } from '../../../../../telltale/src/lib/json.ts';
+import type { DeclaredAction } from '../../../../../telltale/src/log/action.ts';
+import type { EventOf, SessionEvent } from '../../../../../telltale/src/log/event.ts';
 import { createIdleGaps, type Gap } from './idle-gaps.ts';
 import { endTurn, tagOf } from './note-turn.ts';
 import type { ActionRow, RunRow, TurnRow, WaterfallRow } from './waterfall-rows.ts';

@@ -1,6 +1,6 @@
 import type { WhyChain } from '../../../../../telltale/src/client/api.ts';
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import type { RunEvent } from '../../../../../telltale/src/events/run-event.ts';
+import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
+import type { RunEvent } from '../../../../../telltale/src/log/run-event.ts';
 import { eventClause } from './event-clause.ts';
 import { runEventClause } from './run-event-clause.ts';
 

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { FeedState } from '../../../../../telltale/src/events/feed-event.ts';
+import type { FeedState } from '../../../../../telltale/src/log/feed-event.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { formatCount } from '../../../format/format-number.ts';
 import { EmptyState } from '../../../ui/empty-state.tsx';

@@ -1,4 +1,4 @@
-import type { FieldMetrics } from '../../../../../telltale/src/events/state-metrics.ts';
+import type { FieldMetrics } from '../../../../../telltale/src/log/state-metrics.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { formatCost, formatCount } from '../../../format/format-number.ts';
 import { StateChip } from '../../../ui/state-chip.tsx';

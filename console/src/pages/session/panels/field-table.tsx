@@ -1,4 +1,4 @@
-import type { Json } from '../../../../../telltale/src/kernel/json.ts';
+import type { Json } from '../../../../../telltale/src/lib/json.ts';
 import { JsonView } from '../../../ui/json-view.tsx';
 
 /** The metadata as it was at the moment. */

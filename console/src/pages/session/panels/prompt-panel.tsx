@@ -4,7 +4,7 @@ import type {
   CountedPart,
   PromptContent,
   SessionPrompt,
-} from '../../../../../telltale/src/events/session-prompt.ts';
+} from '../../../../../telltale/src/log/session-prompt.ts';
 import { useLoaded } from '../../../data/use-loaded.ts';
 import { formatWhole } from '../../../format/format-number.ts';
 import { cx } from '../../../ui/class-names.ts';

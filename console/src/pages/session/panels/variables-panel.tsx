@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Json } from '../../../../../telltale/src/kernel/json.ts';
+import type { Json } from '../../../../../telltale/src/lib/json.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { EmptyState } from '../../../ui/empty-state.tsx';
 import { Icon } from '../../../ui/icon.tsx';

@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { RunSummary } from '../../../../../telltale/src/events/run-summary.ts';
+import type { RunSummary } from '../../../../../telltale/src/log/run-summary.ts';
 import { useLoaded } from '../../../data/use-loaded.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { Button } from '../../../ui/button.tsx';

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { ActionStatus } from '../../../../../telltale/src/events/action.ts';
-import { visibleText } from '../../../../../telltale/src/kernel/text.ts';
+import { visibleText } from '../../../../../telltale/src/lib/text.ts';
+import type { ActionStatus } from '../../../../../telltale/src/log/action.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { cx } from '../../../ui/class-names.ts';
 import { ErrorState } from '../../../ui/error-state.tsx';

@@ -1,4 +1,4 @@
-import type { ErrorJson } from '../../../../../telltale/src/kernel/errors.ts';
+import type { ErrorJson } from '../../../../../telltale/src/lib/errors.ts';
 import { cx } from '../../../ui/class-names.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import type { IconName } from '../../../ui/icon-shapes.ts';

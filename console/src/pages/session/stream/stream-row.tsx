@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { MessageFrom } from '../../../../../telltale/src/events/event.ts';
-import { faultForPeople } from '../../../../../telltale/src/events/for-people.ts';
-import type { Json } from '../../../../../telltale/src/kernel/json.ts';
-import { visibleText } from '../../../../../telltale/src/kernel/text.ts';
+import type { Json } from '../../../../../telltale/src/lib/json.ts';
+import { visibleText } from '../../../../../telltale/src/lib/text.ts';
+import type { MessageFrom } from '../../../../../telltale/src/log/event.ts';
+import { faultForPeople } from '../../../../../telltale/src/log/for-people.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
 import { formatCost, formatCount } from '../../../format/format-number.ts';
 import { cx } from '../../../ui/class-names.ts';

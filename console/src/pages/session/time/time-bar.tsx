@@ -1,6 +1,6 @@
 import { type CSSProperties, useEffect, useMemo, useRef, useState } from 'react';
-import type { SessionEvent } from '../../../../../telltale/src/events/event.ts';
-import type { Json } from '../../../../../telltale/src/kernel/json.ts';
+import type { Json } from '../../../../../telltale/src/lib/json.ts';
+import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
 import { BAND_PATTERNS, bandLook } from '../../../format/band-look.ts';
 import { formatClock } from '../../../format/format-time.ts';
 import { useKeys } from '../../../shell/use-keys.ts';

@@ -1,4 +1,4 @@
-import type { ActionStatus } from '../../../../../telltale/src/events/action.ts';
+import type { ActionStatus } from '../../../../../telltale/src/log/action.ts';
 import { cx } from '../../../ui/class-names.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import type { IconName } from '../../../ui/icon-shapes.ts';

@@ -1,5 +1,5 @@
 import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react';
-import { timeSavedText } from '../../../../../telltale/src/events/time-saved.ts';
+import { timeSavedText } from '../../../../../telltale/src/log/time-saved.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { EmptyState } from '../../../ui/empty-state.tsx';
 import { Icon } from '../../../ui/icon.tsx';

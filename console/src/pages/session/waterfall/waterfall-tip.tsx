@@ -1,4 +1,4 @@
-import type { ActionStatus } from '../../../../../telltale/src/events/action.ts';
+import type { ActionStatus } from '../../../../../telltale/src/log/action.ts';
 import { cx } from '../../../ui/class-names.ts';
 import type { RowFacts } from '../model/row-facts.ts';
 import type { Tag } from '../model/waterfall-rows.ts';

@@ -1,6 +1,6 @@
 import type { ApiGraph } from '../../../../../telltale/src/client/api.ts';
-import { stepName } from '../../../../../telltale/src/events/reduce-run.ts';
-import type { RunState, StepState } from '../../../../../telltale/src/events/run-state.ts';
+import { stepName } from '../../../../../telltale/src/log/reduce-run.ts';
+import type { RunState, StepState } from '../../../../../telltale/src/log/run-state.ts';
 import type { Status } from '../../../ui/status-look.ts';
 
 /** How a run stands at a node. */

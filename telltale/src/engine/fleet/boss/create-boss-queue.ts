@@ -1,5 +1,5 @@
 import type { Db, JobInsert, JobWithMetadata, PgBoss } from 'pg-boss';
-import { RuntimeError } from '../../../kernel/errors.ts';
+import { RuntimeError } from '../../../lib/errors.ts';
 import type { SharedDatabase } from '../../../store/shared-store.ts';
 import {
   ASIDE_MS,

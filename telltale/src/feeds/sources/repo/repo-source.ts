@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
 import { join } from 'node:path';
-import type { Json } from '../../../kernel/json.ts';
-import type { Tokenizer } from '../../../kernel/tokens.ts';
-import type { PermittedPath } from '../../../targets/access/permitted-paths.ts';
-import { matchesPattern, openChecked } from '../../../targets/access/permitted-paths.ts';
-import { compileCheck } from '../../../targets/check-parameters.ts';
-import { stopped } from '../../../targets/stop-and-wait.ts';
+import type { Json } from '../../../lib/json.ts';
+import type { Tokenizer } from '../../../lib/tokens.ts';
+import type { PermittedPath } from '../../../tools/access/permitted-paths.ts';
+import { matchesPattern, openChecked } from '../../../tools/access/permitted-paths.ts';
+import { compileCheck } from '../../../tools/check-parameters.ts';
+import { stopped } from '../../../tools/stop-and-wait.ts';
 import type { Feed, SourceCall } from '../../feed.ts';
 import { cutText } from '../../values/cut-text.ts';
 import { DEFAULT_MAX_TOKENS } from '../../values/prepare-value.ts';

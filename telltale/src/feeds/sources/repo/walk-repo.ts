@@ -2,15 +2,15 @@ import type { Dirent } from 'node:fs';
 import { lstat, opendir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { RuntimeError } from '../../../kernel/errors.ts';
+import { RuntimeError } from '../../../lib/errors.ts';
 import {
   type IgnoreLevel,
   isIgnored,
   type RulesPlace,
   withRules,
-} from '../../../kernel/gitignore/ignore-level.ts';
-import type { PermittedPath } from '../../../targets/access/permitted-paths.ts';
-import { stopped } from '../../../targets/stop-and-wait.ts';
+} from '../../../lib/gitignore/ignore-level.ts';
+import type { PermittedPath } from '../../../tools/access/permitted-paths.ts';
+import { stopped } from '../../../tools/stop-and-wait.ts';
 import { sourceFailed } from '../source.ts';
 
 /** Entries that one walk comes across, those that are ignored included. 20,000 take about half a second. */

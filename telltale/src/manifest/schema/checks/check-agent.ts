@@ -1,4 +1,4 @@
-import { suggest } from '../../../kernel/nearest.ts';
+import { suggest } from '../../../lib/nearest.ts';
 import type { Issue } from '../../diagnostic.ts';
 import { isNamedSchema } from '../agent-input.ts';
 import { NOT_AGENTS } from '../handoff.ts';

@@ -1,6 +1,6 @@
-import type { KnownNames } from '../../../conditions/cel/check-expression.ts';
-import { referencesInParameters } from '../../../conditions/references/resolve-references.ts';
-import { suggest } from '../../../kernel/nearest.ts';
+import type { KnownNames } from '../../../expressions/cel/check-expression.ts';
+import { referencesInParameters } from '../../../expressions/references/resolve-references.ts';
+import { suggest } from '../../../lib/nearest.ts';
 import type { Issue } from '../../diagnostic.ts';
 import { checkRequestAddress } from './check-tool.ts';
 import { checkNames, checkUnique } from './check-variables.ts';

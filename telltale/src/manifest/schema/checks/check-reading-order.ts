@@ -1,7 +1,7 @@
-import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
-import type { PathSegment } from '../../../conditions/issue.ts';
-import { parseTemplate } from '../../../conditions/templates/parse-template.ts';
-import { suggest } from '../../../kernel/nearest.ts';
+import { parseExpression } from '../../../expressions/cel/parse-expression.ts';
+import type { PathSegment } from '../../../expressions/issue.ts';
+import { parseTemplate } from '../../../expressions/templates/parse-template.ts';
+import { suggest } from '../../../lib/nearest.ts';
 import type { Issue } from '../../diagnostic.ts';
 import { readStates, type State, type StepList, stepName } from './check-states.ts';
 import { templatesOf } from './check-workflow-names.ts';

@@ -1,5 +1,5 @@
-import { asText } from '../../../conditions/values.ts';
-import { suggest } from '../../../kernel/nearest.ts';
+import { asText } from '../../../expressions/values.ts';
+import { suggest } from '../../../lib/nearest.ts';
 import type { Issue } from '../../diagnostic.ts';
 import { isMap } from '../plain-values.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';

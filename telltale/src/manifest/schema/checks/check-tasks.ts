@@ -1,8 +1,8 @@
-import { type Comparison, readComparisons } from '../../../conditions/cel/check-expression.ts';
-import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
-import type { PathSegment } from '../../../conditions/issue.ts';
-import { parseTemplate } from '../../../conditions/templates/parse-template.ts';
-import { suggest } from '../../../kernel/nearest.ts';
+import { type Comparison, readComparisons } from '../../../expressions/cel/check-expression.ts';
+import { parseExpression } from '../../../expressions/cel/parse-expression.ts';
+import type { PathSegment } from '../../../expressions/issue.ts';
+import { parseTemplate } from '../../../expressions/templates/parse-template.ts';
+import { suggest } from '../../../lib/nearest.ts';
 import type { Issue } from '../../diagnostic.ts';
 import { checkVerifyCommand } from './check-hooks.ts';
 import { stepName } from './check-states.ts';

@@ -1,6 +1,6 @@
 import { Script } from 'node:vm';
-import { parseTemplate } from '../../../conditions/templates/parse-template.ts';
-import { nearest, suggest } from '../../../kernel/nearest.ts';
+import { parseTemplate } from '../../../expressions/templates/parse-template.ts';
+import { nearest, suggest } from '../../../lib/nearest.ts';
 import type { Issue } from '../../diagnostic.ts';
 import { readHostEntry } from '../../permissions/decide.ts';
 import { showValue } from '../show-value.ts';

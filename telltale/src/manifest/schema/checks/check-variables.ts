@@ -1,6 +1,6 @@
-import { checkExpression, type KnownNames } from '../../../conditions/cel/check-expression.ts';
-import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
-import type { Json } from '../../../kernel/json.ts';
+import { checkExpression, type KnownNames } from '../../../expressions/cel/check-expression.ts';
+import { parseExpression } from '../../../expressions/cel/parse-expression.ts';
+import type { Json } from '../../../lib/json.ts';
 import type { Issue } from '../../diagnostic.ts';
 import { isMap } from '../plain-values.ts';
 import { showValue } from '../show-value.ts';

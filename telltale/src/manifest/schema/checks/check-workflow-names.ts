@@ -1,8 +1,8 @@
-import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
-import { parseConditions } from '../../../conditions/maps/parse-conditions.ts';
-import { FIELD_NAME, parsePath } from '../../../conditions/path.ts';
-import { parseTemplate } from '../../../conditions/templates/parse-template.ts';
-import { likeliest, nearest, suggest } from '../../../kernel/nearest.ts';
+import { parseExpression } from '../../../expressions/cel/parse-expression.ts';
+import { parseConditions } from '../../../expressions/maps/parse-conditions.ts';
+import { FIELD_NAME, parsePath } from '../../../expressions/path.ts';
+import { parseTemplate } from '../../../expressions/templates/parse-template.ts';
+import { likeliest, nearest, suggest } from '../../../lib/nearest.ts';
 import type { Issue } from '../../diagnostic.ts';
 import { STEP_CONDITIONS } from '../steps/composite-steps.ts';
 import { AGENT_MEMBERS } from './check-tool.ts';

@@ -1,6 +1,6 @@
-import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
-import { parseTemplate } from '../../../conditions/templates/parse-template.ts';
-import { suggest } from '../../../kernel/nearest.ts';
+import { parseExpression } from '../../../expressions/cel/parse-expression.ts';
+import { parseTemplate } from '../../../expressions/templates/parse-template.ts';
+import { suggest } from '../../../lib/nearest.ts';
 import type { Issue } from '../../diagnostic.ts';
 import { checkHooks, checkProgram } from './check-hooks.ts';
 import { checkReadingOrder } from './check-reading-order.ts';

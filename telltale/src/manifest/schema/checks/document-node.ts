@@ -1,5 +1,5 @@
-import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
-import type { Json } from '../../../kernel/json.ts';
+import { parseExpression } from '../../../expressions/cel/parse-expression.ts';
+import type { Json } from '../../../lib/json.ts';
 import type { Issue, IssuePath } from '../../diagnostic.ts';
 import { isMap } from '../plain-values.ts';
 import type { ValuesFinding } from '../values.ts';

@@ -6,8 +6,8 @@ import type {
   FuncKeywordDefinition,
   Options,
 } from 'ajv/dist/2020.js';
-import { compilePattern, type Pattern } from '../../../conditions/linear-regex.ts';
-import type { Json, JsonObject } from '../../../kernel/json.ts';
+import { compilePattern, type Pattern } from '../../../expressions/linear-regex.ts';
+import type { Json, JsonObject } from '../../../lib/json.ts';
 import { canonicalJson } from '../../project/canonical-json.ts';
 import { isMap } from '../plain-values.ts';
 import { DATA_KEYWORDS, NAMING_KEYWORDS } from './walk-user-schema.ts';

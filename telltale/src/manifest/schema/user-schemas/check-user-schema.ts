@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { err, ok, type Result } from '../../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../../kernel/json.ts';
-import { suggest } from '../../../kernel/nearest.ts';
+import { err, ok, type Result } from '../../../lib/errors.ts';
+import type { Json, JsonObject } from '../../../lib/json.ts';
+import { suggest } from '../../../lib/nearest.ts';
 import { isMap } from '../plain-values.ts';
 import { clip, showValue } from '../show-value.ts';
 import { compile, metaSchema } from './ajv.ts';

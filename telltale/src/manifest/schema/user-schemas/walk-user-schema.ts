@@ -1,4 +1,4 @@
-import { nearest, suggest } from '../../../kernel/nearest.ts';
+import { nearest, suggest } from '../../../lib/nearest.ts';
 import type { IssuePath } from '../../diagnostic.ts';
 import { isMap } from '../plain-values.ts';
 import { clip, showValue } from '../show-value.ts';

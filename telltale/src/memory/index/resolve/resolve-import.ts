@@ -1,4 +1,4 @@
-import type { Json } from '../../../kernel/json.ts';
+import type { Json } from '../../../lib/json.ts';
 import type { GraphImport } from '../../../store/graph.ts';
 import type { Language } from '../../memory.ts';
 import { folderOf, foldersAbove, isWithin, joined } from './paths.ts';

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { RuntimeError } from '../../../kernel/errors.ts';
+import { RuntimeError } from '../../../lib/errors.ts';
 import type { SourceParser } from '../../memory.ts';
 import { languageOf } from '../../parse/language-of.ts';
 import {

@@ -1,8 +1,8 @@
-import type { ObservedEvent } from '../../../events/event.ts';
-import type { ReviewRequest } from '../../../events/review-event.ts';
-import { uncoveredText, visibleCovered } from '../../../kernel/approved-files.ts';
-import type { Json, JsonObject } from '../../../kernel/json.ts';
-import { visibleText } from '../../../kernel/text.ts';
+import { uncoveredText, visibleCovered } from '../../../lib/approved-files.ts';
+import type { Json, JsonObject } from '../../../lib/json.ts';
+import { visibleText } from '../../../lib/text.ts';
+import type { ObservedEvent } from '../../../log/event.ts';
+import type { ReviewRequest } from '../../../log/review-event.ts';
 import type { ExchangeEnd } from '../exchange/exchange.ts';
 import { addUsage, NO_USAGE, newsOf } from '../exchange/exchange.ts';
 import {

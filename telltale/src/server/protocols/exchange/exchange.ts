@@ -1,9 +1,9 @@
-import type { ObservedEvent } from '../../../events/event.ts';
-import { speakerOf } from '../../../events/fold-handoffs.ts';
-import type { ReviewRequest } from '../../../events/review-event.ts';
-import { type ErrorJson, RuntimeError, toRuntimeError } from '../../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../../kernel/json.ts';
-import type { Session, SessionResult } from '../../../session/runtime-types.ts';
+import type { Session, SessionResult } from '../../../agent/runtime-types.ts';
+import { type ErrorJson, RuntimeError, toRuntimeError } from '../../../lib/errors.ts';
+import type { Json, JsonObject } from '../../../lib/json.ts';
+import type { ObservedEvent } from '../../../log/event.ts';
+import { speakerOf } from '../../../log/fold-handoffs.ts';
+import type { ReviewRequest } from '../../../log/review-event.ts';
 import { serverClosing } from '../../http/error-answer.ts';
 
 export interface ExchangeFollower {

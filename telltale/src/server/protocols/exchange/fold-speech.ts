@@ -1,8 +1,8 @@
-import { type DeclaredAction, isShown } from '../../../events/action.ts';
-import type { ObservedEvent } from '../../../events/event.ts';
-import { speakerOf } from '../../../events/fold-handoffs.ts';
-import type { ErrorJson } from '../../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../../kernel/json.ts';
+import type { ErrorJson } from '../../../lib/errors.ts';
+import type { Json, JsonObject } from '../../../lib/json.ts';
+import { type DeclaredAction, isShown } from '../../../log/action.ts';
+import type { ObservedEvent } from '../../../log/event.ts';
+import { speakerOf } from '../../../log/fold-handoffs.ts';
 
 export type FoldSpeechVoice = 'thought' | 'response';
 

@@ -1,4 +1,4 @@
-import { RuntimeError } from '../../../kernel/errors.ts';
+import { RuntimeError } from '../../../lib/errors.ts';
 import { statusOf } from '../../http/error-answer.ts';
 
 /** What OpenAI's chat completions consist of, as far as agents have it. */

@@ -1,5 +1,5 @@
-import { isReported } from '../../../events/action.ts';
-import type { ObservedEvent } from '../../../events/event.ts';
+import { isReported } from '../../../log/action.ts';
+import type { ObservedEvent } from '../../../log/event.ts';
 import type { ExchangeEnd } from '../exchange/exchange.ts';
 import { addUsage, type ExchangeUsage, NO_USAGE } from '../exchange/exchange.ts';
 import { createSpeechFold, type SpeechBeat } from '../exchange/fold-speech.ts';

@@ -1,9 +1,9 @@
 import type { Context, Hono } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { RuntimeError, toRuntimeError } from '../../../kernel/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../../kernel/json.ts';
-import type { LoadedAgent } from '../../../session/loaded-agent.ts';
-import type { Session } from '../../../session/runtime-types.ts';
+import type { LoadedAgent } from '../../../agent/loaded-agent.ts';
+import type { Session } from '../../../agent/runtime-types.ts';
+import { RuntimeError, toRuntimeError } from '../../../lib/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts';
 import type { CatalogEntry } from '../../catalog/agent-catalog.ts';
 import { badRequest, headersOf } from '../../http/error-answer.ts';
 import { accepted } from '../../routes/admitted.ts';

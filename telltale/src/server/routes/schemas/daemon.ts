@@ -18,8 +18,8 @@ import type {
   Whoami,
   WriteArtifact,
 } from '../../../client/api.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
-import type { DecisionContext } from '../../../targets/artifacts/artifacts.ts';
+import type { JsonObject } from '../../../lib/json.ts';
+import type { DecisionContext } from '../../../tools/artifacts/artifacts.ts';
 import { answered, asked, count, json, jsonObject, pageOf, role, type Shape, text, time } from './wire.ts';
 
 export const health = answered<Health>('Health', {

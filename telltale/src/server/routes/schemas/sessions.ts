@@ -5,8 +5,8 @@ import type {
   CountedPart,
   PromptContent,
   SessionPrompt,
-} from '../../../events/session-prompt.ts';
-import type { QuarantineNote, StateSpan } from '../../../events/session-summary.ts';
+} from '../../../log/session-prompt.ts';
+import type { QuarantineNote, StateSpan } from '../../../log/session-summary.ts';
 import {
   answered,
   asked,

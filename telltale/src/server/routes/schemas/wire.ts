@@ -1,10 +1,10 @@
 import { z } from '@hono/zod-openapi';
 import type { ApiError, Page, WhyChain } from '../../../client/api.ts';
-import type { SessionEvent } from '../../../events/event.ts';
-import type { RunEvent } from '../../../events/run-event.ts';
-import type { AcceptChanges, StepChange, WorkflowChanges } from '../../../events/run-state.ts';
-import type { ErrorJson } from '../../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../../kernel/json.ts';
+import type { ErrorJson } from '../../../lib/errors.ts';
+import type { Json, JsonObject } from '../../../lib/json.ts';
+import type { SessionEvent } from '../../../log/event.ts';
+import type { RunEvent } from '../../../log/run-event.ts';
+import type { AcceptChanges, StepChange, WorkflowChanges } from '../../../log/run-state.ts';
 
 /** A schema for each key of a wire type, no more and no less: what the document says is what the client's types say. */
 export type Shape<Wire> = {

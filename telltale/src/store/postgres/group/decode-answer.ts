@@ -1,4 +1,4 @@
-import type { RuntimeError } from '../../../kernel/errors.ts';
+import type { RuntimeError } from '../../../lib/errors.ts';
 import type { AppendOp, NotedOwner, Outcome, Results, WriteRequest } from '../../grouped/messages.ts';
 import {
   inboxFull,

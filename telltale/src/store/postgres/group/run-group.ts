@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type RuntimeError, toRuntimeError } from '../../../kernel/errors.ts';
+import { type RuntimeError, toRuntimeError } from '../../../lib/errors.ts';
 import type { Outcome, Taken } from '../../grouped/messages.ts';
 import { nameMalformed } from '../../store-errors.ts';
 import type { Ownership } from '../ownership.ts';

@@ -1,4 +1,4 @@
-import type { ErrorJson } from '../../../kernel/errors.ts';
+import type { ErrorJson } from '../../../lib/errors.ts';
 import type { GraphStore } from '../../graph.ts';
 import { storeClosed } from '../../store-errors.ts';
 

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { builtFile } from '../../../kernel/built-file.ts';
-import type { RuntimeError } from '../../../kernel/errors.ts';
+import { builtFile } from '../../../lib/built-file.ts';
+import type { RuntimeError } from '../../../lib/errors.ts';
 import { fromJson } from '../../grouped/batch.ts';
 import { MAX_QUEUED, storeClosed, storeOverloaded } from '../../store-errors.ts';
 import { threadEnded } from '../sqlite-errors.ts';

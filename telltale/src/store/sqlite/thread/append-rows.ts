@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import type { RuntimeError } from '../../../kernel/errors.ts';
+import type { RuntimeError } from '../../../lib/errors.ts';
 import type { AppendOp, ReadChunk } from '../../grouped/messages.ts';
 import { streamLost, streamMoved } from '../../store-errors.ts';
 import type { ChecksumReport } from '../../upkeep/upkeep.ts';

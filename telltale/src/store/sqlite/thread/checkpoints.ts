@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import { builtFile } from '../../../kernel/built-file.ts';
+import { builtFile } from '../../../lib/built-file.ts';
 import type { ThreadSettings } from '../open-sqlite-store.ts';
 import type { FileIdentity } from './examine-file.ts';
 import { ASKED, type CheckpointerSettings, ENDED, ENDING, RESTING } from './serve-checkpoints.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { RuntimeError } from '../../../kernel/errors.ts';
+import { RuntimeError } from '../../../lib/errors.ts';
 import type { AppendOp, Outcome, ReadRequest, Results, Taken, WriteRequest } from '../../grouped/messages.ts';
 import { streamUnknown } from '../../store-errors.ts';
 import { isOfOneStatement } from '../sqlite-errors.ts';

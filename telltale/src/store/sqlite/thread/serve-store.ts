@@ -14,7 +14,7 @@ import { platform, userInfo } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import type { RuntimeError } from '../../../kernel/errors.ts';
+import type { RuntimeError } from '../../../lib/errors.ts';
 import type { AppendOp, FromBackend, Outcome, ToBackend, WriteRequest } from '../../grouped/messages.ts';
 import type { ThreadSettings } from '../open-sqlite-store.ts';
 import {

@@ -1,10 +1,10 @@
-import type { PlannedAction } from '../../../events/run-event.ts';
-import { type ErrorJson, RuntimeError, toRuntimeError } from '../../../kernel/errors.ts';
-import type { Json } from '../../../kernel/json.ts';
-import { suggest } from '../../../kernel/nearest.ts';
+import { type ErrorJson, RuntimeError, toRuntimeError } from '../../../lib/errors.ts';
+import type { Json } from '../../../lib/json.ts';
+import { suggest } from '../../../lib/nearest.ts';
+import type { PlannedAction } from '../../../log/run-event.ts';
 import type { WorkflowManifest } from '../../../manifest/schema/kinds.ts';
 import { cutText } from '../../../prompt/text.ts';
-import type { Target, TargetKind, TargetTable } from '../../../targets/target.ts';
+import type { Target, TargetKind, TargetTable } from '../../../tools/target.ts';
 
 /** Never internal actions, which act on a session; nor prompts and artifacts: a plan is executed without a model. */
 const KINDS = ['tool', 'relic', 'agent', 'workflow'] as const;

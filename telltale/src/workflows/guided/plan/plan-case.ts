@@ -1,4 +1,4 @@
-import type { PlanState, StepState } from '../../../events/run-state.ts';
+import type { PlanState, StepState } from '../../../log/run-state.ts';
 import type { LeafCall } from '../../step-executor.ts';
 import type { LeafContext, StepOf } from '../../steps/step-deps.ts';
 import { judgeReport, notVerified, taskLog } from '../judge-report.ts';

@@ -1,8 +1,8 @@
-import { parseExpression } from '../../../conditions/cel/parse-expression.ts';
-import { COMPLETE_STEP } from '../../../events/action.ts';
-import type { PlannedAction } from '../../../events/run-event.ts';
-import { err, ok, type Result } from '../../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../../kernel/json.ts';
+import { parseExpression } from '../../../expressions/cel/parse-expression.ts';
+import { err, ok, type Result } from '../../../lib/errors.ts';
+import type { Json, JsonObject } from '../../../lib/json.ts';
+import { COMPLETE_STEP } from '../../../log/action.ts';
+import type { PlannedAction } from '../../../log/run-event.ts';
 import { isMap } from '../../../manifest/schema/plain-values.ts';
 import { clip, showValue } from '../../../manifest/schema/show-value.ts';
 import type { Callables, Trouble } from './callables.ts';

@@ -1,6 +1,6 @@
-import { deepEqual } from '../../../conditions/values.ts';
-import { err, ok, type Result } from '../../../kernel/errors.ts';
-import type { Json } from '../../../kernel/json.ts';
+import { deepEqual } from '../../../expressions/values.ts';
+import { err, ok, type Result } from '../../../lib/errors.ts';
+import type { Json } from '../../../lib/json.ts';
 import { isMap } from '../../../manifest/schema/plain-values.ts';
 
 export const CONFIDENCES = ['low', 'medium', 'high'] as const;

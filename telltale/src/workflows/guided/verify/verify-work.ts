@@ -1,18 +1,18 @@
 import { resolve } from 'node:path';
-import { asText } from '../../../conditions/values.ts';
-import { usageOf } from '../../../events/event.ts';
-import type { VerifyRecord } from '../../../events/run-event.ts';
-import type { Usage } from '../../../events/session-events.ts';
-import { RuntimeError, stopWith, toRuntimeError } from '../../../kernel/errors.ts';
-import type { Json, JsonObject } from '../../../kernel/json.ts';
-import { sleep } from '../../../kernel/time.ts';
+import { asText } from '../../../expressions/values.ts';
+import { sleep } from '../../../lib/clock.ts';
+import { RuntimeError, stopWith, toRuntimeError } from '../../../lib/errors.ts';
+import type { Json, JsonObject } from '../../../lib/json.ts';
+import { usageOf } from '../../../log/event.ts';
+import type { VerifyRecord } from '../../../log/run-event.ts';
+import type { Usage } from '../../../log/session-events.ts';
 import { isMap } from '../../../manifest/schema/plain-values.ts';
 import { cutText } from '../../../prompt/text.ts';
-import { childEnvironment } from '../../../targets/process/child-environment.ts';
-import type { EndedProcess } from '../../../targets/process/command-request.ts';
-import { commandFailed } from '../../../targets/process/command-request.ts';
-import { orStopped, withTimeout } from '../../../targets/stop-and-wait.ts';
-import type { TargetCall } from '../../../targets/target.ts';
+import { childEnvironment } from '../../../tools/process/child-environment.ts';
+import type { EndedProcess } from '../../../tools/process/command-request.ts';
+import { commandFailed } from '../../../tools/process/command-request.ts';
+import { orStopped, withTimeout } from '../../../tools/stop-and-wait.ts';
+import type { TargetCall } from '../../../tools/target.ts';
 import type { LeafCall, LeafPlace } from '../../step-executor.ts';
 import { noAgent, targetCall } from '../../steps/call-target.ts';
 import type { LeafContext, LeafDeps, StepOf } from '../../steps/step-deps.ts';
@@ -138,7 +138,7 @@ async function run(
   context: LeafContext,
 ): Promise<EndedProcess> {
   const { world, journal } = context;
-  const { runConfined } = await import('../../../targets/process/run-confined.ts');
+  const { runConfined } = await import('../../../tools/process/run-confined.ts');
   const [program = '', ...args] = command;
   const { note } = targetCall(call, noAgent, context);
   const what = `the verifier of ${stepWhat(call)}`;

@@ -1,4 +1,4 @@
-import { defineWorkflow } from '../../../../src/session/define/definitions.ts';
+import { defineWorkflow } from '../../../../src/agent/define/definitions.ts';
 import type { Act, Move } from '../move.ts';
 import type { Task, TaskKind } from '../task.ts';
 

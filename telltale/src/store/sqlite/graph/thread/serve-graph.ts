@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { RuntimeError } from '../../../../kernel/errors.ts';
+import { RuntimeError } from '../../../../lib/errors.ts';
 import { graphNewer, noWordIndex } from '../../../graph-limits.ts';
 import { describeFailure } from '../../sqlite-errors.ts';
 import { createCheckpoints } from '../../thread/checkpoints.ts';

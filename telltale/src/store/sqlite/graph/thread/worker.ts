@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { toRuntimeError } from '../../../../kernel/errors.ts';
+import { toRuntimeError } from '../../../../lib/errors.ts';
 import type { FromGraphThread, GraphSettings, ToGraphThread } from '../graph-store.ts';
 import { type GraphServer, serveGraph } from './serve-graph.ts';
 

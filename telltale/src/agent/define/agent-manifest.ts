@@ -1,0 +1,377 @@
+import type { Json, JsonObject } from '../../lib/json.ts';
+import type { IssuePath } from '../../manifest/diagnostic.ts';
+import type { ImportList } from '../../manifest/project/project.ts';
+import type { CodeImport, CodeManifest } from '../../manifest/project/project-document.ts';
+import type { ManifestKind } from '../../manifest/schema/kinds.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
+import { checkUserSchema } from '../../manifest/schema/user-schemas/check-user-schema.ts';
+import { badFigure } from '../../models/bad-figure.ts';
+import type { Model } from '../../models/model.ts';
+import { isModelObject, modelOf } from '../../models/model-object.ts';
+import type { CodeOperation, CodeRelic, CodeTool } from '../../tools/code/code-tool.ts';
+import type { LoadedAgent } from '../loaded-agent.ts';
+import type { AgentCode } from './agent-code.ts';
+import {
+  type ArtifactManifestFound,
+  artifactManifest,
+  defaultUnknown,
+  importsInCode,
+  nameReserved,
+  noOperations,
+  notAFigure,
+  notAFunction,
+  notAList,
+  notAModel,
+  notFlat,
+  notImportable,
+} from './artifact-manifest.ts';
+import type {
+  DefinedArtifact,
+  DefinedRelic,
+  DefinedTool,
+  DefinedWorkflow,
+  KeptOperation,
+} from './definitions.ts';
+import { isStandardSchema, standardOf } from './definitions.ts';
+import { jsonSchemaOf } from './json-schema-of.ts';
+import type { WorkflowCode } from './workflow-code.ts';
+
+type AgentManifestGiven = Readonly<Record<string, unknown>>;
+
+/** An agent as the checks of manifests see it, with all that it imports from code. Findings, never throws. */
+export async function agentManifest(definition: AgentManifestGiven, folder: string): Promise<CodeManifest> {
+  const { tools, relics, agents, workflows, artifacts, model, models, output, ...settings } = definition;
+  const findings: ArtifactManifestFound[] = [];
+  if ('import' in settings) findings.push({ path: ['import'], finding: importsInCode() });
+  const imports = await readImports({ tools, relics, agents, workflows, artifacts }, folder, findings);
+  const named = readModels(model, models, findings);
+  const results = await readOutput(output, findings);
+  const code: AgentCode = { models: named.objects, output: results.standard, folder };
+  return {
+    label: agentLabel(definition.name),
+    folder,
+    value: {
+      ...settings,
+      kind: 'Agent',
+      ...named.document,
+      ...(results.document === undefined ? {} : { output: results.document }),
+      import: imports.document,
+    },
+    identity: code,
+    code,
+    pinned: {},
+    writtenAt: ([section, list, index, ...rest]) => {
+      const places = imports.places.get(String(list));
+      if (section !== 'import' || places === undefined)
+        return [section, list, index, ...rest].filter((step) => step !== undefined);
+      return typeof index === 'number' ? [String(list), places[index] ?? index, ...rest] : [String(list)];
+    },
+    findings,
+    imports: imports.fromCode,
+  };
+}
+
+const agentLabel = (name: unknown): string => `defineAgent(${JSON.stringify(name) ?? ''})`;
+
+const MADE: Readonly<Record<ImportList, string>> = {
+  tools: 'a tool (defineTool), a path, "builtin:NAME" or { mcp: { … } }',
+  relics: 'a relic (defineRelic) or a path',
+  agents: 'an agent (defineAgent, loadAgent) or a path',
+  workflows: 'a workflow (defineWorkflow) or a path',
+  artifacts: 'an artifact (defineArtifact) or a path',
+};
+
+interface ReadImports {
+  readonly document: AgentManifestGiven;
+  readonly fromCode: readonly CodeImport[];
+  /** Where the entries of each list of the document stand in what was written. */
+  readonly places: ReadonlyMap<string, readonly number[]>;
+}
+
+async function readImports(
+  lists: Readonly<Record<ImportList, unknown>>,
+  folder: string,
+  findings: ArtifactManifestFound[],
+): Promise<ReadImports> {
+  const document: Record<string, unknown> = {};
+  const fromCode: CodeImport[] = [];
+  const places = new Map<string, number[]>();
+  for (const [list, entries] of Object.entries(lists) as [ImportList, unknown][]) {
+    if (entries === undefined) continue;
+    if (!Array.isArray(entries)) {
+      findings.push({ path: [list], finding: notAList(list, entries) });
+      continue;
+    }
+    const kept: unknown[] = [];
+    const at: number[] = [];
+    for (const [index, entry] of entries.entries()) {
+      const imported = await codeImport(list, entry, folder);
+      if (imported === 'refused')
+        findings.push({ path: [list, index], finding: notImportable(list, entry, MADE[list]) });
+      else if (imported !== undefined) fromCode.push(imported);
+      else {
+        kept.push(entry);
+        at.push(index);
+      }
+    }
+    document[list] = kept;
+    places.set(list, at);
+  }
+  return { document, fromCode, places };
+}
+
+/** Undefined for what a manifest can hold itself. */
+export async function codeImport(
+  list: ImportList,
+  entry: unknown,
+  folder: string,
+): Promise<CodeImport | 'refused' | undefined> {
+  if (typeof entry !== 'object' || entry === null) return typeof entry === 'string' ? undefined : 'refused';
+  const { kind, source, mcp } = entry as {
+    readonly kind?: ManifestKind;
+    readonly source?: NonNullable<LoadedAgent['source']>;
+    readonly mcp?: unknown;
+  };
+  if (list === 'tools' && kind === 'Tool')
+    return { list, entry: await toolManifest(entry as DefinedTool, folder) };
+  if (list === 'relics' && kind === 'Relic')
+    return { list, entry: await relicManifest(entry as DefinedRelic, folder) };
+  if (list === 'workflows' && kind === 'Workflow')
+    return { list, entry: await workflowManifest(entry as DefinedWorkflow<unknown>, folder) };
+  if (list === 'artifacts' && kind === 'Artifact')
+    return { list, entry: artifactManifest(entry as DefinedArtifact, folder) };
+  if (list === 'agents' && source !== undefined) return { list, entry: source };
+  return list === 'tools' && mcp !== undefined ? undefined : 'refused';
+}
+
+const PROVIDER_MODEL = /^[A-Za-z0-9][A-Za-z0-9_.-]*\/\S+$/;
+
+function readModels(model: unknown, models: unknown, findings: ArtifactManifestFound[]) {
+  const objects = new Map<string, Model>();
+  const refer = (found: unknown, path: readonly string[]): unknown => {
+    if ((typeof found !== 'object' && typeof found !== 'function') || found === null) return found;
+    if (!isModelObject(found)) {
+      findings.push({ path, finding: notAModel(found) });
+      return undefined;
+    }
+    const given = modelOf(found);
+    const bad = badFigure(given);
+    if (bad !== undefined) findings.push({ path: [...path, ...bad.path], finding: notAFigure(bad) });
+    const id = PROVIDER_MODEL.test(given.id)
+      ? given.id
+      : `scripted:${encodeURIComponent(given.id.replace(/^scripted:/, '') || 'model')}`;
+    const isTaken = objects.has(id) && objects.get(id) !== given;
+    const reference = isTaken ? `${id}#${path.join('.')}` : id;
+    objects.set(reference, given);
+    return reference;
+  };
+  const own = refer(model, ['model']);
+  const isMap = typeof models === 'object' && models !== null;
+  const others = isMap
+    ? Object.fromEntries(Object.entries(models).map(([name, each]) => [name, refer(each, ['models', name])]))
+    : models;
+  return {
+    objects,
+    document: {
+      ...(own === undefined ? {} : { model: own }),
+      ...(others === undefined ? {} : { models: others }),
+    },
+  };
+}
+
+async function readOutput(output: unknown, findings: ArtifactManifestFound[]) {
+  const { schema, jsonSchema, ...rest } = (output ?? {}) as AgentManifestGiven;
+  if (!isStandardSchema(schema)) return { standard: undefined, document: output };
+  const made =
+    jsonSchema === undefined
+      ? await jsonSchemaOf(schema, 'input')
+      : ({ ok: true, schema: jsonSchema as JsonObject } as const);
+  if (!made.ok) findings.push({ path: ['output', 'schema'], finding: made.finding });
+  return { standard: schema, document: made.ok ? { ...rest, schema: made.schema } : undefined };
+}
+
+/** A workflow as the checks of manifests see it. */
+async function workflowManifest(workflow: DefinedWorkflow<unknown>, folder: string): Promise<CodeManifest> {
+  const { input, jsonSchema, ...settings } = workflow.definition as Readonly<Record<string, unknown>>;
+  const findings: ArtifactManifestFound[] = [];
+  const shown = await shownSchema(input, jsonSchema, ['input'], findings);
+  const code: WorkflowCode = { input: standardOf(input) };
+  return {
+    label: `defineWorkflow(${JSON.stringify(workflow.name) ?? ''})`,
+    folder,
+    value: { ...settings, kind: 'Workflow', ...(shown === undefined ? {} : { input: shown }) },
+    identity: workflow,
+    code,
+    pinned: {},
+    writtenAt: (path) =>
+      path[0] === 'input' && jsonSchema !== undefined ? ['jsonSchema', ...path.slice(1)] : path,
+    findings,
+    imports: [],
+  };
+}
+
+/** A tool as the checks of manifests see it. */
+async function toolManifest(tool: DefinedTool, folder: string): Promise<CodeManifest> {
+  const { parameters, jsonSchema, output, run, ...settings } = tool.definition as Readonly<
+    Record<string, unknown>
+  >;
+  const label = `defineTool(${JSON.stringify(tool.name) ?? ''})`;
+  const findings: ArtifactManifestFound[] = [];
+  if (typeof run !== 'function') findings.push({ path: ['run'], finding: notAFunction(run) });
+  const results = await checkedOutput(output);
+  const shown = await shownSchema(parameters, jsonSchema, ['parameters'], findings);
+  const code: CodeTool = {
+    run: run as CodeTool['run'],
+    parameters: standardOf(parameters),
+    output: results.standard,
+  };
+  return {
+    label,
+    folder,
+    value: {
+      kind: 'Tool',
+      ...settings,
+      ...(shown === undefined ? {} : { parameters: shown }),
+      ...(results.document === undefined ? {} : { output: results.document }),
+      implementation: { module: label }, // every Tool has one; where there is code, nobody asks for it
+    },
+    identity: tool,
+    code,
+    pinned: {},
+    writtenAt: (path) => {
+      if (path[0] === 'parameters' && jsonSchema !== undefined) return ['jsonSchema', ...path.slice(1)];
+      return path[0] === 'output' && isStandardSchema(output) ? ['output'] : path;
+    },
+    findings,
+    imports: [],
+  };
+}
+
+/** A schema alone, or `{ schema, max_bytes }`. One that cannot be written as JSON Schema is not in the document. */
+async function checkedOutput(output: unknown) {
+  const parts = (isStandardSchema(output) ? { schema: output } : output) as
+    | Readonly<Record<string, unknown>>
+    | undefined;
+  const standard = standardOf(parts?.schema);
+  if (standard === undefined || parts === undefined) return { standard: undefined, document: output };
+  const { schema: _, ...rest } = parts;
+  const made = await jsonSchemaOf(standard, 'output');
+  return { standard, document: made.ok ? { ...rest, schema: made.schema } : rest };
+}
+
+const NO_PARAMETERS: JsonObject = { type: 'object', properties: {}, additionalProperties: false };
+
+/** A relic as the checks of manifests see it. Every Relic has a driver; where there is code, nobody asks for it. */
+async function relicManifest(relic: DefinedRelic, folder: string): Promise<CodeManifest> {
+  const {
+    operations,
+    health,
+    default: byDefault,
+    ...settings
+  } = relic.definition as {
+    readonly operations?: Readonly<Record<string, KeptOperation>>;
+    readonly health?: (context: unknown) => unknown;
+    readonly default?: string;
+  };
+  const label = `defineRelic(${JSON.stringify(relic.name) ?? ''})`;
+  const findings: ArtifactManifestFound[] = [];
+  const given = isMap(operations) ? Object.entries(operations as Record<string, KeptOperation>) : [];
+  if (given.length === 0) findings.push({ path: ['operations'], finding: noOperations() });
+  const parameters: Record<string, JsonObject> = { health: NO_PARAMETERS };
+  const kept: Record<string, CodeOperation> = {};
+  for (const [name, written] of given) {
+    const path = ['operations', name];
+    const operation: KeptOperation = isMap(written) ? written : {};
+    if (name === 'health') findings.push({ path, finding: nameReserved(name) });
+    if (typeof operation.run !== 'function')
+      findings.push({ path: [...path, 'run'], finding: notAFunction(operation.run) });
+    parameters[name] = await parametersOf(operation, path, findings);
+    kept[name] = {
+      description: operation.description ?? '',
+      schema: standardOf(operation.parameters),
+      run: operation.run as CodeOperation['run'],
+      idempotent: operation.idempotent ?? false,
+    };
+  }
+  if (byDefault !== undefined && !Object.hasOwn(kept, byDefault))
+    findings.push({ path: ['default'], finding: defaultUnknown(byDefault, Object.keys(kept)) });
+  kept.health = healthOf(label, health);
+  const code: CodeRelic = { operations: kept, parameters, byDefault };
+  return {
+    label,
+    folder,
+    value: { kind: 'Relic', ...settings, driver: 'kv' },
+    identity: relic,
+    code,
+    pinned: { operations: pinnedOperations(kept, parameters), default: byDefault ?? null },
+    writtenAt: (path) => path,
+    findings,
+    imports: [],
+  };
+}
+
+async function parametersOf(
+  { parameters, jsonSchema }: KeptOperation,
+  path: readonly string[],
+  findings: ArtifactManifestFound[],
+): Promise<JsonObject> {
+  const place = jsonSchema === undefined ? 'parameters' : 'jsonSchema';
+  const fail = (finding: ArtifactManifestFound['finding']) => {
+    findings.push({ path: [...path, place], finding });
+    return NO_PARAMETERS;
+  };
+  if (parameters === undefined) return NO_PARAMETERS;
+  let shown = jsonSchema;
+  if (shown === undefined && isStandardSchema(parameters)) {
+    const made = await jsonSchemaOf(parameters, 'input');
+    if (!made.ok) return fail(made.finding);
+    shown = made.schema;
+  }
+  const schema = shown ?? (parameters as JsonObject);
+  if (!isMap(schema) || schema.type !== 'object' || holdsReference(schema)) return fail(notFlat());
+  for (const { path: inner, ...finding } of checkUserSchema(schema))
+    findings.push({ path: [...path, place, ...inner], finding: { severity: 'error', ...finding } });
+  return schema;
+}
+
+const holdsReference = (value: Json): boolean =>
+  Array.isArray(value)
+    ? value.some(holdsReference)
+    : isMap(value) &&
+      (typeof value.$ref === 'string' || Object.values(value).some((item) => holdsReference(item as Json)));
+
+const healthOf = (label: string, ask: ((context: unknown) => unknown) | undefined): CodeOperation => ({
+  description: 'whether it answers',
+  idempotent: true,
+  async run(_, context) {
+    const answer = await ask?.(context);
+    return answer ?? { ok: true, where: label };
+  },
+});
+
+/** What the model is told of the operations, and what recovery makes of them. */
+const pinnedOperations = (
+  operations: Readonly<Record<string, CodeOperation>>,
+  parameters: Readonly<Record<string, JsonObject>>,
+): JsonObject =>
+  Object.fromEntries(
+    Object.entries(operations).map(([name, { description, idempotent }]) => [
+      name,
+      { description, idempotent, parameters: parameters[name] ?? {} },
+    ]),
+  );
+
+/** What stands in the document for a schema: itself, where it is JSON Schema; else `jsonSchema`, or what its library writes. */
+async function shownSchema(
+  schema: unknown,
+  jsonSchema: unknown,
+  path: IssuePath,
+  findings: ArtifactManifestFound[],
+): Promise<unknown> {
+  if (!isStandardSchema(schema)) return schema;
+  if (jsonSchema !== undefined) return jsonSchema;
+  const made = await jsonSchemaOf(schema, 'input');
+  if (made.ok) return made.schema;
+  findings.push({ path, finding: made.finding });
+  return undefined;
+}

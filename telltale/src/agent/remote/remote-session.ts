@@ -1,0 +1,354 @@
+import type { Clock } from '../../lib/clock.ts';
+import { tellAll } from '../../lib/errors.ts';
+import { decodeEvent } from '../../log/codec.ts';
+import type { LiveEvent, ObservedEvent } from '../../log/event.ts';
+import { usageOf } from '../../log/event.ts';
+import { openReviews } from '../../log/reviews.ts';
+import type { SessionState } from '../../log/state.ts';
+import type { Store } from '../../store/store.ts';
+import { hasEnded } from '../ending/has-ended.ts';
+import { createEventQueue } from '../event-queue.ts';
+import { notAChat, steerSession } from '../messages.ts';
+import { readSession } from '../read-session.ts';
+import type { OnWaiting, Runtime, Session, SessionResult } from '../runtime-types.ts';
+import type { OpenSpeech } from '../speech.ts';
+import { followAfar } from './follow-remote.ts';
+
+export interface DistantSessionOptions {
+  /** The first listener is told of what comes behind this event; 0 by default. */
+  readonly after?: number;
+  /** `release`: its result is that it waits for a person, where it does. `hold`, by default: the result comes later. */
+  readonly onWaiting?: OnWaiting;
+  /** What no caller can be told of: a log that cannot be read for listeners. */
+  readonly onError: (thrown: unknown) => void;
+}
+
+/**
+ * A session that another process works on, that waits for one to do so, or that nobody works on: as one that is worked on
+ * here, but by the log, the wire and the inbox. Nothing is read or listened to before somebody listens, or wants its result.
+ * To interrupt it does nothing: it is not this process that would let go of it.
+ */
+export function createDistantSession(
+  deps: RemoteSessionFollowDeps,
+  id: string,
+  { after = 0, onWaiting = 'hold', onError }: DistantSessionOptions,
+): Session<unknown> {
+  const { store } = deps.runtime;
+  const listeners = new Set<(event: ObservedEvent) => void>();
+  let head = after;
+  /** Those who wait until listeners were told all up to the result. */
+  let onTold: (() => void) | undefined;
+  let unfollow: (() => void) | undefined;
+  let result: Promise<SessionResult<unknown>> | undefined;
+
+  const subscribe = (listener: (event: ObservedEvent) => void) => {
+    const own = (event: ObservedEvent) => listener(event);
+    listeners.add(own);
+    unfollow ??= followSession(deps, id, {
+      after: head,
+      told(event) {
+        if ('seq' in event) head = event.seq;
+        tellAll(listeners, event);
+        onTold?.();
+      },
+      onFailure: onError,
+    });
+    return () => {
+      listeners.delete(own);
+      if (listeners.size > 0) return;
+      unfollow?.();
+      unfollow = undefined;
+      onTold?.();
+    };
+  };
+  const ended = (): Promise<SessionResult<unknown>> => {
+    result ??= resultOnLog(store, id, onWaiting).then(async (found) => {
+      await told(found.head);
+      queue.end(found.head);
+      return found.result;
+    });
+    return result;
+  };
+  /** As where it is worked on here: nobody has the result before the event that says so. */
+  const told = (seq: number) =>
+    new Promise<void>((resolve) => {
+      onTold = () => {
+        if (listeners.size === 0 || head >= seq) resolve();
+      };
+      onTold();
+    });
+  const queue = createEventQueue(store, id, Promise.resolve());
+  queue.attach({ subscribe });
+
+  return {
+    id,
+    events: {
+      [Symbol.asyncIterator]() {
+        ended().catch(() => undefined); // whoever waits for the result hears of it there
+        return queue[Symbol.asyncIterator]();
+      },
+    },
+    get result() {
+      return ended();
+    },
+    subscribe,
+    speech(told: (open: OpenSpeech | undefined, seq: number) => void) {
+      const here = deps.runtime.session(id);
+      if (here === undefined) told(undefined, head);
+      else here.speech(told);
+    },
+    steer: (text) => steerSession({ store, clock: deps.clock }, id, text),
+    async say(text) {
+      if ((await readSession(store, id)).chat !== true) throw notAChat(id);
+      await store.send(id, { kind: 'message', from: 'user', body: text });
+    },
+    breakOff() {
+      store.send(id, { kind: 'break_off', from: 'user', body: '' }).catch(onError);
+    },
+    finish() {
+      store.send(id, { kind: 'finish', from: 'user', body: '' }).catch(onError);
+    },
+    async cancel(reason = 'asked to') {
+      await store.send(id, { kind: 'cancel', from: 'user', body: reason });
+      await ended();
+    },
+    interrupt: () => Promise.resolve(),
+    prompt: (turn) => deps.runtime.prompt(id, turn),
+  };
+}
+
+interface RemoteSessionFound {
+  readonly result: SessionResult;
+  /** The last event of its log by then. */
+  readonly head: number;
+}
+
+/** How a session ended, by its log, once it has; with `release` also that it waits, for a person or what it called. */
+function resultOnLog(store: Store, session: string, onWaiting: OnWaiting): Promise<RemoteSessionFound> {
+  return new Promise((resolve, reject) => {
+    let isLooking = false;
+    let again = false;
+    const look = async () => {
+      do {
+        again = false;
+        const found = await resultNow(store, session, onWaiting);
+        if (found === undefined) continue;
+        unwatch();
+        resolve(found);
+        return;
+      } while (again);
+    };
+    const moved = () => {
+      again = true;
+      if (isLooking) return;
+      isLooking = true;
+      look()
+        .catch((thrown: unknown) => {
+          unwatch();
+          reject(thrown);
+        })
+        .finally(() => {
+          isLooking = false;
+        });
+    };
+    const unwatch = store.watch(session, moved);
+    moved();
+  });
+}
+
+async function resultNow(
+  store: Store,
+  session: string,
+  onWaiting: OnWaiting,
+): Promise<RemoteSessionFound | undefined> {
+  const status = (await store.info(session))?.status;
+  if (status === undefined || !(hasEnded(status) || (status === 'waiting' && onWaiting === 'release')))
+    return undefined;
+  const state = await readSession(store, session);
+  return isOver(state, onWaiting) ? { result: resultOf(state), head: state.seq } : undefined;
+}
+
+/** A chat that waits for its next message has not come to a result. */
+const isOver = (state: SessionState, onWaiting: OnWaiting): boolean =>
+  hasEnded(state.status) || (onWaiting === 'release' && state.status === 'waiting' && !state.idle);
+
+function resultOf(state: SessionState): SessionResult {
+  const { id, result, error, totals } = state;
+  const status = state.status === 'running' ? 'interrupted' : state.status;
+  return {
+    session: id,
+    status,
+    turns: totals.turns,
+    cost_usd: totals.cost_usd,
+    ...(status !== 'completed' || result === undefined ? {} : { result }),
+    ...(error === undefined ? {} : { error }),
+    ...(status === 'waiting' ? { reviews: openReviews(state) } : {}),
+    usage: usageOf(totals),
+  };
+}
+
+export interface RemoteSessionFollowDeps {
+  readonly runtime: Pick<Runtime, 'store' | 'session' | 'prompt'>;
+  readonly clock: Clock;
+}
+
+export interface RemoteSessionFollowOptions {
+  /** The last durable event that is known already. */
+  readonly after: number;
+  readonly told: (event: ObservedEvent) => void;
+  /** The log could not be read; it is read again when it moves. */
+  readonly onFailure: (thrown: unknown) => void;
+}
+
+/** Lines that are read at a time. */
+const PAGE = 500;
+/** Events that wait until the log was read up to them; with more, it is begun anew. */
+const MAX_WAITING = 4_096;
+
+/**
+ * The events of a session, wherever it is worked on and wherever it moves: each durable one behind `after` once and in
+ * order, live ones in their place for as long as they can be had. Whoever joins in the middle is told what is open as
+ * deltas. The returned function ends it.
+ */
+function followSession(
+  { runtime, clock }: RemoteSessionFollowDeps,
+  session: string,
+  { after, told, onFailure }: RemoteSessionFollowOptions,
+): () => void {
+  const { store } = runtime;
+  const soFar = createSpeechSoFar();
+  let head = after;
+  let isClosed = false;
+  let stop: () => void = () => undefined;
+
+  const page = (from: number) => store.read(session, { from, limit: PAGE });
+  const tell = (event: ObservedEvent) => {
+    if (isClosed) return;
+    if ('seq' in event) {
+      if (event.seq <= head) return;
+      head = event.seq;
+    }
+    soFar.note(event);
+    told(event);
+  };
+  const spoken = (open: OpenSpeech | undefined) => {
+    if (open !== undefined) for (const event of soFar.missing(session, open)) tell(event);
+  };
+
+  const attach = () => {
+    stop();
+    if (isClosed) return;
+    const here = runtime.session(session);
+    if (here !== undefined) {
+      stop = followHere(here);
+      return;
+    }
+    const live = store.shared?.live;
+    const afar = followAfar({ store, page, live, clock }, session, head, {
+      told: tell,
+      spoken,
+      onFailure,
+      moved() {
+        if (runtime.session(session) !== undefined) attach();
+      },
+    });
+    stop = afar.close;
+  };
+
+  /** What is on the log already is read there first; what comes meanwhile waits. */
+  const followHere = (here: Session<unknown>): (() => void) => {
+    let waiting: ObservedEvent[] | undefined = [];
+    let isLeft = false;
+    const unsubscribe = here.subscribe((event) => {
+      if (waiting === undefined) tell(event);
+      else if (waiting.push(event) > MAX_WAITING) attach();
+    });
+    const begin = (open: OpenSpeech | undefined) => {
+      if (isLeft) return;
+      spoken(open);
+      const due = waiting ?? [];
+      waiting = undefined;
+      for (const event of due) tell(event);
+    };
+    here.speech((open, seq) => {
+      waiting = []; // what came before is in it, or on the log
+      if (seq <= head) begin(open);
+      else readTo(seq, () => isLeft).then(() => begin(open), onFailure);
+    });
+    const letGo = () => {
+      if (!isLeft) attach();
+    };
+    here.result.then(letGo, letGo);
+    return () => {
+      isLeft = true;
+      unsubscribe();
+    };
+  };
+
+  const readTo = async (seq: number, isLeft: () => boolean) => {
+    while (head < seq && !isClosed && !isLeft()) {
+      const lines = await page(head + 1);
+      if (lines.length === 0) return;
+      for (const line of lines) tell(decodeEvent(line, session));
+    }
+  };
+
+  attach();
+  return () => {
+    isClosed = true;
+    stop();
+  };
+}
+
+/** Knows what a follower was told of elements that are open, and what it lacks. Pure but for its own memory. */
+export interface SpeechSoFar {
+  note(event: ObservedEvent): void;
+  /** Deltas of what is open and was not told. Nothing of an element of which something else was told: the log has it. */
+  missing(session: string, open: OpenSpeech): readonly LiveEvent[];
+}
+
+function createSpeechSoFar(): SpeechSoFar {
+  const thoughts = new Map<number, string>();
+  let response = '';
+
+  const close = (from: number) => {
+    for (const depth of thoughts.keys()) if (depth >= from) thoughts.delete(depth);
+  };
+  return {
+    note(event) {
+      switch (event.type) {
+        case 'thought.delta':
+          close(event.depth + 1);
+          thoughts.set(event.depth, (thoughts.get(event.depth) ?? '') + event.text);
+          return;
+        case 'response.delta':
+          response += event.text;
+          return;
+        case 'thought':
+          return close(event.depth);
+        case 'response':
+          response = response.startsWith(event.text) ? response.slice(event.text.length) : '';
+          return;
+        case 'turn.started':
+        case 'turn.failed':
+          close(0);
+          response = '';
+          return;
+        default:
+          return;
+      }
+    },
+    missing(session, open) {
+      const place = { session, turn: open.turn };
+      const deltas = open.thoughts.flatMap(({ depth, text }): readonly LiveEvent[] => {
+        const rest = behind(thoughts.get(depth) ?? '', text);
+        return rest === '' ? [] : [{ type: 'thought.delta', ...place, depth, text: rest }];
+      });
+      const rest = behind(response, open.response);
+      return rest === '' ? deltas : [...deltas, { type: 'response.delta', ...place, text: rest }];
+    },
+  };
+}
+
+const behind = (told: string, whole: string): string =>
+  whole.startsWith(told) ? whole.slice(told.length) : '';

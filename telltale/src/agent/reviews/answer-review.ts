@@ -1,0 +1,198 @@
+import { readRun, readRunEvents } from '../../engine/read-run.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createIdSource } from '../../lib/ids.ts';
+import { encodeEvent } from '../../log/codec.ts';
+import type { OpenReview } from '../../log/reviews.ts';
+import { openReviews } from '../../log/reviews.ts';
+import { QUARANTINED } from '../../store/quarantine.ts';
+import type { InboxMessage, Store, StreamWriter } from '../../store/store.ts';
+import { readEvents, readSession } from '../read-session.ts';
+import { takeUnowned } from '../runs/post-to-run.ts';
+import { writeRunAnswer } from '../runs/run-questions.ts';
+import { type ReviewReply, readReply, readReview } from './read-review.ts';
+import { closeRow, findReview, reviewClosed, reviewOver, reviewUnknown } from './review-table.ts';
+import { type AnswerMessage, readAnswerMessage } from './take-answer.ts';
+
+/** What became of an answer. */
+export interface AnsweredReview {
+  readonly review: OpenReview;
+  readonly answer: 'approved' | 'rejected';
+  readonly choice?: string;
+  /** `resolved`: it is on the log. `delivered`: it waits in the inbox of the process that works on the session. */
+  readonly outcome: 'resolved' | 'delivered';
+  /** The process that works on the session; without one it has to be resumed. */
+  readonly pid?: number;
+}
+
+/** How long an answer waits for the session's process to take it. */
+const TAKEN_MS = 2_000;
+/** How often it is looked for meanwhile, where nobody tells. */
+const LOOK_MS = 200;
+
+/**
+ * Answers an open review, once: whoever is second is refused, also at the same instant. Where nobody works on the
+ * session the answer goes onto its log at once, else through its inbox.
+ */
+export async function answerReview(
+  store: Store,
+  clock: Clock,
+  id: string,
+  reply: ReviewReply,
+): Promise<AnsweredReview> {
+  const review = await findReview(store, id);
+  if (review === undefined) throw await whyClosed(store, id);
+  const { session } = review;
+  const { by = 'api' } = reply;
+  const read = readReply(review, reply);
+  const said: AnswerMessage = { review: id, ...read, key: createIdSource({ clock }).next('ans') };
+  const { answer, choice } = read;
+  const became = { review, answer, ...(choice === undefined ? {} : { choice }) };
+  const until = clock.monotonic() + TAKEN_MS;
+  let sent: number | undefined;
+  let pid: number | undefined;
+  for (;;) {
+    const writer = await takeUnowned(store, session);
+    if (writer !== undefined) {
+      try {
+        await writeAnswer({ store, clock }, writer, review, said, { by, sent });
+      } finally {
+        await writer.release();
+      }
+      return { ...became, outcome: 'resolved' };
+    }
+    sent ??= await store.send(session, { kind: 'review', from: by, body: { ...said } });
+    pid = (await store.info(session))?.owner?.pid ?? pid;
+    const owner = pid === undefined ? {} : { pid };
+    await moves(store, clock, session, Math.min(until - clock.monotonic(), LOOK_MS));
+    if ((await findReview(store, id)) === undefined) {
+      await mustBeOurs(store, review, said.key);
+      return { ...became, outcome: 'resolved', ...owner };
+    }
+    if (clock.monotonic() >= until) return { ...became, outcome: 'delivered', ...owner };
+  }
+}
+
+async function whyClosed(store: Store, id: string): Promise<Error> {
+  const { session, decision } = await readReview(store, id);
+  return decision === undefined ? reviewUnknown(id, []) : reviewClosed(id, session, decision);
+}
+
+/** Resolves when something may have come onto the stream, or after that time. */
+function moves(store: Store, clock: Clock, stream: string, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = () => {
+      stop();
+      disarm();
+      resolve();
+    };
+    const stop = store.watch(stream, wake);
+    const disarm = clock.after(Math.max(0, ms), wake);
+  });
+}
+
+interface AnswerReviewDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/** The answer as it goes onto the log: whose it is, and the messages that it stands for. */
+interface AnswerReviewGiven {
+  readonly said: AnswerMessage;
+  readonly by: string;
+  readonly consumed: readonly number[];
+}
+
+/**
+ * Puts an answer on the log of a session or run that nobody works on. What others put into its inbox before counts
+ * first: another answer, or that it is to be cancelled. Throws where it is not ours that counts.
+ */
+async function writeAnswer(
+  deps: AnswerReviewDeps,
+  writer: StreamWriter,
+  review: OpenReview,
+  said: AnswerMessage,
+  { by, sent }: { readonly by: string; readonly sent: number | undefined },
+): Promise<void> {
+  const { store } = deps;
+  const { session } = review;
+  const inbox = await writer.inbox();
+  const isEarlier = ({ id }: InboxMessage) => sent === undefined || id < sent;
+  const cancels = inbox.find((message) => message.kind === 'cancel' && isEarlier(message));
+  const earlier = inbox.find(
+    (message) => isEarlier(message) && readAnswerMessage(message.body)?.review === review.review,
+  );
+  const consumed = inbox.some(({ id }) => id === sent) ? [sent as number] : [];
+  if (cancels !== undefined)
+    throw reviewOver(review.review, session, `is being cancelled by ${cancels.from}`);
+  const first = earlier === undefined ? undefined : readAnswerMessage(earlier.body);
+  const given: AnswerReviewGiven =
+    earlier === undefined || first === undefined
+      ? { said, by, consumed }
+      : { said: first, by: earlier.from, consumed: [earlier.id, ...consumed] };
+  const status = await (review.of === 'run' ? onRun : onSession)(deps, writer, given);
+  if (status !== undefined) throw reviewOver(review.review, session, `has ended as ${status}`);
+  await mustBeOurs(store, review, said.key);
+}
+
+/** Gives how it has ended, where it has: then nothing is written. Nothing is where the review is not open, either. */
+async function onRun(
+  deps: AnswerReviewDeps,
+  writer: StreamWriter,
+  given: AnswerReviewGiven,
+): Promise<string | undefined> {
+  const state = await readRun(deps.store, writer.stream);
+  if (state.status !== 'running' && state.status !== 'waiting') return state.status;
+  if (state.cancelling !== undefined) return 'cancelled';
+  await writeRunAnswer(deps, writer, state, given);
+  return undefined;
+}
+
+async function onSession(
+  { store, clock }: AnswerReviewDeps,
+  writer: StreamWriter,
+  { said, by, consumed }: AnswerReviewGiven,
+): Promise<string | undefined> {
+  const session = writer.stream;
+  const [state, info] = await Promise.all([readSession(store, session), store.info(session)]);
+  const { status } = state;
+  if (status === 'completed' || status === 'failed' || status === 'cancelled') return status;
+  const { review, answer, note, always, key } = said;
+  const open = openReviews(state).find((each) => each.review === review);
+  if (open === undefined) return undefined;
+  // A person's word comes from outside the log: it is a beginning of its own.
+  const cause = { stream: session, seq: 0, depth: 0 };
+  const head = { seq: state.seq + 1, at: clock.now(), session, turn: state.turn, cause };
+  const body = {
+    ...({ type: 'review.resolved', review, answer, by } as const),
+    ...(note === undefined ? {} : { note }),
+    ...(always === true && answer === 'approved' && open.always !== undefined ? { always } : {}),
+    ...(key === undefined ? {} : { key }),
+    ...(status === 'running' ? ({ away: true } as const) : {}), // its process died
+  };
+  const append = {
+    expectedSeq: state.seq,
+    events: [encodeEvent(head, body)],
+    // It would go on if somebody worked on it. An answer does not release what is quarantined.
+    status: info?.status === QUARANTINED ? QUARANTINED : 'running',
+    consumed,
+    writes: closeRow(review, session),
+  };
+  await new Promise<void>((resolve, reject) =>
+    writer.append(append, (error) => (error === undefined ? resolve() : reject(error))),
+  );
+  return undefined;
+}
+
+/** Throws where the answer on the log is another one than ours. */
+async function mustBeOurs(
+  store: Store,
+  { review, session, of }: Pick<OpenReview, 'review' | 'session' | 'of'>,
+  key: string | undefined,
+): Promise<void> {
+  const events = await (of === 'run' ? readRunEvents(store, session) : readEvents(store, session));
+  for (const event of events) {
+    if (event.type !== 'review.resolved' || event.review !== review) continue;
+    if (event.key === key) return;
+    throw reviewClosed(review, session, event);
+  }
+}

@@ -1,0 +1,287 @@
+import { coveredOf } from '../../lib/approved-files.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RuntimeError, toRuntimeError } from '../../lib/errors.ts';
+import { createIdSource } from '../../lib/ids.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { Cause } from '../../log/event.ts';
+import type { ReplacedReview, ReviewAnswer } from '../../log/review-event.ts';
+import { openReviews, reviewOf, voidedReviewOf } from '../../log/reviews.ts';
+import type { Review, StandingApproval } from '../../log/state.ts';
+import type { ClearCall } from '../../scheduler/edges.ts';
+import { type BoundCall, boundCall, changesOf } from '../../tools/access/need.ts';
+import type { Approve, Need, Target } from '../../tools/target.ts';
+import type { SessionLog } from '../session-log.ts';
+import { approvalVoid, closeRow, refusedBy, rowOfSession, withdrawnReview } from './review-table.ts';
+
+export function createAsking({ log, clock, agent, approve, changed }: AskingDeps): Asking {
+  const { state } = log;
+  const ids = createIdSource({ clock });
+  /** Who waits for which review. */
+  const waiting = new Map<string, () => void>();
+  let busy = 0;
+
+  const decide: Asking['decide'] = (review, decided, consumed) => {
+    const { answer, by, note, always, standing, key } = decided;
+    const open = openReviews(state).find((each) => each.review === review);
+    if (open === undefined) return false;
+    const isForAll = always === true && answer === 'approved' && open.always !== undefined;
+    const said = {
+      ...(note === undefined ? {} : { note }),
+      ...(isForAll ? ({ always: true } as const) : {}),
+      ...(standing === undefined ? {} : { standing }),
+      ...(key === undefined ? {} : { key }),
+    };
+    log.append(
+      { type: 'review.resolved', review, answer, by, ...said },
+      answer === 'withdrawn' || standing !== undefined ? undefined : outside(state.id),
+      { writes: closeRow(review, state.id), ...(consumed === undefined ? {} : { consumed }) },
+    );
+    waiting.get(review)?.();
+    if (isForAll) settleOthers();
+    return true;
+  };
+
+  /** What was asked about beside it and is covered, too, needs no answer of its own. */
+  const settleOthers = () => {
+    for (const other of openReviews(state)) stands(other);
+  };
+
+  /** Answers a question that a person has answered for the rest of the session. False where they have not. */
+  const stands = (asked: Review): boolean => {
+    const given = standingFor(state.standing, asked);
+    if (given === undefined) return false;
+    decide(asked.review, { answer: 'approved', by: given.by, note: STANDS, standing: given.review });
+    return true;
+  };
+
+  const request = (
+    { action }: ClearCall,
+    { what, because, always }: Need,
+    bound: BoundCall,
+    before: ReplacedReview | undefined,
+  ): Review => {
+    const body = {
+      review: ids.next('rev'),
+      action: action.id,
+      what,
+      because,
+      ...bound,
+      ...(always === undefined ? {} : { always }),
+      ...(before === undefined ? {} : { replaces: before }),
+    };
+    const asked = { ...body, at: clock.now() };
+    log.append({ type: 'review.requested', ...body }, undefined, { writes: [rowOfSession(asked, state)] });
+    return asked;
+  };
+
+  const bindNow = async ({ target, input }: AskedCall): Promise<Bound | undefined> => {
+    const need = await target.needs?.(input, { agent });
+    return need === undefined ? undefined : { need, bound: boundCall(target, need, input) };
+  };
+  const setAside = ({ review, answer }: Review, changed: readonly string[]): ReplacedReview => {
+    if (answer === 'approved') log.append({ type: 'review.voided', review, changed });
+    else
+      decide(review, { answer: 'withdrawn', by: 'runtime', note: `it is asked anew: ${changed.join('; ')}` });
+    return { review, changed };
+  };
+
+  const askHere = async (asked: Review, signal: AbortSignal): Promise<void> => {
+    const { review, what, target, input, replaces, always } = asked;
+    if (approve === undefined) return;
+    busy++;
+    try {
+      const answer = await approve({
+        what,
+        target,
+        input,
+        signal,
+        ...(always && { always: always.covers }),
+        ...(replaces && { changed: replaces.changed }),
+        ...coveredOf(asked),
+      });
+      if (!signal.aborted) decide(review, wordOf(answer));
+    } catch (thrown) {
+      const note = `nobody could be asked: ${toRuntimeError(thrown).message}`;
+      if (!signal.aborted) decide(review, { answer: 'rejected', by: 'runtime', note });
+    } finally {
+      busy--;
+      changed();
+    }
+  };
+
+  const answered = (review: Review, { action, signal }: ClearCall): Promise<RuntimeError | undefined> =>
+    new Promise((resolve) => {
+      const over = new AbortController();
+      const settle = () => {
+        waiting.delete(review.review);
+        signal.removeEventListener('abort', withdraw);
+        over.abort();
+        resolve(refusal(reviewOf(state, action.id), review));
+      };
+      const withdraw = () => {
+        if (!decide(review.review, { answer: 'withdrawn', by: 'runtime', note: CANCELLED })) settle();
+      };
+      waiting.set(review.review, settle);
+      signal.addEventListener('abort', withdraw, { once: true });
+      void askHere(review, over.signal);
+      changed();
+    });
+
+  /** Puts a question, unless a person has answered it for the rest of the session. */
+  const put = async (
+    call: AskedCall & ClearCall,
+    need: Need,
+    bound: BoundCall,
+    before: ReplacedReview | undefined,
+  ): Promise<RuntimeError | undefined> => {
+    const asked = request(call, need, bound, before);
+    return stands(asked) ? undefined : answered(asked, call);
+  };
+
+  return {
+    async ask(call, needed) {
+      busy++;
+      let need: Need | undefined;
+      try {
+        need = await needed;
+      } finally {
+        busy--;
+        changed();
+      }
+      if (need === undefined || call.signal.aborted) return undefined;
+      const { review, voided = [] } = voidedReviewOf(state, call.action.id) ?? {};
+      const before = review === undefined ? undefined : { review, changed: voided };
+      return put(call, need, boundCall(call.target, need, call.input), before);
+    },
+    async askAgain(asked, call) {
+      const withdraw = (note: string) =>
+        void decide(asked.review, { answer: 'withdrawn', by: 'runtime', note });
+      let found: Bound | undefined;
+      busy++;
+      try {
+        found = await bindNow(call);
+      } catch (thrown) {
+        withdraw(toRuntimeError(thrown).message);
+        throw thrown;
+      } finally {
+        busy--;
+        changed();
+      }
+      const known = reviewOf(state, call.action.id) ?? asked; // somebody may have answered meanwhile
+      if (known.answer === 'rejected') return refusedBy(known);
+      if (found === undefined || call.signal.aborted) {
+        withdraw(found === undefined ? 'nobody has to be asked any more' : CANCELLED);
+        return undefined;
+      }
+      const changes = changesOf(known, found.bound);
+      if (changes.length > 0) return put(call, found.need, found.bound, setAside(known, changes));
+      return known.answer === 'approved' || stands(known) ? undefined : answered(known, call);
+    },
+    async confirm(known, call) {
+      const found = await bindNow(call);
+      const changes = found === undefined ? [] : changesOf(known, found.bound);
+      if (changes.length === 0) return known.grants;
+      setAside(known, changes);
+      throw approvalVoid(known.target, changes);
+    },
+    decide,
+    isBusy: () => busy > 0,
+  };
+}
+
+interface Bound {
+  readonly need: Need;
+  readonly bound: BoundCall;
+}
+
+const CANCELLED = 'the action was cancelled';
+const STANDS = 'approved for this session before';
+
+/**
+ * What a person approved for the rest of the session and covers this call: the same target, the same offer, the same
+ * definition of what runs, and no file that differs from those that were approved.
+ */
+function standingFor(
+  standing: readonly StandingApproval[] = [],
+  { always, target, definition, grants }: Review,
+): StandingApproval | undefined {
+  if (always === undefined) return undefined;
+  const files = grants.filter(isOfFiles);
+  return standing.find(
+    (given) =>
+      given.target === target &&
+      given.offer.key === always.key &&
+      given.definition === definition &&
+      files.every((grant) => given.grants.includes(grant)) &&
+      given.grants.filter(isOfFiles).every((grant) => files.includes(grant)),
+  );
+}
+
+/** A grant for files with a certain content. */
+const isOfFiles = (grant: string): boolean => grant.startsWith('files ');
+
+/** A person's word comes from outside the log: it is a beginning of its own. */
+const outside = (stream: string): Cause => ({ stream, seq: 0, depth: 0 });
+
+function wordOf(answer: Awaited<ReturnType<Approve>>): Decided {
+  if (typeof answer !== 'boolean' && typeof Object(answer).approved !== 'boolean') throw noAnswer(answer);
+  const {
+    approved,
+    by = 'approve',
+    note,
+    always,
+  } = typeof answer === 'boolean' ? { approved: answer } : answer;
+  return { answer: approved ? 'approved' : 'rejected', by, always, ...(note === undefined ? {} : { note }) };
+}
+
+/** A program in JavaScript may forget to return one. It is no yes. */
+const noAnswer = (answer: unknown) =>
+  new RuntimeError('bad_option', `"approve" gave no answer, but ${typeof answer}`, {
+    hint: 'Return true, false, or { approved, by, note }.',
+  });
+
+function refusal(review: Review | undefined, asked: Review): RuntimeError | undefined {
+  if (review?.answer === 'approved') return undefined;
+  return review?.answer === 'rejected' ? refusedBy(review) : withdrawnReview(asked.target);
+}
+
+/** What is decided of a review, by whom. */
+export interface Decided {
+  readonly answer: ReviewAnswer;
+  readonly by: string;
+  readonly note?: string;
+  /** For the rest of the session. Dropped where the question does not offer that. */
+  readonly always?: boolean | undefined;
+  /** The review that was approved for the rest of the session, where this answer follows from it. */
+  readonly standing?: string;
+  readonly key?: string;
+}
+
+/** What of an action is asked about, as it would be called now. */
+export interface AskedCall extends Omit<ClearCall, 'signal'> {
+  readonly target: Pick<Target, 'needs' | 'definition'>;
+}
+
+/** Questions to people: put, waited for and closed. Made when there is the first. */
+export interface Asking {
+  /** Puts a new question. Resolves with its answer: why the action may not start, or undefined where it may. */
+  ask(call: AskedCall & ClearCall, need: Need | Promise<Need | undefined>): Promise<RuntimeError | undefined>;
+  /** The same of one that was put before: where the call is another by now, a new one takes its place. */
+  askAgain(known: Review, call: AskedCall & ClearCall): Promise<RuntimeError | undefined>;
+  /** What an approved call was given leave for. Where it is another by now, its approval is void, and this rejects. */
+  confirm(known: Review, call: AskedCall): Promise<readonly string[]>;
+  /** Puts a decision on the log, with what is consumed by it. False where the review is not open. */
+  decide(review: string, decided: Decided, consumed?: readonly number[]): boolean;
+  /** Whether a question is being worked out, or asked in this process: something will come of it. */
+  isBusy(): boolean;
+}
+
+export interface AskingDeps {
+  readonly log: SessionLog;
+  readonly clock: Clock;
+  readonly agent: () => JsonObject;
+  /** Asks in this process; without it, whoever answers through the inbox. */
+  readonly approve?: Approve | undefined;
+  /** Something has changed: the session may have nothing left to do. */
+  readonly changed: () => void;
+}

@@ -1,0 +1,311 @@
+import type { Clock } from '../../lib/clock.ts';
+import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { withMethods } from '../../lib/with-methods.ts';
+import { openReviews, reviewOf } from '../../log/reviews.ts';
+import type { Review } from '../../log/state.ts';
+import type { ClearCall, PerformCall } from '../../scheduler/edges.ts';
+import type { Scheduler } from '../../scheduler/scheduler.ts';
+import type { Approve, Target } from '../../tools/target.ts';
+import { type CalledAtRest, type Rest, waitsFor } from '../children/idle.ts';
+import type { SessionLog } from '../session-log.ts';
+import type { StartWait, Stop } from '../stop.ts';
+import type { Asking } from './ask-people.ts';
+import { createAsking } from './ask-people.ts';
+import { refusedBy } from './review-table.ts';
+
+export interface RestDeps {
+  readonly log: SessionLog;
+  readonly stop: Stop;
+  readonly scheduler: Pick<Scheduler, 'atRest' | 'tracked'>;
+  /** The agents that it calls. */
+  readonly called: CalledAtRest;
+  readonly rest: Rest;
+  /** What becomes of a session with nothing to do but wait: one that was called leaves it to the one above it. */
+  readonly atRest: 'release' | 'hold' | 'tell';
+}
+
+/** Notices that nothing is left to do in a session but to wait for people: then it says so, and is let go of. */
+export interface ComingToRest {
+  readonly deps: RestDeps;
+  /** Questions to people, once there was one. */
+  asking: Asking | undefined;
+  /** Whether the loop has nothing to do until an action ends. */
+  idle: boolean;
+  /** Ends the wait in hand, where that is one that a message for the agent ends. */
+  spokenTo: (() => void) | undefined;
+  toldRest: boolean;
+  /** Told of the wait in hand whenever a question, an action or what it calls has moved on. */
+  watch: (() => void) | undefined;
+  /** The reviews that it waits for, where there is nothing else to do. */
+  waitsNow(): readonly Review[] | undefined;
+}
+
+function createComingToRest(deps: RestDeps): ComingToRest {
+  const coming: ComingToRest = {
+    // A copy: docs/decisions/copies.md
+    deps,
+    asking: undefined,
+    idle: false,
+    spokenTo: undefined,
+    toldRest: false,
+    watch: undefined,
+    waitsNow,
+  };
+  deps.rest.resting = coming;
+  return coming;
+}
+
+function waitsNow(this: ComingToRest): readonly Review[] | undefined {
+  const { deps, asking, idle } = this;
+  const { log, stop, called } = deps;
+  // While a question is being worked out, or asked in this process, something will come of it.
+  if (!idle || stop.reason !== undefined || asking?.isBusy() === true) return undefined;
+  if (this.spokenTo !== undefined && hasWord(this)) return undefined;
+  const open = openReviews(log.state);
+  if (open.length === 0 && called.isEmpty()) return undefined;
+  const speaker = called.speaker();
+  const isAtRest =
+    speaker === undefined
+      ? deps.scheduler.atRest()
+      : speaker.rest.reviews() !== undefined &&
+        (deps.scheduler.atRest() || deps.scheduler.tracked().length === 0);
+  return isAtRest ? [...open, ...called.reviews()] : undefined;
+}
+
+function setIdle(coming: ComingToRest, isIdle: boolean): void {
+  coming.idle = isIdle;
+  if (coming.toldRest && !isIdle) lookSoon(coming);
+}
+
+/** Something has changed: a question, an action, what it calls. Behind what is going on now: who waits for an action that has just ended is told first. */
+const lookSoon = (coming: ComingToRest): void => queueMicrotask(() => look(coming));
+
+/** The same, where there may be something to wait for. */
+function lookIfWaiting(coming: ComingToRest): void {
+  if (mayWait(coming)) lookSoon(coming);
+}
+
+/** Whether there may be something to wait for. */
+const mayWait = ({ deps: { log, called } }: ComingToRest): boolean =>
+  log.state.reviews.length > 0 || !called.isEmpty();
+
+/** A question was decided: whoever was told that there is nothing to do, or watches, hears that there is. */
+function answered(coming: ComingToRest): void {
+  if (coming.toldRest || coming.watch !== undefined) lookSoon(coming);
+}
+
+/** Whether there is a message for the agent, and nothing will move by itself before a person answers. */
+const hasWord = ({ deps: { log, scheduler } }: ComingToRest): boolean =>
+  log.state.news.messages.length > 0 && scheduler.atRest();
+
+function look(coming: ComingToRest): void {
+  const { deps } = coming;
+  coming.watch?.();
+  if (coming.spokenTo !== undefined && hasWord(coming)) coming.spokenTo();
+  const all = coming.waitsNow();
+  if (all !== undefined) settle(deps, openReviews(deps.log.state), all);
+  if (deps.atRest === 'tell') tellAbove(coming, all !== undefined);
+}
+
+function settle({ log, stop, atRest }: RestDeps, own: readonly Review[], all: readonly Review[]): void {
+  const { state } = log;
+  // One that is held for what it called would go on without a word on its log.
+  const isSaid = atRest === 'release' || own.length === all.length;
+  if (isSaid && state.status !== 'waiting')
+    log.append({ type: 'session.waiting', for: waitsFor(state, own) });
+  if (atRest !== 'release') return;
+  log.seal(); // from here on the log belongs to whoever resumes it
+  stop.now({ kind: 'wait', reviews: all });
+}
+
+/**
+ * Once all up to here is on the log, so that the one above has it, too. At rest it is told each time: it may have been
+ * looked at by the one above while there was something to do.
+ */
+function tellAbove(coming: ComingToRest, isAtRest: boolean): void {
+  const { log, rest } = coming.deps;
+  if (!isAtRest && !coming.toldRest) return;
+  coming.toldRest = isAtRest;
+  if (isAtRest) log.flushed().then(() => rest.moved(), unwritten);
+  else rest.moved();
+}
+
+function unwritten(): void {
+  // a log that cannot be written ends the session
+}
+
+/** What a session asks people, and how it waits for them. */
+export interface Reviews {
+  /** For the scheduler: asks before an action starts, once, whatever happens to the process. */
+  clear(call: ClearCall): Promise<RuntimeError | undefined> | undefined;
+  /**
+   * What a person approved for an action that is about to be called; undefined where nobody was asked. Rejects where
+   * what would be called is something else: the scheduler then asks for leave again.
+   */
+  granted(call: Pick<PerformCall, 'action' | 'input'>): Promise<readonly string[]> | undefined;
+  decide(...decision: Parameters<Asking['decide']>): boolean;
+  /**
+   * As `stop.until`, where nothing but actions, or a message, can end the wait. Once all of them wait for a person, the
+   * log says so, and the session is let go of unless it is to be held.
+   */
+  until(start: StartWait): Promise<void> | undefined;
+  /** As `until`. `moved` is called whenever a question, an action or what it calls has moved on. */
+  untilMoved(start: StartWait, moved: () => void): Promise<void> | undefined;
+  /** As `until`, but over also once it is spoken to. */
+  untilSpokenTo(start: StartWait): Promise<void> | undefined;
+  /** Whether there is a message for the agent while all of its actions wait for people, who may take days. */
+  isSpokenTo(): boolean;
+  /** The same for an exchange of a chat, whose waits end with its own `stop`, too. */
+  within(exchange: Stop): Reviews;
+  /** An action has ended, what it calls may have come to rest, or there is a message for the agent. */
+  moved(): void;
+  /** Whether whoever resumes the session may go on with what waits in it: then it is not held for it. */
+  readonly goesOnElsewhere: boolean;
+  /** Closes reviews of a resumed session that nobody needs any more. */
+  tidy(): void;
+}
+
+export interface ReviewDeps extends RestDeps {
+  readonly clock: Clock;
+  traits(action: ClearCall['action']): Target | undefined;
+  view(): JsonObject;
+  readonly approve?: Approve | undefined;
+}
+
+interface OwnReviews extends Reviews {
+  readonly deps: ReviewDeps;
+  readonly rest: ComingToRest;
+  /** What ends its waits. */
+  readonly stop: Stop;
+}
+
+export const createReviews = (deps: ReviewDeps): Reviews =>
+  reviewsUntil(deps, createComingToRest(deps), deps.stop);
+
+const METHODS = {
+  clear,
+  granted,
+  decide,
+  until,
+  untilMoved,
+  untilSpokenTo,
+  isSpokenTo,
+  within,
+  moved,
+  tidy,
+};
+
+const reviewsUntil = (deps: ReviewDeps, rest: ComingToRest, stop: Stop): OwnReviews =>
+  withMethods<OwnReviews, keyof typeof METHODS>(METHODS, {
+    // A copy: docs/decisions/copies.md
+    deps,
+    rest,
+    stop,
+    goesOnElsewhere: deps.atRest !== 'hold',
+  });
+
+/** Most sessions ask nobody. */
+function askingOf({ deps, rest }: OwnReviews): Asking {
+  const { log, clock, approve } = deps;
+  const agent = () => deps.view();
+  rest.asking ??= createAsking({ log, clock, agent, approve, changed: () => lookSoon(rest) });
+  return rest.asking;
+}
+
+function moved(this: OwnReviews): void {
+  lookIfWaiting(this.rest);
+}
+
+function clear(this: OwnReviews, call: ClearCall): Promise<RuntimeError | undefined> | undefined {
+  const { deps } = this;
+  const known = reviewOf(deps.log.state, call.action.id);
+  if (known?.answer === 'rejected') return Promise.resolve(refusedBy(known));
+  const target = deps.traits(call.action);
+  if (target === undefined) return undefined;
+  if (known !== undefined) return askingOf(this).askAgain(known, { ...call, target });
+  try {
+    const need = target.needs?.(call.input, { agent: () => deps.view() });
+    return need === undefined ? undefined : askingOf(this).ask({ ...call, target }, need);
+  } catch (thrown) {
+    return Promise.resolve(toRuntimeError(thrown));
+  }
+}
+
+function granted(
+  this: OwnReviews,
+  { action, input }: Pick<PerformCall, 'action' | 'input'>,
+): Promise<readonly string[]> | undefined {
+  const { deps } = this;
+  const { state } = deps.log;
+  if (state.reviews.length === 0) return undefined;
+  const review = reviewOf(state, action.id);
+  const target = review?.answer === 'approved' ? deps.traits(action) : undefined;
+  return review === undefined || target === undefined
+    ? undefined
+    : askingOf(this).confirm(review, { action, input, target });
+}
+
+function decide(this: OwnReviews, ...decision: Parameters<Asking['decide']>): boolean {
+  const ends = this.deps.stop.reason?.kind;
+  if (ends === 'cancel' || ends === 'fail') return false;
+  const isDecided = askingOf(this).decide(...decision);
+  answered(this.rest);
+  return isDecided;
+}
+
+function until(this: OwnReviews, start: StartWait): Promise<void> | undefined {
+  const { rest, stop } = this;
+  const waits = stop.until((done) => {
+    setIdle(rest, true);
+    const after = start(done);
+    return () => {
+      setIdle(rest, false);
+      after?.();
+    };
+  });
+  if (waits !== undefined) lookIfWaiting(rest);
+  return waits;
+}
+
+function untilMoved(this: OwnReviews, start: StartWait, changed: () => void): Promise<void> | undefined {
+  const { rest } = this;
+  return this.until((done) => {
+    const after = start(done);
+    rest.watch = changed;
+    return () => {
+      rest.watch = undefined;
+      after?.();
+    };
+  });
+}
+
+function untilSpokenTo(this: OwnReviews, start: StartWait): Promise<void> | undefined {
+  const { rest } = this;
+  return this.until((done) => {
+    const after = start(done);
+    rest.spokenTo = done;
+    return () => {
+      rest.spokenTo = undefined;
+      after?.();
+    };
+  });
+}
+
+function isSpokenTo(this: OwnReviews): boolean {
+  return hasWord(this.rest);
+}
+
+function within(this: OwnReviews, exchange: Stop): Reviews {
+  return reviewsUntil(this.deps, this.rest, exchange);
+}
+
+function tidy(this: OwnReviews): void {
+  const { deps } = this;
+  const { state } = deps.log;
+  for (const { review, action } of openReviews(state)) {
+    const known = state.actions.get(action);
+    const needs = known === undefined ? undefined : deps.traits(known.action)?.needs;
+    if (needs === undefined) askingOf(this).decide(review, { answer: 'withdrawn', by: 'runtime' });
+  }
+}

@@ -1,0 +1,292 @@
+import { RuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import { withMethods } from '../lib/with-methods.ts';
+import type { Cause, EventBody } from '../log/event.ts';
+import { openReviews } from '../log/reviews.ts';
+import { clip } from '../manifest/schema/show-value.ts';
+import { createEscape } from '../prompt/text.ts';
+import type { PerformCall, SlotCall } from '../scheduler/edges.ts';
+import type { RolledBack } from '../scheduler/scheduler.ts';
+import { mayBeLost } from '../store/quarantine.ts';
+import type { InboxMessage } from '../store/store.ts';
+import type { AgentTargets } from '../tools/create-targets.ts';
+import type { Target } from '../tools/target.ts';
+import { agentView, createTestContext, NOTHING_SAID, type TestContext } from './agent-view.ts';
+import { createChildRunner } from './children/child-runner.ts';
+import { createCalledAtRest } from './children/idle.ts';
+import { feedsOf } from './feeds/open-feeds.ts';
+import { createCompleteStep } from './guided/complete-step.ts';
+import type { SharedValues } from './inbox.ts';
+import type { InternalDeps } from './internal/definition.ts';
+import { applyMetadata, beforeTurn as learnOfOthers } from './metadata-writer.ts';
+import { callable, perform, traits, unknown } from './perform.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
+import { createReviews, type Reviews } from './reviews/create-reviews.ts';
+import type { SessionDeps } from './session-edges.ts';
+import type { SessionLog } from './session-log.ts';
+import { childEdgesOf, lookupOwn, ordersOf, runsOf, type SessionWorks } from './session-works.ts';
+import { setterOf } from './variables/session-variables.ts';
+
+const METHODS = {
+  append,
+  committed,
+  committedSeq,
+  onFatal,
+  onEnded,
+  traits,
+  unknownTarget: unknown,
+  callable,
+  perform,
+  runChild,
+  runWorkflow,
+  internalDeps,
+  clear,
+  asks,
+  slot,
+  once,
+  lookup,
+  view,
+  context,
+  applyMetadata,
+  takeOrder,
+  takeValues,
+  beforeTurn,
+};
+
+export function createSessionWorks(deps: SessionDeps): SessionWorks {
+  const { prepared, log, stop, runtime } = deps;
+  const { manifest } = prepared.agent;
+  const { state } = log;
+  const atRest = state.parent !== undefined ? 'tell' : deps.onWaiting;
+  const works = withMethods<
+    { -readonly [Field in keyof SessionWorks]: SessionWorks[Field] },
+    keyof typeof METHODS
+  >(METHODS, {
+    // A copy: docs/decisions/copies.md
+    deps,
+    prepared,
+    log,
+    state,
+    stop,
+    clock: runtime.clock,
+    random: runtime.random,
+    crashPoint: runtime.crashPoint,
+    approve: runtime.approve,
+    rest: deps.rest,
+    talk: deps.talk,
+    sentBefore: deps.sentBefore,
+    atRest,
+    parallelActions: manifest.limits.parallel_actions,
+    actionTimeoutMs: manifest.limits.action_timeout.ms,
+    mayBeLost: mayBeLost(runtime.store),
+    tellTools: createToolNews(prepared, log),
+    tests: undefined,
+    internal: undefined,
+    noted: undefined,
+    said: undefined,
+    orders: undefined,
+    runs: undefined,
+    feeds: undefined,
+    feedsOpening: undefined,
+    fresh: undefined,
+    memory: undefined,
+    before: undefined,
+    after: undefined,
+    fetch: undefined,
+    // These have to know of the record.
+    called: undefined as never,
+    reviews: undefined as never,
+    scheduler: undefined as never,
+    rests: atRest === 'hold' ? undefined : rests,
+  });
+  works.called = createCalledAtRest(works);
+  works.reviews = createReviews(works);
+  return works;
+}
+
+function append(this: SessionWorks, body: EventBody, cause?: Cause): Cause {
+  return this.log.append(body, cause);
+}
+
+function committed(this: SessionWorks, seq: number, then: (error?: RuntimeError) => void): void {
+  this.log.committed(seq, then);
+}
+
+function committedSeq(this: SessionWorks): number {
+  return this.log.committedSeq();
+}
+
+function onFatal(this: SessionWorks, error: RuntimeError, id: string, left: RolledBack['left']): void {
+  this.stop.now({ kind: 'fail', error: actionFatal(id, error, left) });
+}
+
+function onEnded(this: SessionWorks): void {
+  this.reviews.moved();
+}
+
+function runChild(this: SessionWorks, call: PerformCall): Promise<Json> {
+  return createChildRunner(childEdgesOf(this))(call);
+}
+
+function takeValues(this: SessionWorks, { vars, metadata }: SharedValues, cause: Cause): void {
+  const setVariable = setterOf(this.deps.variables);
+  for (const [name, value] of Object.entries(vars))
+    setVariable(name, value, 'model', { as: 'parent', cause });
+  if (Object.keys(metadata).length > 0) this.applyMetadata(metadata, 'parent', cause);
+}
+
+function runWorkflow(this: SessionWorks, call: PerformCall): Promise<Json> {
+  return runsOf(this).call(call);
+}
+
+function internalDeps(this: SessionWorks): InternalDeps {
+  const { deps, log } = this;
+  const { prepared } = deps;
+  return {
+    state: log.state,
+    manifest: prepared.agent.manifest,
+    append: (body) => log.append(body),
+    setVariable: setterOf(deps.variables),
+    desk: prepared.desk,
+    rollback: (to, by, signal) => this.scheduler.rollback(to, log.here(), { by, signal }),
+    cancel: (id, reason) => this.scheduler.cancel(reason, [id]),
+    completeStep: createCompleteStep(log, () => this.scheduler),
+    feeds: async () => (await feedsOf(this)).desk,
+    memory: async () => this.memory?.open() ?? noMemory(),
+  };
+}
+
+function view(this: SessionWorks): JsonObject {
+  const { prepared, runtime, lineage } = this.deps;
+  return agentView({
+    state: this.log.state,
+    prepared,
+    env: runtime.env,
+    parent: lineage?.view,
+    said: this.said?.now() ?? NOTHING_SAID,
+  });
+}
+
+/** What tests read. */
+function context(this: SessionWorks): TestContext {
+  this.tests ??= createTestContext(this.log.state, () => this.view());
+  return this.tests;
+}
+
+function clear(this: SessionWorks, call: Parameters<Reviews['clear']>[0]): ReturnType<Reviews['clear']> {
+  return this.reviews.clear(call);
+}
+
+function asks(this: SessionWorks, id: string): boolean {
+  return openReviews(this.log.state).some(({ action }) => action === id);
+}
+
+function rests(this: SessionWorks, id: string): boolean {
+  return this.called.has(id);
+}
+
+function slot(this: SessionWorks, { key, max, signal }: SlotCall): (() => void) | Promise<() => void> {
+  const { runtime, group } = this.deps;
+  return runtime.slots.take(key, max, { group, signal });
+}
+
+function once(this: SessionWorks): (() => void) | undefined {
+  const { runtime, group } = this.deps;
+  return runtime.underWay.enter(group);
+}
+
+function lookup(this: SessionWorks, name: string): Json | undefined {
+  return this.feeds?.keeper.value(name) ?? lookupOwn(this, name);
+}
+
+function takeOrder(this: SessionWorks, message: InboxMessage): boolean {
+  return ordersOf(this).take(message);
+}
+
+function beforeTurn(this: SessionWorks): Promise<void> | undefined {
+  this.tellTools?.();
+  return learnOfOthers(this.deps);
+}
+
+function noMemory(): never {
+  throw new RuntimeError('not_permitted', 'The agent has no knowledge graph.', {
+    hint: 'Set its folder in the manifest: "memory: { graph: FOLDER }".',
+  });
+}
+
+function actionFatal(id: string, cause: RuntimeError, left: RolledBack['left']): RuntimeError {
+  const failed = `The action "${id}" failed, and says on_error: fail. ${cause.message}`;
+  return new RuntimeError('action_failed', failed + notUndone(left), { hint: cause.hint, cause });
+}
+
+/** Ids of what could not be undone that a message names. */
+const MOST_NAMED = 10;
+
+function notUndone(left: RolledBack['left']): string {
+  if (left.length === 0) return '';
+  const more = left.length > MOST_NAMED ? ` and ${left.length - MOST_NAMED} more` : '';
+  return `\nWhat was to be undone then, and is not: ${left.slice(0, MOST_NAMED).join(', ')}${more}.`;
+}
+
+/** Tools that are described; those beyond are named. */
+const MAX_DESCRIBED = 20;
+const MAX_LINE = 4_000;
+const MAX_NAMED = 100;
+
+/**
+ * Tells the model, before a turn and once, that an MCP server lists other tools than the system prompt, which is fixed.
+ * Undefined for an agent without such servers. Where the model calls tools natively it is only told of those that are
+ * gone: what it can call there stands before the conversation, and would have to be rewritten.
+ */
+function createToolNews(prepared: PreparedAgent, log: SessionLog): (() => void) | undefined {
+  if (prepared.targets.deps.servers.size === 0) return undefined;
+  let told = prepared.targets;
+  return () => {
+    const latest = latestOf(told);
+    if (latest === told) return;
+    const text = newsOf(told.all, latest.all, prepared.agent.manifest.dialect === 'tags');
+    told = latest;
+    if (text !== '')
+      log.append({ type: 'message.received', from: 'runtime', text: createEscape(log.state.seal)(text) });
+  };
+}
+
+/** One that cannot be made is no news: the next session hears what is wrong with it. */
+function latestOf(told: AgentTargets): AgentTargets {
+  try {
+    return told.latest();
+  } catch {
+    return told;
+  }
+}
+
+function newsOf(before: readonly Target[], now: readonly Target[], tellsNew: boolean): string {
+  const known = new Map(before.map((target) => [target.name, target]));
+  const left = new Set(now.map(({ name }) => name));
+  const gone = before.filter(({ name }) => !left.has(name)).map(({ name }) => `"${name}"`);
+  const fresh = tellsNew ? now.filter((target) => !isSame(known.get(target.name), target)) : [];
+  const lines = [
+    ...(gone.length === 0 ? [] : [`No longer there: ${listed(gone)}.`]),
+    ...fresh.slice(0, MAX_DESCRIBED).map((target) => describe(target, known.has(target.name))),
+    ...(fresh.length > MAX_DESCRIBED
+      ? [`Also new: ${listed(fresh.slice(MAX_DESCRIBED).map(({ name }) => `"${name}"`))}.`]
+      : []),
+  ];
+  return lines.length === 0 ? '' : `What you can call has changed.\n${lines.join('\n')}`;
+}
+
+const isSame = (one: Target | undefined, other: Target): boolean =>
+  one === other ||
+  (one !== undefined &&
+    one.description === other.description &&
+    JSON.stringify(one.parameters) === JSON.stringify(other.parameters));
+
+function describe({ kind, name, description, parameters }: Target, wasThere: boolean): string {
+  const words = clip(description.replaceAll(/\s+/g, ' ').trim(), MAX_LINE);
+  return `- ${wasThere ? 'Changed' : 'New'}: type ${kind}, name ${JSON.stringify(name)}: ${words} Parameters: ${clip(JSON.stringify(parameters), MAX_LINE)}`;
+}
+
+const listed = (names: readonly string[]): string =>
+  names.length > MAX_NAMED
+    ? `${names.slice(0, MAX_NAMED).join(', ')}, … (${names.length} in all)`
+    : names.join(', ');

@@ -1,0 +1,85 @@
+import type { Json } from '../lib/json.ts';
+import type { SchedulerDeps } from '../scheduler/edges.ts';
+import type { Scheduler, SchedulerOptions } from '../scheduler/scheduler.ts';
+import type { Target } from '../tools/target.ts';
+import type { LastSaid, TestContext } from './agent-view.ts';
+import type { ChildDeps } from './children/child-edges.ts';
+import type { CalledAtRest } from './children/idle.ts';
+import type { SessionFeeds } from './feeds/session-feeds.ts';
+import type { InboxDeps } from './inbox.ts';
+import type { SessionMemory } from './memory/session-memory.ts';
+import type { ApplyMetadata } from './metadata-writer.ts';
+import type { Performer } from './perform.ts';
+import type { ReviewDeps, Reviews } from './reviews/create-reviews.ts';
+import { createSessionOrders, type SessionOrders } from './runs/session-orders.ts';
+import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
+import type { SessionDeps } from './session-edges.ts';
+import { setterOf } from './variables/session-variables.ts';
+
+/**
+ * What the parts of a session at work have of each other: one record that is the edges of its scheduler, its reviews and
+ * its inbox, with functions that all sessions share. With an object and closures for each part a session had 3 KB more.
+ */
+export interface SessionWorks extends SchedulerDeps, SchedulerOptions, Performer, ReviewDeps, InboxDeps {
+  readonly deps: SessionDeps;
+  readonly log: SessionDeps['log'];
+  readonly crashPoint: Performer['crashPoint'];
+  /** Made for the first test: most sessions have none, and objects with getters of their own are dear. */
+  tests: TestContext | undefined;
+  applyMetadata: ApplyMetadata;
+  /** Where the agent has MCP servers: tells the model that they list other tools than before. */
+  readonly tellTools: (() => void) | undefined;
+  beforeTurn(): Promise<void> | undefined;
+  readonly called: CalledAtRest;
+  /** What `${agent.thoughts}` and `${agent.responses}` show. */
+  said: { readonly now: () => LastSaid } | undefined;
+  reviews: Reviews;
+  /** Made once all that it starts with is there. */
+  scheduler: Scheduler;
+  // Most agents call no other, have no workflows, no feeds and no memory: what serves those is made for the first.
+  orders: SessionOrders | undefined;
+  runs: SessionRuns | undefined;
+  feeds: SessionFeeds | undefined;
+  feedsOpening: Promise<SessionFeeds> | undefined;
+  /** Where the session has feeds or a memory: puts on the log what the coming turn is shown of them. */
+  fresh: (() => Promise<void> | undefined) | undefined;
+  memory: SessionMemory | undefined;
+  before: SchedulerDeps['before'];
+  after: SchedulerDeps['after'];
+  fetch: SchedulerDeps['fetch'];
+  traits: Performer['traits'];
+  callable(): readonly Target[];
+}
+
+/** What runs ask of the session. */
+export function ordersOf(works: SessionWorks): SessionOrders {
+  const { deps, log } = works;
+  works.orders ??= createSessionOrders({
+    log,
+    workflows: deps.prepared.workflows,
+    applyMetadata: (...update) => works.applyMetadata(...update),
+    setVariable: setterOf(deps.variables),
+  });
+  return works.orders;
+}
+
+/** The workflow runs that it starts. */
+export function runsOf(works: SessionWorks): SessionRuns {
+  works.runs ??= createSessionRuns({ ...works.deps.runtime, ...works.deps, orders: ordersOf(works) });
+  return works.runs;
+}
+
+/** What a name stands for where it is no feed's. */
+export function lookupOwn({ log: { state } }: SessionWorks, name: string): Json | undefined {
+  const known = state.variables.get(name)?.value;
+  return known ?? (Object.hasOwn(state.metadata, name) ? state.metadata[name] : undefined);
+}
+
+/** What the sessions below this one need of it. */
+export const childEdgesOf = (works: SessionWorks): ChildDeps => ({
+  ...works.deps.runtime,
+  ...works.deps,
+  called: works.called,
+  setVariable: setterOf(works.deps.variables),
+  applyMetadata: (...update) => works.applyMetadata(...update),
+});

@@ -1,0 +1,285 @@
+import type { Result } from '../../lib/errors.ts';
+import { RuntimeError, stopWith } from '../../lib/errors.ts';
+import { added, NONE } from '../../lib/grow.ts';
+import type { ModelEnd } from '../../models/model.ts';
+import type { CallParser } from '../../parser/calls/call-parser.ts';
+import type { ActionIntent, FaultCode, ParserEvent } from '../../parser/intents.ts';
+import { leftOpen, truncated } from '../../parser/tags/faults.ts';
+import type { TagParser } from '../../parser/tags/tag-parser.ts';
+import type { SessionContext } from '../session-context.ts';
+import type { OpenSpeech } from '../speech.ts';
+import { type Asker, giveUp, type ModelStream } from '../stream-model.ts';
+import type { Branches, Groups } from './groups.ts';
+import type { Spoken } from './output-buffer.ts';
+import type { ResponseStream } from './response-stream.ts';
+
+/** Why the runtime ends the model's stream before the model does. */
+export type CutReason = 'final' | 'sync' | 'buffer_full' | 'turn_too_long' | 'repeats';
+
+export interface HeardResponse {
+  readonly stream: ResponseStream;
+  /** Whether it was meant to end the session, and was closed. */
+  readonly final: boolean;
+  /** Whether it was meant to, in a session that only its run can end. */
+  readonly inVain?: true;
+}
+
+/** What a turn said, for whoever decides what follows it. */
+export interface Heard {
+  /** In the order in which they were opened. */
+  readonly responses: readonly HeardResponse[];
+  /** What was said outside every tag. */
+  readonly text: string;
+  /** Whether there was a tag, also one of which nothing came: metadata that changes nothing, an empty `<parallel>`. */
+  readonly tagged: boolean;
+  /** The sync action at which the stream was cut. */
+  readonly observed: string | undefined;
+}
+
+/** How the model's stream ended. */
+export interface Streamed {
+  readonly ended: Result<ModelEnd>;
+  readonly streamMs: number;
+  readonly firstMs: number | undefined;
+  /** Characters that came. */
+  readonly heard: number;
+  /** Tokens of reasoning that came beside them, about. */
+  readonly reasoned: number;
+}
+
+/** One turn of the model, as it is read and acted on. */
+export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedFaults {
+  context: SessionContext;
+  /** Ends the model's stream. */
+  abort: AbortController;
+  /** While the model is being asked. */
+  streaming: ModelStream | undefined;
+  /** Once it has been. Not handed on: what an asynchronous function was given it holds until it is given another. */
+  streamed: Streamed | undefined;
+  /** Why the runtime has ended it. */
+  cutFor: CutReason | undefined;
+  /** What it said again and again until it was cut for that, as the model is told. */
+  repeated: string | undefined;
+  /** The last action that it declared, and how often in a row. */
+  sameAction: { readonly action: ActionIntent; times: number } | undefined;
+  parser: TagParser | CallParser;
+  /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
+  calls: CallParser | undefined;
+  /** Made once something is held back: in most turns nothing is. */
+  gate: ActiveTurnGate | undefined;
+  readonly spoken: Spoken;
+  groups: readonly string[];
+  /** What it has said of elements that are open. */
+  openSpeech(): OpenSpeech | undefined;
+  responses: readonly HeardResponse[];
+  response: ResponseStream | undefined;
+  responseFinal: boolean;
+  /** Once a final response has closed, nothing that follows counts, and the model hears of it once. */
+  over: boolean;
+  /** Whether the model came to its end in a response that it did not close, and that counts as closed. */
+  endedOpen: boolean;
+  tagged: boolean;
+  afterFinal: boolean;
+  observed: string | undefined;
+  /** Whether the `<parallel>` that is closed next has no end tag. */
+  endsUntagged: boolean;
+  /** Whether the step in hand was said to be done: no action that follows is begun. */
+  completed: boolean;
+  afterStep: boolean;
+}
+
+/** One for all turns: what an error costs is its stack, and this one's tells nothing. */
+const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended the model's stream.");
+
+export function cut(hearing: Hearing, reason: CutReason): void {
+  hearing.cutFor ??= reason;
+  endStream(hearing);
+}
+
+/** For whoever stops the session. */
+export function endTurnInHand({ asker }: Pick<SessionContext, 'asker'>): void {
+  if (asker?.streaming !== undefined) endStream(asker);
+}
+
+/** Tells the model to end its stream. */
+export function endStream({ abort, streaming }: Asker): void {
+  stopWith(abort, TURN_CUT);
+  if (streaming !== undefined) giveUp(streaming);
+}
+
+export type ActiveTurnFault = Extract<ParserEvent, { readonly type: 'fault' }>;
+
+/**
+ * Faults in branches that do not hold. What stands there does not count, and so most of them do not matter; but the model
+ * is told of an `<if>` that it left open, which may have swallowed the rest of its turn, and of what put that in doubt.
+ */
+export interface PassedFaults {
+  /** The one straight before the event in hand. */
+  passedLast: ActiveTurnFault | undefined;
+  /** Those that can put the rest of a turn in doubt. */
+  passed: readonly ActiveTurnFault[];
+}
+
+/** The first is the one that did. */
+const MAX_PASSED = 8;
+
+const BRINGS_DOUBT: ReadonlySet<FaultCode> = new Set<FaultCode>([
+  'fence_left_open',
+  'bad_json',
+  'body_too_large',
+  'bad_attribute',
+  'tag_too_long',
+  'stray_close',
+  'not_here',
+  'unsealed',
+]);
+
+export function renewPassed(faults: PassedFaults): void {
+  faults.passedLast = undefined;
+  faults.passed = NONE;
+}
+
+export function passBy(faults: PassedFaults, event: ParserEvent): void {
+  faults.passedLast = event.type === 'fault' ? event : undefined;
+  if (event.type === 'fault' && BRINGS_DOUBT.has(event.code) && faults.passed.length < MAX_PASSED)
+    faults.passed = added(faults.passed, event);
+}
+
+/** At the end of an `<if>`: whether it was left open, as the fault says that stands there. */
+export function leftOpenIf(faults: PassedFaults): ActiveTurnFault | undefined {
+  const { passedLast } = faults;
+  faults.passedLast = undefined;
+  return passedLast !== undefined && OF_IF.includes(passedLast.message) ? passedLast : undefined;
+}
+
+const OF_IF: readonly string[] = [leftOpen('if'), truncated('if')].map(({ message }) => message);
+
+/**
+ * Cuts the stream behind closing tags, so that what is on the log ends where an intent does: after a crash the model goes
+ * on from there, and nothing it said is acted on twice or lost. What looks like a closing tag and is none costs a cut
+ * and nothing else.
+ */
+export interface CloseSplitter {
+  /** Whether `</` has come and its `>` has not. */
+  closing: boolean;
+  endsWithLess: boolean;
+}
+
+export function renewCloseSplitter(splitter: CloseSplitter): void {
+  splitter.closing = false;
+  splitter.endsWithLess = false;
+}
+
+/** The pieces of a chunk; undefined where it is one piece. */
+export function splitAtCloses(splitter: CloseSplitter, chunk: string): readonly string[] | undefined {
+  if (chunk === '') return undefined;
+  if (splitter.endsWithLess && chunk.startsWith('/')) splitter.closing = true;
+  splitter.endsWithLess = chunk.endsWith('<');
+  if (!splitter.closing && !chunk.includes('</')) return undefined;
+  let pieces: readonly string[] = NONE;
+  let from = 0;
+  for (let at = 0; ; ) {
+    if (!splitter.closing) {
+      const open = chunk.indexOf('</', at);
+      if (open === -1) break;
+      splitter.closing = true;
+      at = open + 2;
+    }
+    const end = chunk.indexOf('>', at);
+    if (end === -1) break;
+    splitter.closing = false;
+    at = end + 1;
+    pieces = added(pieces, chunk.slice(from, at));
+    from = at;
+  }
+  return from < chunk.length ? added(pieces, chunk.slice(from)) : pieces;
+}
+
+/** What may queue up behind a sync action before the generation is cut. */
+const MAX_HELD_CHARS = 4 * 1024 * 1024;
+
+/** Beyond its text, what an event is taken to weigh. */
+const EVENT_WEIGHT = 64;
+
+/**
+ * Lets parser events through one by one, and holds them back, prose included, while a sync action or the close of a
+ * `<parallel>` is waited for. Reading and parsing go on meanwhile.
+ */
+export interface ActiveTurnGate {
+  /** Whether something is held back. */
+  held: boolean;
+  queue: readonly { readonly event: ParserEvent; readonly consumed: number }[];
+  at: number;
+  weight: number;
+  full: boolean;
+  waiting: readonly (() => void)[];
+}
+
+export const createGate = (): ActiveTurnGate => ({
+  held: false,
+  queue: NONE,
+  at: 0,
+  weight: 0,
+  full: false,
+  waiting: NONE,
+});
+
+/** Keeps an event for later. Returns whether there is too much of it now: once. */
+export function queueAt(gate: ActiveTurnGate, event: ParserEvent, consumed: number): boolean {
+  gate.queue = added(gate.queue, { event, consumed });
+  gate.weight += weigh(event);
+  if (gate.weight <= MAX_HELD_CHARS || gate.full) return false;
+  gate.full = true;
+  return true;
+}
+
+/** Holds back all that follows until `release` calls back; then lets it through with `act`, up to the next hold. */
+export function holdAt(
+  gate: ActiveTurnGate,
+  release: (open: () => void) => void,
+  act: (event: ParserEvent, consumed: number) => void,
+): void {
+  gate.held = true;
+  let opened = false;
+  release(() => {
+    if (opened) return;
+    opened = true;
+    openGateNow(gate, act);
+  });
+}
+
+function openGateNow(gate: ActiveTurnGate, act: (event: ParserEvent, consumed: number) => void): void {
+  gate.held = false;
+  for (let next = gate.queue[gate.at]; next !== undefined && !gate.held; next = gate.queue[gate.at]) {
+    gate.at++;
+    act(next.event, next.consumed);
+  }
+  if (gate.held) return;
+  gate.queue = NONE;
+  gate.at = 0;
+  gate.weight = 0;
+  const due = gate.waiting;
+  gate.waiting = NONE;
+  for (const then of due) then();
+}
+
+/** Calls back once nothing is held back; at once if nothing is. */
+export function whenOpen(gate: ActiveTurnGate, then: () => void): void {
+  if (gate.held) gate.waiting = added(gate.waiting, then);
+  else then();
+}
+
+/** Nothing that it holds back is let through any more, and nobody waits for that. */
+export function dropQueue(gate: ActiveTurnGate): void {
+  gate.queue = NONE;
+  gate.at = 0;
+  gate.weight = 0;
+  gate.waiting = NONE;
+}
+
+function weigh(event: ParserEvent): number {
+  if (event.type === 'text' || event.type === 'delta') return event.text.length + EVENT_WEIGHT;
+  if (event.type === 'action' || event.type === 'metadata' || event.type === 'foreach')
+    return JSON.stringify(event).length;
+  return EVENT_WEIGHT;
+}

@@ -1,0 +1,317 @@
+import { RuntimeError } from '../../lib/errors.ts';
+import { NONE } from '../../lib/grow.ts';
+import { weighTokens } from '../../lib/tokens.ts';
+import { TURN_CUT_SHORT } from '../../log/fold-turns.ts';
+import type { Usage } from '../../log/session-events.ts';
+import type { SessionState } from '../../log/state.ts';
+import type { News } from '../../log/turn-record.ts';
+import { RECORD_FAILED } from '../../models/model-errors.ts';
+import { nextDelay } from '../../models/retry.ts';
+import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
+import { OUTPUT_LIMIT, REPEATS } from '../../prompt/text.ts';
+import { exceededBy, MAX_REFUSALS } from '../compact.ts';
+import { costWith, countUsage } from '../cost.ts';
+import type { SessionContext } from '../session-context.ts';
+import type { OpenSpeech } from '../speech.ts';
+import type { Heard, Hearing, Streamed } from './active-turn.ts';
+import { renewCloseSplitter, renewPassed } from './active-turn.ts';
+import { takeTurnParser } from './dialect.ts';
+import { abandonHearing, dropHeldBack, heardIn, isHeldBack } from './feed-turn.ts';
+import { renewBranches, renewGroups } from './groups.ts';
+import { createSpoken, renewSpoken, type Spoken } from './output-buffer.ts';
+import type { ResponseStream } from './response-stream.ts';
+
+/** How a turn went, as far as the model's stream is concerned. */
+export type TurnEnd =
+  | { readonly kind: 'heard'; readonly heard: Heard }
+  /** The next turn begins after `retryInMs`; without it, the session cannot go on. */
+  | {
+      readonly kind: 'broken';
+      readonly error: RuntimeError;
+      readonly retryInMs: number | undefined;
+      readonly heard: Heard;
+    }
+  | { readonly kind: 'stopped' };
+
+/** Begins a turn: one request to the model, which is still to be made. `before` is the turn before, which is over. */
+export function openTurn(
+  context: SessionContext,
+  prompt: Prompt,
+  previous: Prompt | undefined,
+  before: Hearing | undefined,
+): Hearing {
+  const { log, state } = context;
+  const background = givenUp(context);
+  log.append(
+    {
+      type: 'turn.started',
+      prompt: {
+        tokens: prompt.tokens,
+        reused_prefix: reusedPrefix(previous, prompt),
+        hash: prompt.hash,
+        ...(state.promptFrame === prompt.frame.hash ? {} : { frame: prompt.frame }),
+      },
+      ...(background.length === 0 ? {} : { background }),
+    },
+    state.task?.place ?? context.sessionOrigin(),
+  );
+  const hearing = takeHearing(context, before);
+  context.asker = hearing;
+  log.speaking = hearing;
+  return hearing;
+}
+
+/**
+ * What the turn before has stopped waiting for: it has not ended, and does not wait for a person. A turn that goes on with
+ * one that broke off waits for the actions of both.
+ */
+function givenUp({ scheduler, state }: SessionContext): readonly string[] {
+  return state.news.broken === undefined && state.again !== true ? scheduler.moving() : NONE;
+}
+
+/** Writes down how the turn ended, once all that was heard has been acted on. */
+export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
+  const { context, cutFor } = hearing;
+  const { log, state, model, scheduler, stop } = context;
+  if (stop.reason !== undefined) {
+    abandonHearing(hearing);
+    return { kind: 'stopped' };
+  }
+  const { ended, streamMs, firstMs, heard, reasoned } = hearing.streamed as Streamed;
+  const isCutShort = isHeldBack(hearing);
+  const unwritten = isCutShort ? reasoned + weighTokens(hearing.spoken.pending) : reasoned;
+  if (isCutShort) dropHeldBack(hearing);
+  if (!ended.ok && (cutFor === undefined || ended.error.code === RECORD_FAILED))
+    return {
+      ...breakOff(
+        context,
+        ended.error,
+        heard === 0 && reasoned === 0 ? undefined : countUsage(state, prompt.tokens, unwritten),
+        heard === 0,
+      ),
+      heard: heardIn(hearing),
+    };
+  const usage =
+    ended.ok && ended.value.usage !== undefined
+      ? ended.value.usage
+      : countUsage(state, prompt.tokens, unwritten);
+  if (isCutShort) return cutShort(hearing, usage);
+  if (cutFor === 'buffer_full') log.append(bufferFull);
+  else if (cutFor === 'repeats')
+    log.append({ type: 'fault', code: REPEATS, message: hearing.repeated ?? '' });
+  else if (cutFor === 'turn_too_long') log.append(turnTooLong(heard));
+  else if (ended.ok && ended.value.finish === 'length' && cutFor === undefined)
+    log.append(outputLimit(state.news.faults, heard, usage));
+  log.append({
+    type: 'turn.completed',
+    usage,
+    cost_usd: costWith(model, usage),
+    ms: round(streamMs),
+    first_token_ms: round(firstMs ?? streamMs),
+    finish: cutFor !== undefined || !ended.ok ? 'cut' : ended.value.finish,
+  });
+  scheduler.turnEnded(state.news.short === true ? 'broken' : 'well');
+  return { kind: 'heard', heard: heardIn(hearing) };
+}
+
+/**
+ * What was said stays said; the next turn tells the model where it broke off. Where nothing was, the request is made again,
+ * and no prompt says that it failed.
+ */
+function breakOff(
+  context: SessionContext,
+  error: RuntimeError,
+  usage: Usage | undefined,
+  isUnheard: boolean,
+) {
+  const { log, state, deps, scheduler, model } = context;
+  const exceeded = exceededBy(context, error);
+  const retryInMs =
+    exceeded === undefined
+      ? nextDelay(state.totals.failedTurns + 1, error, deps.runtime.random())
+      : (state.exceeded ?? 0) < MAX_REFUSALS
+        ? 0
+        : undefined;
+  log.append({
+    type: 'turn.failed',
+    error: error.toJSON(),
+    ...(retryInMs === undefined ? {} : { retry_in: Math.round(retryInMs) }),
+    ...(isUnheard && retryInMs !== undefined ? { again: true } : {}),
+    ...(exceeded === undefined ? {} : { exceeded }),
+    ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
+  });
+  scheduler.turnEnded('broken');
+  return { kind: 'broken', error, retryInMs } as const;
+}
+
+/** A person decides on what held it up, and somebody has a word for the agent: as after a restart, it goes on with that. */
+function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
+  const { context, groups } = hearing;
+  const { log, scheduler, model } = context;
+  const error = new RuntimeError(TURN_CUT_SHORT, CUT_SHORT, { retryable: true });
+  log.append({
+    type: 'turn.failed',
+    error: error.toJSON(),
+    retry_in: 0,
+    ...(groups.length === 0 ? {} : { groups }),
+    usage,
+    cost_usd: costWith(model, usage),
+  });
+  scheduler.spoil(groups);
+  scheduler.turnEnded('broken');
+  return { kind: 'broken', error, retryInMs: 0, heard: heardIn(hearing) };
+}
+
+const CUT_SHORT =
+  'You were cut short: a message came in while a person decides on what you waited for. What you said behind that was not read.';
+
+/** Milliseconds with three decimals: what a log can say without noise. */
+const round = (ms: number) => Math.round(ms * 1000) / 1000;
+
+const bufferFull = {
+  type: 'fault',
+  code: 'buffer_full',
+  message:
+    'You went on writing for 4 MiB while a sync action ran, and were cut off there. What you wrote after the action was read once it had ended.',
+} as const;
+
+const turnTooLong = (heard: number) =>
+  ({
+    type: 'fault',
+    code: 'turn_too_long',
+    message: `You went on writing and were cut off after ${heard} characters, which is all that a turn may have. What you had closed by then counts. Say less at once, and write long texts in several actions.`,
+  }) as const;
+
+/** What the model is told where its provider's output limit ended its turn: how long an answer may be. */
+function outputLimit(faults: News['faults'], heard: number, { output }: Usage) {
+  const cut = faults.findLast(({ code }) => code === 'truncated')?.message ?? '';
+  const action = /^Action "([^"]+)"/.exec(cut)?.[1] ?? /the call of "([^"]+)"/.exec(cut)?.[1];
+  const where =
+    action !== undefined
+      ? ` inside "${action}"`
+      : cut.includes('</action>')
+        ? ' inside an action'
+        : cut.includes('</response>')
+          ? ' inside your response'
+          : '';
+  const lost = /so it did not act/.test(cut)
+    ? '; nothing of it ran'
+    : action === 'step'
+      ? '; what was whole in it counts, the rest does not'
+      : where === ''
+        ? ''
+        : '; it does not count';
+  const size = Math.max(MIN_SIZE, Math.floor((heard * SIZE_SHARE) / 100) * 100);
+  return {
+    type: 'fault',
+    code: OUTPUT_LIMIT,
+    message: `Your answer reached the output limit of ${output} tokens${where}${lost}. Keep each answer under about ${size} characters: write long files in parts, one part in each turn.`,
+  } as const;
+}
+
+const MIN_SIZE = 100;
+/** How much of an answer that was cut off fits in for certain. */
+const SIZE_SHARE = 0.8;
+
+/**
+ * For the turn in hand, which has begun: that of the turn before, made as new. With a hundred sessions what a turn makes
+ * outlives it, and all that it points to: 1.3 KB of 7.9 KB a step. One that held something back may still be called by
+ * what it waited for, and is not used again.
+ */
+function takeHearing(context: SessionContext, before: Hearing | undefined): Hearing {
+  const parser = takeTurnParser(context);
+  const isSpent = before === undefined || before.gate !== undefined;
+  if (isSpent) return createHearing(context, parser);
+  renew(before, context, parser);
+  return before;
+}
+
+function createHearing(context: SessionContext, parser: Hearing['parser']): Hearing {
+  return {
+    // A copy: docs/decisions/copies.md
+    context,
+    abort: new AbortController(),
+    streaming: undefined,
+    streamed: undefined,
+    cutFor: undefined,
+    repeated: undefined,
+    sameAction: undefined,
+    parser,
+    calls: 'advance' in parser ? parser : undefined,
+    closing: false,
+    endsWithLess: false,
+    gate: undefined,
+    branchHolds: true,
+    openIfs: NONE,
+    spoken: createSpoken(context.log),
+    openSpeech,
+    responses: NONE,
+    groups: NONE,
+    spoilt: 0,
+    parallels: 0,
+    emptyGroups: undefined,
+    response: undefined,
+    responseFinal: false,
+    over: false,
+    endedOpen: false,
+    tagged: false,
+    afterFinal: false,
+    observed: undefined,
+    endsUntagged: false,
+    completed: false,
+    afterStep: false,
+    passedLast: undefined,
+    passed: NONE,
+  };
+}
+
+/** All that a turn changes, but for a gate: it has none. */
+function renew(hearing: Hearing, context: SessionContext, parser: Hearing['parser']): void {
+  hearing.context = context;
+  hearing.abort = new AbortController();
+  hearing.streaming = undefined;
+  hearing.streamed = undefined;
+  hearing.cutFor = undefined;
+  hearing.repeated = undefined;
+  hearing.sameAction = undefined;
+  hearing.parser = parser;
+  hearing.calls = 'advance' in parser ? parser : undefined;
+  renewCloseSplitter(hearing);
+  renewBranches(hearing);
+  renewSpoken(hearing.spoken);
+  hearing.responses = NONE;
+  renewGroups(hearing);
+  hearing.response = undefined;
+  hearing.responseFinal = false;
+  hearing.over = false;
+  hearing.endedOpen = false;
+  hearing.tagged = false;
+  hearing.afterFinal = false;
+  hearing.observed = undefined;
+  hearing.endsUntagged = false;
+  hearing.completed = false;
+  hearing.afterStep = false;
+  renewPassed(hearing);
+}
+
+/** What of a turn is looked at. */
+interface Speaking {
+  readonly context: { readonly state: SessionState };
+  readonly spoken: Spoken;
+  readonly responses: readonly { readonly stream: ResponseStream }[];
+  readonly response: ResponseStream | undefined;
+}
+
+/** Undefined where nothing is open. */
+function openSpeech(this: Speaking): OpenSpeech | undefined {
+  const { context, spoken, responses, response } = this;
+  const { turn, signs } = context.state;
+  const streams = responses.map(({ stream }) => stream);
+  if (response !== undefined) streams.push(response);
+  // They come onto the log in the order in which they were opened.
+  const said = streams.slice(signs.responses).map((stream) => stream.text);
+  const open = said.join('');
+  const { thoughts } = spoken;
+  if (open === '' && thoughts.length === 0) return undefined;
+  return { turn, thoughts: thoughts.map(({ depth, text }) => ({ depth, text })), response: open };
+}

@@ -1,0 +1,224 @@
+import { deepEqual } from '../../expressions/values.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import { suggest } from '../../lib/nearest.ts';
+import type { Cause } from '../../log/event.ts';
+import type { VariableClass } from '../../log/session-events.ts';
+import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import type { Beside } from '../../store/stream-batches.ts';
+import type { CompiledTriggers, TriggerSide } from '../../triggers/compile-triggers.ts';
+import { hearsUpdate } from '../../triggers/hears-update.ts';
+import type { SessionLog } from '../session-log.ts';
+import {
+  classOf,
+  type SettableVariable,
+  settableVariables,
+  type VariableWriter,
+  valueProblem,
+} from './declared-variables.ts';
+import type { DerivedVariables, VariableReactionDeps, VariableReactions } from './derived-triggers.ts';
+import { createVariableKeeper, type KeeperDeps, type VariableKeeper } from './variable-keeper.ts';
+
+/** The variables of one session that is worked on. */
+export interface SessionVariables extends SettableIn {
+  /** Where it has defined variables. */
+  readonly keeper: VariableKeeper | undefined;
+  /** Where it has derived ones. */
+  readonly reactions: VariableReactions | undefined;
+}
+
+export interface VariableDeps extends KeeperDeps, Pick<VariableReactionDeps, 'artifacts'> {
+  readonly derived: DerivedVariables | undefined;
+  readonly triggers: CompiledTriggers | undefined;
+}
+
+/** To be made before the first event is appended: derived variables look at every event. */
+export function createSessionVariables(deps: VariableDeps, log: SessionLog): SessionVariables {
+  const { manifest, derived, clock, artifacts } = deps;
+  const triggers = deps.triggers?.vars;
+  const keeper = createVariableKeeper(deps, log);
+  // A copy: docs/decisions/copies.md
+  return { manifest, log, keeper, triggers, reactions: derived?.react({ log, clock, artifacts }) };
+}
+
+/** For those who set variables of one session, and know nothing else of it. */
+export const setterOf =
+  (variables: SessionVariables): SetVariable =>
+  (...write) =>
+    setVariable(variables, ...write);
+
+/** Defined variables that were given at the start, and checked: they are kept like any that are set later. */
+export function setGiven(
+  variables: SessionVariables,
+  given: JsonObject,
+  by: VariableWriter,
+  cause: Cause,
+): void {
+  if (variables.keeper === undefined) return;
+  for (const [name, value] of Object.entries(given) as [string, Json][])
+    if (classOf(variables.manifest, name) === 'defined') setVariable(variables, name, value, by, { cause });
+}
+
+/** What a session that is resumed lacks, since its manifest did when it began. What it has stays. */
+export function seedMissing(
+  { manifest }: Pick<VariableDeps, 'manifest'>,
+  log: SessionLog,
+  cause: Cause,
+): void {
+  for (const [name, to] of Object.entries(variableDefaults(manifest))) {
+    if (log.state.variables.has(name)) continue;
+    const kind = classOf(manifest, name) ?? 'runtime';
+    log.append({ type: 'variable.changed', name, class: kind, from: null, to, by: 'seed' }, cause);
+  }
+}
+
+/** What variables begin with: derived ones without a default with null, so that conditions can read them. */
+export function variableDefaults({ context_variables: variables }: AgentManifest): Record<string, Json> {
+  const defaults = new Map<string, Json>();
+  for (const { name, default: value } of [...variables.defined, ...variables.runtime])
+    if (value !== undefined) defaults.set(name, value as Json);
+  for (const { name, default: value = null } of variables.derived) defaults.set(name, value as Json);
+  return Object.fromEntries(defaults);
+}
+
+/** What `session.started` says of their classes; nothing where all are runtime ones. */
+export function classesOf({ context_variables: { defined, derived } }: AgentManifest): {
+  readonly classes?: Readonly<Record<string, VariableClass>>;
+} {
+  if (defined.length === 0 && derived.length === 0) return {};
+  const of = (list: readonly { readonly name: string }[], kind: VariableClass) =>
+    list.map(({ name }) => [name, kind] as const);
+  return { classes: Object.fromEntries([...of(defined, 'defined'), ...of(derived, 'derived')]) };
+}
+
+/**
+ * Throws where a variable that is given at the start may not be given, or is of another type. One that the manifest does
+ * not declare is the caller's own: `$name` reads it, and nobody changes it.
+ */
+export function checkGiven(
+  manifest: Pick<AgentManifest, 'context_variables'>,
+  given: JsonObject,
+  by: VariableWriter,
+): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (classOf(manifest, name) === undefined) continue;
+    const wrong = valueProblem(settableBy(manifest, name, by), value);
+    if (wrong !== undefined) throw wrong;
+  }
+}
+
+export interface WriteOptions {
+  /** Who it is by on the log, where that is not the writer's own name: `workflow:NAME`, `child:NAME`. */
+  readonly as?: string;
+  readonly run?: string;
+  /** The value is the variable's default, whatever its type. */
+  readonly resets?: true;
+  readonly cause?: Cause;
+  /** What else is written in the same transaction. */
+  readonly beside?: Beside;
+}
+
+export interface SessionVariablesWritten {
+  readonly name: string;
+  readonly from: Json;
+  readonly to: Json;
+  /** Where the event stands; absent where nothing was written: the value was the same, and nobody has to hear of it. */
+  readonly at?: Cause;
+}
+
+/**
+ * The one way in which a variable is set by hand. Checks that there is one, that the writer may, and that the value is
+ * of its type; throws what is wrong. A defined variable goes to its table in the transaction of the event.
+ */
+export type SetVariable = (
+  name: string,
+  value: Json,
+  by: VariableWriter,
+  options?: WriteOptions,
+) => SessionVariablesWritten;
+
+/** Where variables are set. */
+export interface SettableIn {
+  readonly manifest: AgentManifest;
+  readonly log: SessionLog;
+  readonly keeper: VariableKeeper | undefined;
+  /** Those on variables. */
+  readonly triggers: TriggerSide | undefined;
+}
+
+export function setVariable(
+  { manifest, log, keeper, triggers }: SettableIn,
+  name: string,
+  value: Json,
+  by: VariableWriter,
+  { as = by, run, resets, cause, beside }: WriteOptions = {},
+): SessionVariablesWritten {
+  const variable = settableBy(manifest, name, by);
+  const wrong = resets === true ? undefined : valueProblem(variable, value);
+  if (wrong !== undefined) throw wrong;
+  const from = log.state.variables.get(name)?.value ?? null;
+  const isNews = isShared(variable) || hearsUpdate(triggers, log.state.variableUpdates);
+  if (!isNews && deepEqual(from, value)) return { name, from, to: value };
+  const kept = variable.class === 'defined' ? keeper?.writes(variable, value) : undefined;
+  const writes = [...(beside?.writes ?? []), ...(kept ?? [])];
+  const at = log.append(
+    {
+      type: 'variable.changed',
+      name,
+      class: variable.class,
+      from,
+      to: value,
+      by: as,
+      ...(run === undefined ? {} : { run }),
+    },
+    cause,
+    beside === undefined && writes.length === 0
+      ? undefined
+      : { ...beside, ...(writes.length === 0 ? {} : { writes }) },
+  );
+  if (variable.class === 'defined') keeper?.wrote(variable, at.seq);
+  return { name, from, to: value, at };
+}
+
+/** Whether others may have set it to something else meanwhile: then to set it to what it is here undoes that. */
+const isShared = (variable: SettableVariable): boolean =>
+  variable.class === 'defined' && (variable.key !== 'session' || variable.store !== undefined);
+
+/** The variable of that name, if it is there and the writer may set it. */
+export function settableBy(
+  manifest: Pick<AgentManifest, 'context_variables'>,
+  name: string,
+  by: VariableWriter,
+): SettableVariable {
+  const all = settableVariables(manifest);
+  const found = all.find((each) => each.name === name);
+  if (found?.writers.includes(by) === true) return found;
+  if (found !== undefined) throw notYours(name, by, found.writers);
+  const { derived } = manifest.context_variables;
+  if (derived.some((each) => each.name === name)) throw notByHand(name);
+  throw variableUnknown(
+    name,
+    all.flatMap((each) => (each.writers.includes(by) ? [each.name] : [])),
+  );
+}
+
+const variableUnknown = (name: string, known: readonly string[]) =>
+  new RuntimeError('variable_unknown', `No runtime or defined variable is named "${name}".`, {
+    hint: suggest(name, known, 'Those you may set'),
+  });
+
+const WHOSE: Readonly<Record<VariableWriter, string>> = {
+  model: "the model's",
+  workflow: "a workflow's",
+  user: "a user's",
+};
+
+const notYours = (name: string, by: VariableWriter, writers: readonly string[]) =>
+  new RuntimeError('variable_denied', `The variable "${name}" is not ${WHOSE[by]} to set.`, {
+    hint: `Its "writers" are: ${writers.length === 0 ? 'nobody' : writers.join(', ')}.`,
+  });
+
+const notByHand = (name: string) =>
+  new RuntimeError('variable_denied', `The variable "${name}" is derived from events, and cannot be set.`, {
+    hint: 'Only variables of "context_variables.runtime" and "context_variables.defined" can be.',
+  });

@@ -1,0 +1,189 @@
+import { deepEqual } from '../../expressions/values.ts';
+import { type Covered, coveredOf, fileChanges } from '../../lib/approved-files.ts';
+import { RuntimeError } from '../../lib/errors.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import { portOf } from '../../manifest/permissions/decide.ts';
+import { clip } from '../../manifest/schema/show-value.ts';
+import type { Coverage } from '../definition/command-coverage.ts';
+import { withCoverage } from '../definition/covered-call.ts';
+import type { Need, Target } from '../target.ts';
+import type { PermittedHosts } from './permitted-hosts.ts';
+import type { PermittedPaths } from './permitted-paths.ts';
+
+/** What using a path needs; `doing` says what would be done with it. */
+export async function pathNeed(
+  paths: PermittedPaths,
+  path: string,
+  target: string,
+  doing: string,
+): Promise<Need | undefined> {
+  const grant = paths.asks ? await paths.grantFor(path) : undefined;
+  if (grant === undefined) return undefined;
+  const { shown } = await paths.resolve(path, [grant]);
+  // A link, or `..`, leads elsewhere than its name says.
+  const leads = shown === path.replace(/^\.\/|\/$/g, '') ? '' : `, which is "${shown}"`;
+  return {
+    target,
+    what: `${doing} "${path}"${leads}`,
+    because: 'permissions: { paths: { ask } }',
+    grants: [grant],
+    always: { key: `${doing} ${grant}`, covers: `${doing} "${shown}" by ${target}, every time` },
+  };
+}
+
+/** What reaching the host of an address needs. One that cannot be read is left to `run`, which says why. */
+export function urlNeed(
+  hosts: PermittedHosts,
+  method: string,
+  address: string,
+  target: string,
+): Need | undefined {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (!hosts.asks || url === undefined) return undefined;
+  const grant = hosts.grantFor(url.hostname, portOf(url));
+  if (grant === undefined) return undefined;
+  return {
+    target,
+    what: `${method} ${url.href}`, // as it is sent: 2130706433 is 127.0.0.1
+    because: 'permissions: { network: { ask } }',
+    grants: [grant],
+    always: {
+      key: `${method} ${grant}`,
+      covers: `every ${method} request of ${target} to ${grant.replace(/^host /, '')}`,
+    },
+  };
+}
+
+/** One need for several, each of which may be absent. */
+export function together(...needs: readonly (Need | undefined)[]): Need | undefined {
+  const [first, ...others] = needs.filter((need) => need !== undefined);
+  if (first === undefined || others.length === 0) return first;
+  const all = [first, ...others];
+  return {
+    target: first.target,
+    what: [...new Set(all.map(({ what }) => what))].join('\n'),
+    because: all.map(({ because }) => because).join('; '),
+    grants: all.flatMap(({ grants }) => grants),
+    ...alwaysFor(all),
+  };
+}
+
+/** Offered for all of them, or for none. */
+function alwaysFor(all: readonly Need[]): Pick<Need, 'always'> {
+  const offers = all.flatMap(({ always }) => (always === undefined ? [] : [always]));
+  if (offers.length < all.length) return {};
+  const covers = [...new Set(offers.map((offer) => offer.covers))].join('; ');
+  return { always: { key: offers.map(({ key }) => key).join('\n'), covers } };
+}
+
+/** Exactly this call: a command may do something else with every other word. */
+export const thisCallAlways = (input: JsonObject): NonNullable<Need['always']> => ({
+  key: `exactly ${JSON.stringify(input)}`,
+  covers: 'exactly this call, with the same parameters, while the files that it names stay as they are',
+});
+
+/**
+ * The same target, each call of which a person has to approve: `approval: always`, or `strict`. `covers` says which files
+ * an approval of a call is of; `isStrict`: a call is refused where it may run others.
+ */
+export function behindApproval(
+  target: Target,
+  approval: 'always' | 'strict' = 'always',
+  isStrict = false,
+  covers?: (...asked: Parameters<NonNullable<Target['needs']>>) => Promise<Coverage>,
+): Target {
+  const what = `${target.kind} "${target.name}"`;
+  const grant = `call ${what}`;
+  const own: Need = {
+    target: what,
+    what: `call ${what}`,
+    because: `approval: ${approval} of ${what}`,
+    grants: [grant],
+    ...(approval === 'strict' || isStrict
+      ? {}
+      : { always: { key: grant, covers: `every call of ${what}, whatever its parameters` } }),
+  };
+  const covered = async (...asked: Parameters<NonNullable<Target['needs']>>): Promise<Need | undefined> => {
+    const [input] = asked;
+    const always = own.always === undefined ? {} : { always: thisCallAlways(input) };
+    const need = together({ ...own, ...always }, await target.needs?.(...asked));
+    return need && covers ? withCoverage(need, await covers(...asked), isStrict) : need;
+  };
+  return {
+    ...target,
+    needs: (input, context) => {
+      if (covers !== undefined) return covered(input, context);
+      const inner = target.needs?.(input, context);
+      return inner instanceof Promise ? inner.then((need) => together(own, need)) : together(own, inner);
+    },
+    run: async (call) => {
+      if (call.granted?.includes(grant) !== true) throw nobodyAsked(what);
+      return target.run(call);
+    },
+  };
+}
+
+const nobodyAsked = (what: string) =>
+  new RuntimeError('not_permitted', `The call of ${what} needs approval, but nobody could be asked.`, {
+    hint: `${what} has "approval: always". Change that to "approval: never" to allow it without approval.`,
+  });
+
+/** What an approval is of: it counts for this and for nothing else. */
+export interface BoundCall extends Covered {
+  readonly target: string;
+  readonly input: JsonObject;
+  readonly grants: readonly string[];
+  readonly definition?: string;
+}
+
+export function boundCall(
+  target: Pick<Target, 'definition'>,
+  { target: named, grants, ...need }: Need,
+  input: JsonObject,
+): BoundCall {
+  const definition = target.definition?.();
+  return {
+    target: named,
+    input,
+    grants,
+    ...(definition === undefined ? {} : { definition }),
+    ...coveredOf(need),
+  };
+}
+
+const MAX_CHANGES = 20;
+
+/** What of a call is not as it was when somebody was asked about it, in words; empty where all of it is. */
+export function changesOf(asked: BoundCall, now: BoundCall): readonly string[] {
+  const changes = [
+    ...(asked.target === now.target ? [] : [`it calls ${now.target}, not ${asked.target}`]),
+    ...inputChanges(asked.input, now.input),
+    // What was asked before definitions were written down is known by its name only.
+    ...(asked.definition === undefined || asked.definition === now.definition
+      ? []
+      : [`the manifest or the code of ${now.target} has changed`]),
+    ...fileChanges(asked, now),
+  ];
+  if (changes.length === 0 && !deepEqual([...asked.grants], [...now.grants]))
+    changes.push(`it needs leave for ${listed(now.grants)}, and was given it for ${listed(asked.grants)}`);
+  return changes.length <= MAX_CHANGES
+    ? changes
+    : [...changes.slice(0, MAX_CHANGES), `and ${changes.length - MAX_CHANGES} more`];
+}
+
+function inputChanges(before: JsonObject, after: JsonObject): readonly string[] {
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return keys.flatMap((key) => {
+    const [was, is] = [before[key], after[key]];
+    if (was !== undefined && is !== undefined && deepEqual(was, is)) return [];
+    if (was === undefined) return [`"${key}" is ${shown(is)}, and was not given`];
+    if (is === undefined) return [`"${key}" is not given, and was ${shown(was)}`];
+    return [`"${key}" is ${shown(is)}, and was ${shown(was)}`];
+  });
+}
+
+const MAX_SHOWN = 200;
+
+const shown = (value: Json | undefined): string => clip(JSON.stringify(value ?? null), MAX_SHOWN);
+
+const listed = (grants: readonly string[]): string => (grants.length === 0 ? 'nothing' : grants.join(', '));

@@ -1,0 +1,64 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Json } from '../../lib/json.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { unwrapAnswer } from './artifact-module.ts';
+import type { ArtifactAnswer, Artifacts, DecisionContext } from './artifacts.ts';
+import { GENESIS } from './artifacts.ts';
+import { createCallArtifact } from './call-artifact.ts';
+
+export interface ArtifactTest {
+  readonly source: string;
+  readonly method: string;
+  /** Those that may be asked; of a draft whatever the source defines. */
+  readonly methods?: readonly string[];
+  readonly args?: readonly Json[];
+  /** In place of what the context says by default. */
+  readonly context?: Partial<DecisionContext>;
+  /** The name it has for those that ask it. */
+  readonly name?: string;
+  /** The same gives the same answer. */
+  readonly seed?: string;
+  /** What it may ask beside the genesis artifacts. */
+  readonly others?: Pick<Artifacts, 'read'>;
+  readonly signal?: AbortSignal;
+}
+
+export interface ArtifactTested {
+  readonly answer: ArtifactAnswer;
+  /** What the answer stands for (`{decision: false}` is false); absent where it is a failure. */
+  readonly meant?: Json;
+  readonly context: DecisionContext;
+}
+
+/** What one is shown where the test does not say otherwise: every key that a run's context has. */
+export const TEST_CONTEXT: DecisionContext = {
+  agent_id: 'test',
+  current_state: null,
+  step_name: null,
+  balance: null,
+  success_rate: 1,
+  recent_actions: [],
+  last_result: null,
+  metadata: {},
+  variables: {},
+};
+
+/** Asks a source that is in no store, as a run would. */
+export async function testArtifact(
+  test: ArtifactTest,
+  deps: { readonly sandbox: Sandbox; readonly clock: Clock },
+): Promise<ArtifactTested> {
+  const { source, method, methods = [method], args = [], name = 'artifact', seed = 'test', others } = test;
+  const own = { name, version: 1, language: 'js', source, methods, author: 'user', at: 0 } as const;
+  const call = createCallArtifact({
+    ...deps,
+    artifacts: {
+      read: async (asked) => (asked === name ? own : (GENESIS.get(asked) ?? others?.read(asked))),
+    },
+  });
+  const context = { ...TEST_CONTEXT, ...test.context } as DecisionContext;
+  const signal = test.signal ?? new AbortController().signal;
+  const answer = await call({ artifact: name, method, args, context, seed, signal });
+  const meant = answer.ok ? unwrapAnswer(answer.value) : undefined;
+  return { answer, context, ...(meant?.ok === true ? { meant: meant.value } : {}) };
+}

@@ -1,0 +1,23 @@
+import { Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { Worker } from 'node:worker_threads';
+import { builtFile } from '../../../../lib/built-file.ts';
+import type { ToServer } from './serve-sqlite.ts';
+import { createSqliteServer, messageLine } from './serve-sqlite.ts';
+
+/**
+ * The entry of the process that has a SQLite file open. Requests come on file descriptor 0, answers leave on 1; 3 is
+ * held open by the parent for as long as it lives. A process and not a thread: SQLite can only be stopped in the middle
+ * of a statement by ending its process (a thread that is told to end waits for the statement).
+ */
+const FILE = builtFile(new URL('./watch-parent.ts', import.meta.url));
+new Worker(FILE).unref();
+
+const server = createSqliteServer();
+const answers = new Socket({ fd: 1, readable: false, writable: true });
+const requests = createInterface({ input: new Socket({ fd: 0, readable: true, writable: false }) });
+requests.on('line', (line) => answers.write(messageLine(server.answer(JSON.parse(line) as ToServer))));
+requests.on('close', () => {
+  server.close();
+  answers.end();
+});

@@ -9,7 +9,7 @@ import type { Clock } from '../kernel/time.ts';
 import type { LoadTokenizer } from '../kernel/tokens.ts';
 import type { AgentManifest, WorkflowManifest } from '../manifest/schema/kinds.ts';
 import { compileUserSchema } from '../manifest/schema/user-schemas/check-user-schema.ts';
-import { once } from '../manifest/schema/values.ts';
+import { frozenCopy, once } from '../manifest/schema/values.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/context-windows.ts';
 import type { Model } from '../models/model.ts';
 import { openModel } from '../models/open-model.ts';
@@ -31,7 +31,6 @@ import { allowedInternalActions, ledInternalAction } from './internal/internal-a
 import type { LoadedAgent } from './loaded-agent.ts';
 import { createMetadata, isDeeperThan, type Metadata } from './metadata/metadata.ts';
 import { type Face, makeFace } from './model-interface.ts';
-import { shownManifest } from './runs/find-workflow.ts';
 import { isManual, workflowsOf } from './runs/run-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
 import { DIALECT_WORDS } from './turn/dialect-words.ts';
@@ -354,3 +353,14 @@ function withoutFence(text: string): string {
   if (fence === null || run === undefined || !text.endsWith(run)) return text;
   return text.slice(fence[0].length, -run.length);
 }
+
+/**
+ * Without what may hold secrets of the environment: imports name the variables of MCP servers, hooks those of programs,
+ * notifications the secrets of webhooks.
+ */
+export const shownManifest = ({
+  import: _,
+  hooks: __,
+  notifications: ___,
+  ...manifest
+}: AgentManifest): JsonObject => frozenCopy(JSON.parse(JSON.stringify(manifest)) as JsonObject);

@@ -90,7 +90,7 @@ test('what the sources write as a copy of a record is one in the bundle', () => 
   const withCopies = filesBelow(join(home, 'src'), '.ts')
     .filter((file) => readFileSync(file, 'utf8').includes('docs/decisions/copies.md'))
     .map((file) => relative(join(home, 'src'), file).replaceAll(sep, '/').replace(/ts$/, 'js'));
-  expect(withCopies).toContain('session/create-session-works.js');
+  expect(withCopies).toContain('session/wire-session.js');
   for (const name of withCopies) {
     const inBundle = parts.filter((part) => part.startsWith(`${name}\n`)).map(copiesIn);
     expect([name, ...inBundle]).toEqual([name, copiesIn(readFileSync(join(home, 'dist', name), 'utf8'))]);

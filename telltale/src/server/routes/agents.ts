@@ -17,7 +17,7 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import { modelsWithKeys } from '../../session/load-agent.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
-import { shownManifest } from '../../session/runs/find-workflow.ts';
+import { shownManifest } from '../../session/prepare-agent.ts';
 import { workflowsOf } from '../../session/runs/run-types.ts';
 import { graphOf } from '../../workflows/graph/graph-of.ts';
 import type { CatalogEntry } from '../catalog/agent-catalog.ts';

@@ -20,7 +20,6 @@ import type {
   SettleOptions,
 } from './client-worker.ts';
 import { clientRefusal } from './client-worker.ts';
-import { readInput } from './find-workflow.ts';
 import type { RunsDeps } from './run-environment.ts';
 import { readGround } from './run-environment.ts';
 import { RUN_CLAIM } from './run-messages.ts';
@@ -28,6 +27,7 @@ import type { BoardListener, RunBoard } from './run-registry.ts';
 import { makeInTurn } from './run-registry.ts';
 import type { RunResult } from './run-types.ts';
 import { workflowsOf } from './run-types.ts';
+import { readInput } from './workflow-input.ts';
 
 /** Open runs that are looked through. */
 const MAX_LISTED = 500;

@@ -21,7 +21,6 @@ import { checkGiven } from '../variables/session-variables.ts';
 import { acceptRunChanges, planRunChanges } from './accept-changes.ts';
 import { createClientRuns } from './client-runs.ts';
 import type { ClientRuns, ClientRunsOptions } from './client-worker.ts';
-import { readInput } from './find-workflow.ts';
 import { keptVariables } from './kept-variables.ts';
 import { type CalledRun, callRun, cancelRun, createLiveRun } from './live-run.ts';
 import type { NewRun } from './new-run.ts';
@@ -37,6 +36,7 @@ import type { Listening, LoadedWorkflow, RunOptions, Workflows } from './run-typ
 import { groupOfRun, isOver, workflowsOf } from './run-types.ts';
 import { endMessage } from './tell-end.ts';
 import { workOnRun } from './work-on-run.ts';
+import { readInput } from './workflow-input.ts';
 
 /** All runs of a runtime. */
 export interface Runs extends Workflows {

@@ -8,12 +8,12 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Store } from '../../store/store.ts';
 import { handGate } from '../outside/gate.ts';
 import type { Turns } from '../outside/turns.ts';
-import { readInput } from './find-workflow.ts';
 import type { Ground, RunsDeps } from './run-environment.ts';
 import { chainTooLong, MAX_CHAIN, runCancelled, runFailed, runIdTaken } from './run-errors.ts';
 import { RUN_CANCEL } from './run-messages.ts';
 import { type BoardListener, makeInTurn, type RunBoard } from './run-registry.ts';
 import { isOver, type RunResult, type RunUsage, resultOf, type WorkflowRun } from './run-types.ts';
+import { readInput } from './workflow-input.ts';
 
 export interface LiveRunOptions {
   readonly onWaiting?: 'release' | 'hold' | undefined;

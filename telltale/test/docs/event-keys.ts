@@ -3,7 +3,7 @@ import ts from 'typescript';
 
 /** The keys of each type of event, with `?` behind those that may be absent, as the sources declare them. */
 export function eventKeys(
-  file: 'event' | 'live-event' | 'run-event',
+  file: 'event' | 'run-event',
   union: string,
 ): ReadonlyMap<string, readonly string[]> {
   const path = fileURLToPath(new URL(`../../src/events/${file}.ts`, import.meta.url));

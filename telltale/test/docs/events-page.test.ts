@@ -16,7 +16,7 @@ function rowsBelow(heading: string): readonly (readonly [string, readonly string
 
 test.each([
   ['Of a session', 'event', 'EventBody', []],
-  ['Live', 'live-event', 'LiveEvent', ['session', 'turn']],
+  ['Live', 'event', 'LiveEvent', ['session', 'turn']],
   ['Of a workflow run', 'run-event', 'RunEventBody', []],
 ] as const)(
   'docs/events.md has every type of event with its keys: %s',

@@ -81,18 +81,3 @@ test.each(['parser/index.js', 'client/index.js', 'index.js'])(
     expect(others).toEqual([]);
   },
 );
-
-test('what the sources write as a copy of a record is one in the bundle', () => {
-  const parts = filesBelow(bundle, '.js').flatMap((file) =>
-    readFileSync(file, 'utf8').split('// telltale/dist/').slice(1),
-  );
-  const copiesIn = (text: string) => text.split('...{').length - 1;
-  const withCopies = filesBelow(join(home, 'src'), '.ts')
-    .filter((file) => readFileSync(file, 'utf8').includes('docs/decisions/copies.md'))
-    .map((file) => relative(join(home, 'src'), file).replaceAll(sep, '/').replace(/ts$/, 'js'));
-  expect(withCopies).toContain('agent/session-services.js');
-  for (const name of withCopies) {
-    const inBundle = parts.filter((part) => part.startsWith(`${name}\n`)).map(copiesIn);
-    expect([name, ...inBundle]).toEqual([name, copiesIn(readFileSync(join(home, 'dist', name), 'utf8'))]);
-  }
-});

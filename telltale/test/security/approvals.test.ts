@@ -373,7 +373,10 @@ describe('a denied program', () => {
     expect(has('keep.txt')).toBe(true);
     const failed = (await runtime.events('ses_a')).find(({ type }) => type === 'action.failed');
     expect(failed).toMatchObject({
-      error: { code: 'not_permitted', message: expect.stringContaining('is denied') },
+      error: {
+        code: 'not_permitted',
+        message: expect.stringContaining(`not allowed to run the command "${command}"`),
+      },
     });
   });
 });

@@ -105,7 +105,7 @@ test('with a schema what is printed has to be JSON of it', async () => {
   const tool = (print: string) =>
     given(`implementation: { command: [echo, '${print}'] }\noutput: { schema: { type: object } }`);
   expect(await (await tool('{"a": 1}')).call('x')).toEqual({ a: 1 });
-  expect((await (await tool('hello')).failure('x')).message).toContain('no JSON');
+  expect((await (await tool('hello')).failure('x')).message).toContain('is not JSON');
   expect((await (await tool('[1]')).failure('x')).message).toContain(
     'it is a list of 1; it must be an object',
   );

@@ -104,7 +104,10 @@ test('a server is refused where there is no client', async () => {
 
 test.each([
   ['', 'The host "example.com" (port 443) is not permitted.'],
-  ['permissions: { network: { allow: ["*"], deny: [example.com] } }', 'is denied to this agent'],
+  [
+    'permissions: { network: { allow: ["*"], deny: [example.com] } }',
+    'not allowed to reach the host "example.com" (port 443)',
+  ],
   ['permissions: { network: { ask: [example.com] } }', "needs a person's approval"],
 ])(
   'a server over HTTP is asked for nothing where its host is not allowed: %s',

@@ -50,7 +50,7 @@ test('by permission it is asked or denied', async () => {
     },
   });
   const nobody = await (await given('ask')).failure('shell', { command: 'echo' });
-  expect(nobody.message).toContain('nobody was asked');
+  expect(nobody.message).toContain('nobody could be asked');
   const deny = await given('deny', () => true);
   expect((await deny.failure('shell', { command: 'echo' })).hint).toContain('shell: deny');
 });

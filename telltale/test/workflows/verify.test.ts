@@ -435,7 +435,11 @@ describe('a verifying command', () => {
   });
 
   it.each([
-    ['is not there', { command: ['no-such-program-here'] }, 'is not there'],
+    [
+      'is not there',
+      { command: ['no-such-program-here'] },
+      '"no-such-program-here" of the verifier of step "build" was not found',
+    ],
     ['has no folder', { ...node('0'), cwd: './gone' }, 'gone'],
     ['takes too long', { ...node('setInterval(() => {}, 1000)'), timeout: '300ms' }, 'took more than 0.3 s'],
   ])('that %s leaves it to a person', async (_, verify, why) => {

@@ -80,19 +80,19 @@ export function createPermittedHosts(rules: Rules): PermittedHosts {
 
 const hostGrant = (host: string, port: string): string => `host ${host}:${port}`;
 
-const shown = (host: string, port: string) => `The host "${clip(host, 200)}" (port ${port})`;
+const shown = (host: string, port: string) => `host "${clip(host, 200)}" (port ${port})`;
 
 const hostNotPermitted = (host: string, port: string, entries: readonly string[]) =>
-  new RuntimeError('not_permitted', `${shown(host, port)} is not permitted.`, {
+  new RuntimeError('not_permitted', `The ${shown(host, port)} is not permitted.`, {
     hint: `Permitted: ${listed(entries)}. Add it to "permissions: { network }" of the agent's manifest.`,
   });
 
 const hostDenied = (host: string, port: string) =>
-  new RuntimeError('not_permitted', `This agent is not allowed to reach ${shown(host, port)}.`, {
+  new RuntimeError('not_permitted', `This agent is not allowed to reach the ${shown(host, port)}.`, {
     hint: 'This is set in "permissions: { network: { deny } }" of the agent\'s manifest.',
   });
 
 const hostNotAsked = (host: string, port: string) =>
-  new RuntimeError('not_permitted', `${shown(host, port)} needs approval, but nobody could be asked.`, {
+  new RuntimeError('not_permitted', `The ${shown(host, port)} needs approval, but nobody could be asked.`, {
     hint: 'A redirect cannot lead to a host that needs approval. Request that address directly.',
   });

@@ -84,7 +84,7 @@ async function whereToWrite({ roots, steady }: WritablePlaces, refused: string):
     places.length === 0 ? 'It can write to no other folder.' : `It can write in ${nameSome(places)}.`,
     ...(near === undefined
       ? []
-      : ['To give it a folder of its own, set this in the manifest: permissions: { paths: [work] }']),
+      : ['To give the agent a folder of its own, set this in the manifest: permissions: { paths: [work] }']),
   ].join('\n')}\n`;
 }
 

@@ -633,7 +633,7 @@ describe('handoffs', () => {
     const group = { agents: ['writer', 'critic'], start: 'writter', next_speaker: 'spekaer' };
     expect(said(agent({ group }))).toEqual([
       'unknown_agent group.start: "writter" is not one of the "agents" of this group. | Did you mean "writer"?',
-      'unknown_name group.next_speaker: There is no name "spekaer" here. | Did you mean "speaker"?',
+      'unknown_name group.next_speaker: Unknown name "spekaer". | Did you mean "speaker"?',
     ]);
     expect(said(agent({ group: { agents: ['writer', 'critic'], next_speaker: 'round_robin' } }))).toEqual([]);
   });

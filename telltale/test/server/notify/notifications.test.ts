@@ -1013,7 +1013,7 @@ describe('the desktop', () => {
 
   it.each([
     ['linux', {}, /no desktop: neither DISPLAY/],
-    ['linux', { DISPLAY: ':0', PATH: '/nowhere' }, /"notify-send" .* is not there/],
+    ['linux', { DISPLAY: ':0', PATH: '/nowhere' }, /"notify-send" .* was not found/],
     ['aix', {}, /Nothing is known of desktops on aix/],
   ] as const)('that is none (%s, %j) says so once', async (platform, env, error) => {
     const receiver = await openReceiver();

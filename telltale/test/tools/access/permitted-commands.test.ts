@@ -57,8 +57,8 @@ test('an approval is for that line and no other', () => {
   const commands = createPermittedCommands({ allow: [], ask: ['*'], deny: [] }, { readsLines: true });
   const granted = [commands.grantFor('ls') ?? ''];
   expect(() => commands.check('ls', granted)).not.toThrow();
-  expect(() => commands.check('ls -a', granted)).toThrow(/nobody was asked/);
-  expect(() => commands.check('ls')).toThrow(/nobody was asked/);
+  expect(() => commands.check('ls -a', granted)).toThrow(/nobody could be asked/);
+  expect(() => commands.check('ls')).toThrow(/nobody could be asked/);
 });
 
 const DENIES_RM = { allow: ['*'], deny: ['rm *'] };
@@ -185,10 +185,10 @@ test('a link to a denied program is denied, whatever the name of the link', () =
       'env ./sweep x',
       'cd /; sweep x',
     ])
-      expect(() => commands.check(line), line).toThrow(/is denied/);
+      expect(() => commands.check(line), line).toThrow(/not allowed to run the command/);
     const byPath = createPermittedCommands({ allow: ['*'], ask: [], deny: ['/bin/rm *'] }, place);
     for (const line of ['rm x', '/usr/bin/../bin/rm x', './sweep x'])
-      expect(() => byPath.check(line), line).toThrow(/is denied/);
+      expect(() => byPath.check(line), line).toThrow(/not allowed to run the command/);
     expect(() => byPath.check('ls x')).not.toThrow();
   } finally {
     rmSync(folder, { recursive: true });
@@ -199,10 +199,10 @@ test('where the system does not tell names apart by case, a denied program is de
   const rules = { allow: ['*'], ask: [], deny: ['rm *', 'Del *'] };
   const commands = createPermittedCommands(rules, { readsLines: true, ignoresCase: true });
   for (const line of ['RM x', '/bin/Rm x', 'ENV rM x'])
-    expect(() => commands.check(line)).toThrow(/is denied/);
+    expect(() => commands.check(line)).toThrow(/not allowed to run the command/);
   const windows = createPermittedCommands(rules, { readsLines: false, ignoresCase: true });
   for (const line of ['del x', 'C:\\tools\\RM.exe x', 'd^el x', 'cmd /c del x'])
-    expect(() => windows.check(line), line).toThrow(/is denied/);
+    expect(() => windows.check(line), line).toThrow(/not allowed to run the command/);
 });
 
 test('a program by its path is not allowed by a pattern with a bare name', () => {

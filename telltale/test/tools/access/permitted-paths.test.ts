@@ -192,7 +192,7 @@ test('what lies outside the lists is refused; what ask names is asked for', asyn
 
 test('without an answer what has to be asked for is refused', async () => {
   const { fails } = await given('{ ask: [private] }', { 'private/p.txt': 'p' });
-  expect((await fails('read', { path: 'private/p.txt' })).message).toContain('nobody was asked');
+  expect((await fails('read', { path: 'private/p.txt' })).message).toContain('nobody could be asked');
 });
 
 test('an approval is for the place that was shown: a link that leads elsewhere since is refused', async () => {
@@ -207,7 +207,7 @@ test('an approval is for the place that was shown: a link that leads elsewhere s
   expect(await call('filesystem', input, { granted })).toMatchObject({ content: 'a' });
   rmSync(join(folder, 'link'));
   symlinkSync('private/b.txt', join(folder, 'link'));
-  await expect(call('filesystem', input, { granted })).rejects.toThrow(/nobody was asked/);
+  await expect(call('filesystem', input, { granted })).rejects.toThrow(/nobody could be asked/);
 });
 
 test('a star asks for all that no other entry names', async () => {

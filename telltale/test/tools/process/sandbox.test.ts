@@ -63,7 +63,7 @@ inSandbox('in the sandbox', () => {
       `The sandbox refused this. Telltale loads configuration from "${folder}",`,
       'so a command cannot create, rename or delete files directly there, or change that configuration.',
       `It can write in "${folder}/docs", "${folder}/work".`,
-      'To give it a folder of its own, set this in the manifest: permissions: { paths: [work] }',
+      'To give the agent a folder of its own, set this in the manifest: permissions: { paths: [work] }',
     ].join('\n');
     expect((await sh('echo new > made.txt')).stderr).toContain(refused);
     await expect(call('shell', { command: 'echo new > made.txt' })).rejects.toMatchObject({

@@ -5,8 +5,8 @@ import { PEERS } from './agents/field.ts';
 import { installPeers } from './agents/install-peers.ts';
 import { quantile } from './agents/quantile.ts';
 import { runNode } from './agents/run-child.ts';
-import { exitCode, printVerdicts, type Verdict } from './agents/verdict.ts';
-import { type FailOver, measureFailOver } from './fleet/fail-over.ts';
+import { exitCode, printVerdicts } from './agents/verdict.ts';
+import { measureFailOver } from './fleet/fail-over.ts';
 import { type FleetFigures, judgeFleet } from './fleet/fleet-targets.ts';
 import { describeMachine } from './parsing/machine.ts';
 import { figure, table } from './parsing/table.ts';
@@ -15,13 +15,12 @@ import { startRestate } from './workflows/start-restate.ts';
 import { stepsPerSecond } from './workflows/workflow-targets.ts';
 
 const USAGE = `npm run bench -- fleet [options]
-  --runs N      workflows that are run (500)
+  --runs N      workflows to run (500)
   --steps N     steps of each (10)
   --at-once N   workflows at once (100)
-  --held N      runs that the worker holds which is killed (100)
-  --kills N     workers that are killed (5)
-  --no-peers    ours and the floor only
-  --no-fail     print the targets, but end with 0 when one is missed
+  --no-peers    ours alone
+  --scale       also measure two workers and fail-over, the figures of docs/scale.md
+  --no-fail     print the targets, but exit with 0 when one is missed
   --json        machine-readable output`;
 
 const { values: options } = parseArgs({
@@ -29,36 +28,36 @@ const { values: options } = parseArgs({
     runs: { type: 'string', default: '500' },
     steps: { type: 'string', default: '10' },
     'at-once': { type: 'string', default: '100' },
-    held: { type: 'string', default: '100' },
-    kills: { type: 'string', default: '5' },
+    scale: { type: 'boolean', default: false },
     'no-peers': { type: 'boolean', default: false },
     'no-fail': { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
-const [runs, steps, atOnce, held, kills] = [
-  options.runs,
-  options.steps,
-  options['at-once'],
-  options.held,
-  options.kills,
-].map(Number) as [number, number, number, number, number];
-if (options.help || ![runs, steps, atOnce, held, kills].every((n) => Number.isInteger(n) && n > 0)) {
+const [runs, steps, atOnce] = [options.runs, options.steps, options['at-once']].map(Number) as [
+  number,
+  number,
+  number,
+];
+if (options.help || ![runs, steps, atOnce].every((n) => Number.isInteger(n) && n > 0)) {
   console.log(USAGE);
   process.exit(options.help ? 0 : 2);
 }
 
 const ROUNDS = 3;
+/** Runs of each worker that is killed, and how many are killed. */
+const HELD = 100;
+const KILLS = 5;
 const CHILD = fileURLToPath(new URL('./workflows/child.ts', import.meta.url));
 const own = (file: string) => fileURLToPath(new URL(`./fleet/${file}`, import.meta.url));
 const progress = (line: string) => void process.stderr.write(`${line}\n`);
-const given = { runs, steps, atOnce, starts: 0, rounds: ROUNDS };
+const given = { runs, steps, atOnce, rounds: ROUNDS };
 
 const contest = async (file: string, servers: object): Promise<ContestFigures> =>
   (await runNode([CHILD, file, JSON.stringify({ ...given, ...servers })])) as ContestFigures;
 
-/** Each on a server of its own, made from nothing, that waits for the disk. */
+/** A new server for each measurement, with fsync. */
 async function onPostgres<T>(work: (url: string) => Promise<T>): Promise<T> {
   const server = await startPostgres({ durable: true });
   try {
@@ -68,25 +67,8 @@ async function onPostgres<T>(work: (url: string) => Promise<T>): Promise<T> {
   }
 }
 
-const together = async (count: number, file: string): Promise<readonly ContestFigures[]> =>
-  onPostgres((postgres) =>
-    Promise.all(Array.from({ length: count }, () => contest(own(file), { postgres }))),
-  );
-
-progress('bare group commit on PostgreSQL');
-const floor = await onPostgres((postgres) => contest(own('bare-postgres.ts'), { postgres }));
-progress('bare loop on the same store');
-const store = await onPostgres((postgres) => contest(own('store-postgres.ts'), { postgres }));
 progress('one worker');
-const [one] = await together(1, 'telltale-worker.ts');
-progress('one worker whose steps take their time');
-const [slowOne] = await together(1, 'slow-worker.ts');
-progress('two of them');
-const slowTwo = await together(2, 'slow-worker.ts');
-progress(`${kills} workers killed, each with ${held} runs`);
-const failOver: FailOver = await onPostgres((postgres) =>
-  measureFailOver({ postgres, held, kills, progress }),
-);
+const one = await onPostgres((postgres) => contest(own('telltale-worker.ts'), { postgres }));
 const peers: { readonly name: string; readonly figures: ContestFigures }[] = [];
 if (!options['no-peers']) {
   await installPeers(progress);
@@ -108,48 +90,59 @@ if (!options['no-peers']) {
   }
 }
 
-const found: FleetFigures = {
-  floor,
-  store,
-  one: one as ContestFigures,
-  slowOne: slowOne as ContestFigures,
-  slowTwo,
-  peers,
-  failOver,
-};
-const verdicts: readonly Verdict[] = judgeFleet(found);
+const scale = options.scale ? await measureScale() : undefined;
+const found: FleetFigures = { one, peers, ...(scale === undefined ? {} : { scale }) };
+const verdicts = judgeFleet(found);
 if (options.json) {
   console.log(JSON.stringify({ machine: describeMachine(), ...given, ...found, verdicts }, null, 2));
   process.exitCode = exitCode(verdicts, options['no-fail']);
 } else {
-  const rows: readonly (readonly [string, ContestFigures])[] = [
-    ['bare inserts into one table, grouped', floor],
-    ['bare group-commit loop on the same store', store],
-    ['telltale, one worker', found.one],
+  const rows: (readonly [string, ContestFigures])[] = [
+    ['telltale, one worker', one],
     ...peers.map(({ name, figures }) => [name, figures] as const),
-    ['telltale, one worker, steps of 20 ms', found.slowOne],
-    ...slowTwo.map((each, n) => [`telltale, worker ${n + 1} of two, steps of 20 ms`, each] as const),
   ];
+  if (scale !== undefined)
+    rows.push(
+      ['telltale, one worker, steps of 20 ms', scale.slowOne],
+      ...scale.slowTwo.map((each, n) => [`telltale, worker ${n + 1} of two, steps of 20 ms`, each] as const),
+    );
   console.log(`\n${describeMachine()}`);
   console.log(
-    `${runs} workflows of ${steps} steps, ${atOnce} at a time, every step on disk before the next begins; the database on the same cores, with fsync.\n`,
+    `Workflows of ${steps} steps, ${atOnce} at a time, every step on disk before the next begins; the database runs on the same cores, with fsync.\n`,
   );
   console.log(
     table(
-      ['', 'steps/s', 'low', 'high', 'one worker ÷ it', 'µs CPU a step'],
+      ['', 'steps/s', 'low', 'high', 'one worker ÷ it'],
       rows.map(([name, each]) => [
         name,
         figure(stepsPerSecond(each)),
         figure(Math.min(...each.perSecond)),
         figure(Math.max(...each.perSecond)),
-        figure(stepsPerSecond(found.one) / stepsPerSecond(each)),
-        figure(quantile(each.cpuUs, 0.5)),
+        figure(stepsPerSecond(one) / stepsPerSecond(each)),
       ]),
     ),
   );
-  const { takenMs } = failOver;
-  console.log(
-    `\nFail-over after SIGKILL, from the kill until another worker has the run, over ${takenMs.length} runs of ${kills} workers: median ${figure(quantile(takenMs, 0.5) / 1000)} s, p99 ${figure(quantile(takenMs, 0.99) / 1000)} s, longest ${figure(Math.max(...takenMs) / 1000)} s.\n`,
-  );
+  if (scale !== undefined) {
+    const { takenMs } = scale.failOver;
+    console.log(
+      `\nFail-over, from SIGKILL until another worker has the run, ${takenMs.length} runs of ${KILLS} workers: median ${figure(quantile(takenMs, 0.5) / 1000)} s, p99 ${figure(quantile(takenMs, 0.99) / 1000)} s.`,
+    );
+  }
   process.exitCode = printVerdicts(verdicts, options['no-fail']);
+}
+
+async function measureScale(): Promise<NonNullable<FleetFigures['scale']>> {
+  const slow = (count: number) =>
+    onPostgres((postgres) =>
+      Promise.all(Array.from({ length: count }, () => contest(own('slow-worker.ts'), { postgres }))),
+    );
+  progress('one worker, steps of 20 ms');
+  const [slowOne] = await slow(1);
+  progress('two workers, steps of 20 ms');
+  const slowTwo = await slow(2);
+  progress(`${KILLS} workers killed, each with ${HELD} runs`);
+  const failOver = await onPostgres((postgres) =>
+    measureFailOver({ postgres, held: HELD, kills: KILLS, progress }),
+  );
+  return { slowOne: slowOne!, slowTwo, failOver };
 }

@@ -3,9 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AgentContestant } from './contestant.ts';
-import { type LoadOptions, measureDeltas, measureHeld, measureSteps } from './measurements.ts';
-import { stepScript } from './scenario.ts';
-import { measureThroughput } from './throughput.ts';
+import { type LoadOptions, measureHeld, measureSteps } from './measurements.ts';
 
 const [file = '', measurement = '', given = '{}'] = process.argv.slice(2);
 const options = JSON.parse(given) as LoadOptions;
@@ -27,19 +25,8 @@ async function measure(contestant: AgentContestant): Promise<unknown> {
   switch (measurement) {
     case 'steps':
       return measureSteps(contestant, options, folders);
-    case 'deltas':
-      return measureDeltas(contestant, options, folders);
     case 'held':
       return measureHeld(contestant, options, folders);
-    case 'throughput':
-      return measureThroughput(contestant, options, folders);
-    case 'first': {
-      const agent = await contestant.open(stepScript(1), folders());
-      await agent.session();
-      const sinceStartMs = performance.now();
-      await agent.close();
-      return { sinceStartMs };
-    }
   }
   throw new Error(`There is no measurement "${measurement}".`);
 }

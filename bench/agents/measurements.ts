@@ -1,10 +1,9 @@
 import type { AgentContestant, OpenAgent } from './contestant.ts';
-import { charactersOf, deltaScript, heldScript, type Script, stepScript } from './scenario.ts';
+import { charactersOf, heldScript, type Script, stepScript } from './scenario.ts';
 
 export interface LoadOptions {
   readonly sessions: number;
   readonly steps: number;
-  readonly deltas: number;
   readonly held: number;
   readonly rounds: number;
   /** A sample repeats its pass until it has taken about this much CPU time. */
@@ -15,54 +14,37 @@ export interface LoadOptions {
   readonly handicap: number;
 }
 
-/** Of one unit of work: a step, or a delta. */
-export interface UnitSample {
-  /** Microseconds of CPU time, all threads. */
-  readonly cpuUs: number;
-  readonly wallUs: number;
-}
-
+/** What the sessions keep on the heap and outside it, after a collection. */
 export interface HeldMemory {
-  /** What the sessions keep on the heap and beside it, after a collection. */
   readonly heapMb: number;
-  readonly rssMb: number;
 }
 
 /** Empty folders, one for each agent that is opened. */
 export type Folders = () => string;
 
-export const measureSteps = (contestant: AgentContestant, options: LoadOptions, folders: Folders) =>
-  sampleUnits(contestant, stepScript(options.steps), options.steps, options, folders);
-
-export const measureDeltas = (contestant: AgentContestant, options: LoadOptions, folders: Folders) =>
-  sampleUnits(contestant, deltaScript(options.deltas), options.deltas, options, folders);
-
-/** How long an agent runs before a sample of it counts: its store may have a thread of its own, which has to warm up, too. */
+/** How long an agent runs before a sample of it counts: its store may have a thread that also has to warm up. */
 const LEAD_MS = 1_000;
 
 /**
- * Each sample has an agent and a store of its own, so that none pays for what the one before has left. That is collected,
- * too: a store in memory keeps all that it was given, and in a process that had grown to 1.7 GB a scavenge of as many
- * bytes took 5.5 ms in one sample and 12.5 in the next.
+ * Microseconds of CPU time per step, all threads, one figure per round. Each sample has its own agent and store, so no
+ * sample pays for what the previous one left behind.
  */
-async function sampleUnits(
+export async function measureSteps(
   contestant: AgentContestant,
-  script: Script,
-  units: number,
   options: LoadOptions,
   folders: Folders,
-): Promise<readonly UnitSample[]> {
-  const { sessions, rounds, sampleMs, warmUpMs, handicap } = options;
-  const calls = script(0).call === undefined ? 0 : units;
-  const characters = charactersOf(script, calls + 1);
+): Promise<readonly number[]> {
+  const { sessions, steps, rounds, sampleMs, warmUpMs, handicap } = options;
+  const script = stepScript(steps);
+  const characters = charactersOf(script, steps + 1);
   const pass = async (agent: OpenAgent) => {
     const before = agent.calls();
     const outcomes = await Promise.all(Array.from({ length: sessions }, () => agent.session()));
     const right = outcomes.every((outcome) => outcome.characters === characters);
     const called = agent.calls() - before;
-    if (!right || called !== sessions * calls)
+    if (!right || called !== sessions * steps)
       throw new Error(
-        `${contestant.name} ran the tool ${called} times, not ${sessions * calls}, and its sessions gave ${outcomes[0]?.characters} characters, not ${characters}.`,
+        `${contestant.name} ran the tool ${called} times, not ${sessions * steps}, and its sessions gave ${outcomes[0]?.characters} characters, not ${characters}.`,
       );
   };
 
@@ -82,15 +64,13 @@ async function sampleUnits(
   collect();
 
   const passes = Math.max(1, Math.ceil(sampleMs / quickest));
-  const samples: UnitSample[] = [];
+  const samples: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const agent = await contestant.open(script, folders());
     await warmUp(agent, LEAD_MS);
-    const wall = performance.now();
     const cpu = process.cpuUsage();
     for (let time = 0; time < passes * handicap; time += 1) await pass(agent);
-    const per = 1000 / (passes * sessions * units);
-    samples.push({ cpuUs: cpuMs(cpu) * per, wallUs: (performance.now() - wall) * per });
+    samples.push((cpuMs(cpu) * 1000) / (passes * sessions * steps));
     await agent.close();
     collect();
   }
@@ -105,17 +85,17 @@ function cpuMs(since: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
 
-/** How long the sessions may take to get to where the model stops. */
+/** How long the sessions may take to reach the point where the model stops. */
 const PATIENCE_MS = 120_000;
 const SETTLING_MS = 1000;
 
-/** Stops the model of many sessions in the middle of their second turn and looks at what they hold. */
+/** Stops the model of many sessions in the middle of their second turn and measures what they keep. */
 export async function measureHeld(
   contestant: AgentContestant,
   { held, handicap }: LoadOptions,
   folders: Folders,
 ): Promise<HeldMemory> {
-  // As many as are held below: the code that the engine compiles for them is kept however many there are.
+  // As many sessions as below, so that compiled code is not counted.
   const warm = await contestant.open(stepScript(1), folders());
   await Promise.all(Array.from({ length: held }, () => warm.session()));
   await warm.close();
@@ -134,7 +114,7 @@ export async function measureHeld(
   const before = await settledMemory();
   const all = held * handicap;
   const running = Promise.all(Array.from({ length: all }, () => agent.session()));
-  running.catch(() => {}); // heard below, unless the sessions never get there
+  running.catch(() => {}); // awaited below, unless the sessions never get there
   const deadline = performance.now() + PATIENCE_MS;
   while (stopped < all) {
     if (performance.now() > deadline)
@@ -145,15 +125,15 @@ export async function measureHeld(
   release();
   await running;
   await agent.close();
-  return { heapMb: after.heapMb - before.heapMb, rssMb: after.rssMb - before.rssMb };
+  return { heapMb: after - before };
 }
 
-async function settledMemory(): Promise<HeldMemory> {
+async function settledMemory(): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, SETTLING_MS));
   for (let time = 0; time < 3; time += 1) {
     collect();
     await new Promise((resolve) => setImmediate(resolve));
   }
-  const { heapUsed, external, rss } = process.memoryUsage();
-  return { heapMb: (heapUsed + external) / 1e6, rssMb: rss / 1e6 };
+  const { heapUsed, external } = process.memoryUsage();
+  return (heapUsed + external) / 1e6;
 }

@@ -28,11 +28,6 @@ export const stepScript =
       ? { said: [LOOKING], call: { id: `call_${turn + 1}`, query: `supplier-${turn + 1}` } }
       : { said: [ANSWER] };
 
-/** One turn of plain text, four characters a piece. */
-export const deltaScript =
-  (deltas: number): Script =>
-  () => ({ said: Array.from({ length: deltas }, (_, index) => (index % 8 === 3 ? 'er.\n' : 'wait')) });
-
 /** One step, then a turn that stops after some words: what a server holds for each of its clients. */
 export const heldScript =
   (until: Promise<void>): Script =>

@@ -1,3 +1,3 @@
 import { createTelltale } from './telltale.ts';
 
-export const contestant = createTelltale({ store: 'memory', idempotent: false });
+export const contestant = createTelltale('memory');

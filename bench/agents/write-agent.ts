@@ -1,22 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LoadedAgent } from '../../telltale/src/agent/loaded-agent.ts';
-import type { loadAgent as LoadAgent } from '../../telltale/src/index.ts';
+import type { loadAgent as LoadAgent, LoadedAgent } from '../../telltale/src/index.ts';
 import { INSTRUCTIONS, TOOL, TOOL_DESCRIPTION } from './scenario.ts';
 
-export type Dialect = LoadedAgent['manifest']['dialect'];
-
-/** Tools are modules of a folder; through this name of the global object the bench reaches into them. */
+/** The tool's module runs in this process and calls the bench through this global name. */
 const HOOK = 'telltaleBenchTool';
 
-/** Writes an agent with one tool, as a user would, and reads it. `tool` is what the tool's module calls; `more` is YAML. */
+/** Writes an agent with one tool to `folder`, as a user would, and loads it. The tool's module calls `tool`. */
 export async function writeAgent(
   folder: string,
-  idempotent: boolean,
   tool: (query: string) => unknown,
   loadAgent: typeof LoadAgent,
-  dialect: Dialect = 'tags',
-  more = '',
 ): Promise<LoadedAgent> {
   Reflect.set(globalThis, HOOK, tool);
   mkdirSync(folder, { recursive: true });
@@ -27,7 +21,7 @@ name: ${TOOL}
 description: ${TOOL_DESCRIPTION}
 parameters: { type: object, properties: { query: { type: string } }, required: [query] }
 implementation: { module: ./tool.mjs }
-idempotent: ${idempotent}
+idempotent: false
 `,
   );
   writeFileSync(
@@ -40,16 +34,14 @@ idempotent: ${idempotent}
 name: bench
 model: scripted:none.yml
 instructions: ${INSTRUCTIONS}
-dialect: ${dialect}
+dialect: tags
 import: { tools: [./tool.yml] }
 limits: { turns: 1000000 }
-${more}`,
+`,
   );
   return loadAgent('agent.yml', { cwd: folder });
 }
 
-/** An action as a model writes it, up to its closing tag and without it. */
-export function openAction(id: string, query: string, dependsOn?: string): string {
-  const after = dependsOn === undefined ? '' : `,"depends_on":["${dependsOn}"]`;
-  return `<action id="${id}">{"name":"${TOOL}","parameters":{"query":"${query}"}${after}}`;
-}
+/** An action as a model writes it, without its closing tag. */
+export const openAction = (id: string, query: string): string =>
+  `<action id="${id}">{"name":"${TOOL}","parameters":{"query":"${query}"}}`;

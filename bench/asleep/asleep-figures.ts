@@ -1,5 +1,3 @@
-import { atMost, type Verdict } from '../agents/verdict.ts';
-
 export interface AsleepOptions {
   readonly folder: string;
   readonly store: string;
@@ -23,24 +21,7 @@ export interface AsleepFigures {
   readonly cpuShare: number;
 }
 
-/** What ten thousand runs that wait may hold of a process's memory. */
-const MOST_MIB = 50;
-/** Of one core: what a timer and a look at the store now and then take. */
-const MOST_CPU = 0.02;
-
 export interface NamedFigures extends AsleepFigures {
   readonly name: string;
   readonly from: AsleepOptions['from'];
 }
-
-export const judgeAsleep = (runs: number, figures: readonly NamedFigures[]): readonly Verdict[] =>
-  figures
-    .filter(({ from }) => from !== 'ended')
-    .flatMap(({ name, from, heapMiB, rssMiB, cpuShare }) => [
-      atMost(`${name}: ${runs} runs asleep hold at most ${MOST_MIB} MiB`, heapMiB, MOST_MIB, 'MiB'),
-      // What starting them left behind is not theirs: the process would have it without them as well.
-      ...(from === 'found'
-        ? [atMost(`${name}: the process grows by at most ${MOST_MIB} MiB`, rssMiB, MOST_MIB, 'MiB')]
-        : []),
-      atMost(`${name}: no CPU while they sleep: at most 2 % of a core`, cpuShare * 100, MOST_CPU * 100, '%'),
-    ]);

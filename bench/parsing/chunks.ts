@@ -21,5 +21,5 @@ export function cutUnevenly(text: string, next: () => number): readonly string[]
 }
 
 /** Each as a string of its own, laid out. */
-export const flatten = (pieces: readonly string[]): readonly string[] =>
+const flatten = (pieces: readonly string[]): readonly string[] =>
   JSON.parse(JSON.stringify(pieces)) as string[];

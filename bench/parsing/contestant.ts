@@ -17,8 +17,6 @@ export interface Outcome {
  */
 export interface Contestant {
   readonly name: string;
-  /** False for those that do not read bodies: the floor and the minimal machine. */
-  readonly readsBodies: boolean;
   /** Reads each turn with a parser of its own: what a runtime does. A stream is one long turn. */
   run(turns: readonly Turn[]): Outcome | Promise<Outcome>;
 }

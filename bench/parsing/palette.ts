@@ -17,21 +17,7 @@ export interface Palette {
 }
 
 /** The share of code-carrying bodies whose code holds something that an HTML parser takes for a tag. */
-const TAGGED = 0.58;
 const LIGHTLY_TAGGED = 0.6;
-
-/** A `<` every 70 characters: code with tags is nothing but tags. */
-export const densePalette: Palette = {
-  ends: ENDS,
-  quoted: QUOTED,
-  files: ['<stdin>', 'a & b'],
-  file: 'b<T>.rs',
-  code(seeded, low, high) {
-    const shelf = seeded.chance(TAGGED) ? taggedSnippets : plainSnippets;
-    return Array.from({ length: seeded.between(low, high) }, () => seeded.pick(shelf)(seeded)).join('\n');
-  },
-  fenced: (seeded) => seeded.pick(seeded.chance(0.5) ? taggedSnippets : plainSnippets)(seeded),
-};
 
 const MARKUP = 0.08;
 /** In pieces: the plain ones are longer than those full of tags, and the transcript is to stay as long. */

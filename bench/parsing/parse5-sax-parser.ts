@@ -8,7 +8,6 @@ import { type Contestant, parseBody } from './contestant.ts';
  */
 export const parse5SaxParser: Contestant = {
   name: 'parse5-sax-parser 8',
-  readsBodies: true,
   async run(turns) {
     const bodies: unknown[] = [];
     let characters = 0;

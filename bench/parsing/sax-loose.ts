@@ -8,7 +8,6 @@ import { type Contestant, parseBody } from './contestant.ts';
  */
 export const saxLoose: Contestant = {
   name: 'sax 1.6, loose',
-  readsBodies: true,
   run(turns) {
     const bodies: unknown[] = [];
     let characters = 0;

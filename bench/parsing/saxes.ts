@@ -7,7 +7,6 @@ import { type Contestant, parseBody } from './contestant.ts';
  */
 export const saxes: Contestant = {
   name: 'saxes 6',
-  readsBodies: true,
   run(turns) {
     const bodies: unknown[] = [];
     let characters = 0;

@@ -1,89 +1,65 @@
-/** Whether one parser read the whole transcript, or each turn had one of its own, as in a runtime. */
-export const FEEDS = { stream: 'one stream', turns: 'one parser a turn' } as const;
-export type Feed = keyof typeof FEEDS;
+import type { Verdict } from '../agents/verdict.ts';
+import type { Growth } from './linear.ts';
 
-/** One line of a measurement: what a contestant needed and found with one feed at one chunk size. */
+/** One line of a measurement: what a contestant needed and found at one chunk size. */
 export interface Row {
   readonly name: string;
-  readonly feed: Feed;
   readonly chunk: number;
   readonly megabytesPerSecond: number;
-  readonly nsPerChunk: number;
-  readonly cpuMs: number;
-  readonly wallMs: number;
   /** Its CPU time divided by ours in the same round; the median over the rounds. */
   readonly timeToOurs: number;
   readonly timeToOursRange: readonly [low: number, high: number];
-  /** Its quickest sample divided by our quickest: what the ratio is when the neighbours are quiet. */
-  readonly bestToOurs: number;
-  /** Absent for contestants that read no bodies. */
-  readonly intact?: number;
-  readonly phantom?: number;
-  readonly stopped?: string;
-}
-
-export interface Verdict {
-  readonly target: string;
-  readonly found: string;
-  readonly met: boolean;
+  /** Bodies that came out as they were put in, and bodies that nobody wrote. */
+  readonly intact: number;
+  readonly phantom: number;
 }
 
 export interface Judged {
   readonly rows: readonly Row[];
   readonly ours: string;
-  readonly minimal: string;
-  readonly htmlparser2: string;
+  /** htmlparser2 with its defaults. */
+  readonly peer: string;
   readonly bodies: number;
-  /** The hash of the events for each way of feeding. */
+  /** The hash of the events for each way of cutting the transcript. */
   readonly fingerprints: Readonly<Record<string, string>>;
+  /** Absent where it was not measured. */
+  readonly growths?: readonly Growth[];
 }
 
-/** How many times htmlparser2's speed is asked for, by characters a chunk. */
-const WANTED: Readonly<Record<number, number>> = { 4: 2, 64: 3 };
-
-/** The targets of the parser, as far as what was measured can decide them. */
-export function judge({
-  rows,
-  ours,
-  minimal,
-  htmlparser2,
-  bodies,
-  fingerprints,
-}: Judged): readonly Verdict[] {
+/** The targets of the parser. A contestant or chunk size that was left out is not judged. */
+export function judge({ rows, ours, peer, bodies, fingerprints, growths }: Judged): readonly Verdict[] {
   const verdicts: Verdict[] = [];
   for (const own of rows.filter(({ name }) => name === ours)) {
-    const rival = (name: string) =>
-      rows.find((row) => row.name === name && row.chunk === own.chunk && row.feed === own.feed);
-    const where = `at ${own.chunk} characters, ${FEEDS[own.feed]}`;
-    const least = own.chunk === 4 ? rival(minimal) : undefined;
-    if (least) {
-      const times = 1 / least.timeToOurs;
+    const where = `at ${own.chunk} characters a chunk`;
+    const rival = rows.find(({ name, chunk }) => name === peer && chunk === own.chunk);
+    if (rival)
       verdicts.push({
-        target: `at most 1.5 times the minimal machine’s time ${where}`,
-        found: `${times.toFixed(2)} times`,
-        met: times <= 1.5,
-      });
-    }
-    const peer = rival(htmlparser2);
-    const wanted = WANTED[own.chunk];
-    if (peer && wanted !== undefined)
-      verdicts.push({
-        target: `at least ${wanted} times htmlparser2’s speed ${where}`,
-        found: `${peer.timeToOurs.toFixed(2)} times`,
-        met: peer.timeToOurs >= wanted,
+        target: `not behind ${peer} ${where}`,
+        found: `${rival.timeToOurs.toFixed(2)} × its speed`,
+        met: rival.timeToOurs >= 1,
       });
     verdicts.push({
-      target: `every body intact and none that nobody said ${where}`,
-      found: `${own.intact ?? 0} of ${bodies}, ${own.phantom ?? 0} not said`,
+      target: `every body intact and none invented ${where}`,
+      found: `${own.intact} of ${bodies}, ${own.phantom} invented`,
       met: own.intact === bodies && own.phantom === 0,
     });
   }
   const hashes = new Set(Object.values(fingerprints));
   verdicts.push({
     target: `the same events for ${Object.keys(fingerprints).join(', ')}`,
-    found:
-      hashes.size === 1 ? `one hash, ${[...hashes][0]!.slice(0, 12)}` : `${hashes.size} different hashes`,
+    found: hashes.size === 1 ? 'one hash' : `${hashes.size} different hashes`,
     met: hashes.size === 1,
   });
+  if (growths !== undefined) {
+    const failed = growths.filter(({ isLinear }) => !isLinear);
+    verdicts.push({
+      target: 'linear on hostile input',
+      found:
+        failed.length === 0 && growths.length > 0
+          ? `all ${growths.length} families`
+          : `not ${failed.map(({ name }) => name).join('; ')}`,
+      met: failed.length === 0 && growths.length > 0,
+    });
+  }
   return verdicts;
 }

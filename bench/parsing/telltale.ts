@@ -8,7 +8,6 @@ import type { Contestant } from './contestant.ts';
  */
 export const createTelltale = (handicap = 1): Contestant => ({
   name: handicap === 1 ? 'telltale' : `telltale, ${handicap} times over`,
-  readsBodies: true,
   run(turns) {
     const ids = new Set<string>();
     const bodies: ActionIntent[] = [];

@@ -1,5 +1,5 @@
 import { type SaidAction, sayAction, writeJson } from './actions.ts';
-import { densePalette, type Palette, palette as usual } from './palette.ts';
+import { type Palette, palette as usual } from './palette.ts';
 import { paragraph, sentence } from './prose.ts';
 import { createSeeded, type Seeded } from './seeded.ts';
 
@@ -24,10 +24,6 @@ const TRANSCRIPT_SEED = 20_261_115;
  */
 export const createTranscript = (seed = TRANSCRIPT_SEED, count = TRANSCRIPT_ACTIONS): Transcript =>
   write(usual, seed, count);
-
-/** The same with a `<` every 70 characters, as in a session that does nothing but web pages and prompts. */
-export const createDenseTranscript = (): Transcript =>
-  write(densePalette, TRANSCRIPT_SEED, TRANSCRIPT_ACTIONS);
 
 function write(palette: Palette, seed: number, count: number): Transcript {
   const seeded = createSeeded(seed);

@@ -8,7 +8,6 @@ export interface Emitter {
   subscribe(session: string, listener: (event: Emitted) => void): () => void;
   start(): void;
   stop(): void;
-  readonly emitted: number;
 }
 
 const WORDS = 'and then a few words more of what the model says';
@@ -22,7 +21,6 @@ export function createEmitter({ sessions, eventsPerSecond }: Scene): Emitter {
   const names = Array.from({ length: sessions }, (_, n) => sessionName(n));
   const said = new Uint32Array(sessions);
   let timer: ReturnType<typeof setInterval> | undefined;
-  let emitted = 0;
   let next = 0;
 
   const emit = (n: number) => {
@@ -43,7 +41,6 @@ export function createEmitter({ sessions, eventsPerSecond }: Scene): Emitter {
           }
         : { type: 'response.delta', session, turn: 1, text };
     for (const listener of listeners.get(session) ?? []) listener(event);
-    emitted++;
   };
 
   return {
@@ -71,9 +68,6 @@ export function createEmitter({ sessions, eventsPerSecond }: Scene): Emitter {
     },
     stop() {
       clearInterval(timer);
-    },
-    get emitted() {
-      return emitted;
     },
   };
 }

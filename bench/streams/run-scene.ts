@@ -6,10 +6,8 @@ import type { ClientFigures, Scene, ServerFigures } from './scene.ts';
 const at = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
 export interface Figures extends ServerFigures, ClientFigures {
-  /** Events that reached a client, in a second. */
+  /** Events per second that reached a client. */
   readonly perSecond: number;
-  /** Of one core. */
-  readonly cpu: number;
 }
 
 export interface Pace {
@@ -17,20 +15,13 @@ export interface Pace {
   readonly measureMs: number;
 }
 
-/** A way of streaming, on sessions that only talk. */
-export const runScene = (contestant: string, scene: Scene, pace: Pace): Promise<Figures> =>
-  run(fork(at('./server.ts'), [at(contestant), JSON.stringify(scene)]), '/ID', scene, pace);
-
-/** The whole daemon, on sessions of a real runtime. */
-export const runDaemon = (scene: Scene, pace: Pace): Promise<Figures> =>
-  run(fork(at('./daemon.ts'), [JSON.stringify(scene)]), '/sessions/ID/events', scene, pace);
-
-/** Clients and server in a process each: what is counted of CPU time is the server's alone. */
-async function run(server: ChildProcess, path: string, scene: Scene, pace: Pace): Promise<Figures> {
+/** Server and clients run in a process each, so that the CPU time is the server's alone. */
+export async function runScene(contestant: string, scene: Scene, pace: Pace): Promise<Figures> {
+  const server = fork(at('./server.ts'), [at(contestant), JSON.stringify(scene)]);
   let clients: ChildProcess | undefined;
   try {
-    const { port, token = '' } = (await answer(server)) as { readonly port: number; readonly token?: string };
-    clients = fork(at('./clients.ts'), [String(port), JSON.stringify(scene), path, token]);
+    const { port } = (await answer(server)) as { readonly port: number };
+    clients = fork(at('./clients.ts'), [String(port), JSON.stringify(scene)]);
     await answer(clients);
     server.send('talk');
     await pass(pace.warmUpMs);
@@ -41,8 +32,7 @@ async function run(server: ChildProcess, path: string, scene: Scene, pace: Pace)
     server.send('stop');
     clients.send('stop');
     const [served, got] = (await figures) as [ServerFigures, ClientFigures];
-    const seconds = served.wallMs / 1000;
-    return { ...served, ...got, perSecond: got.received / seconds, cpu: served.cpuMs / served.wallMs };
+    return { ...served, ...got, perSecond: (got.received * 1000) / served.wallMs };
   } finally {
     server.kill();
     clients?.kill();

@@ -15,20 +15,14 @@ export const sessionName = (n: number): string => `ses_${String(n).padStart(26, 
 export const followed = (client: number, { sessions }: Scene): string => sessionName(client % sessions);
 
 export interface ServerFigures {
-  readonly emitted: number;
   readonly cpuMs: number;
   readonly wallMs: number;
-  readonly rssMb: number;
 }
 
-interface DelayFigures {
+export interface ClientFigures {
+  /** Live events and events of the log. */
   readonly received: number;
-  /** Milliseconds. */
+  /** Delays of live events in milliseconds. */
   readonly p50: number;
   readonly p99: number;
-}
-
-/** Of live events; and, apart from them, of those on the log, from when they were made. */
-export interface ClientFigures extends DelayFigures {
-  readonly logged: DelayFigures;
 }

@@ -7,10 +7,9 @@ import type { ContestFigures, ContestOptions, OpenContest, WorkflowContestant } 
 interface Options extends Omit<ContestOptions, 'folder'> {
   readonly runs: number;
   readonly rounds: number;
-  readonly starts: number;
 }
 
-/** Servers run for longer than it takes to compile what they do. */
+/** Long enough for code to be compiled. */
 const WARM_UP_MS = 3_000;
 /** Shorter rounds would show the pauses of the machine. */
 const ROUND_MS = 1_000;
@@ -30,7 +29,7 @@ try {
 process.exit(0); // peers leave timers and pools behind
 
 async function measure(contest: OpenContest): Promise<ContestFigures> {
-  const { steps, runs, rounds, starts, atOnce } = options;
+  const { steps, runs, rounds, atOnce } = options;
   let begun = 0;
   const together = async (count: number) => {
     let left = count;
@@ -52,17 +51,10 @@ async function measure(contest: OpenContest): Promise<ContestFigures> {
   };
   await lasting(WARM_UP_MS);
   const perSecond: number[] = [];
-  const cpuUs: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const started = performance.now();
-    const cpu = process.cpuUsage();
     const count = await lasting(ROUND_MS);
-    const { user, system } = process.cpuUsage(cpu);
-    cpuUs.push((user + system) / (count * steps));
     perSecond.push((count * steps * 1000) / (performance.now() - started));
   }
-  const startMs: number[] = [];
-  for (let n = 0; n < starts && contest.start !== undefined; n += 1)
-    startMs.push(await contest.start(begun++));
-  return { perSecond, cpuUs, startMs, expected: begun * steps, ran: contest.ran() };
+  return { perSecond, expected: begun * steps, ran: contest.ran() };
 }

@@ -4,45 +4,42 @@ import { createRuntime } from '../../telltale/src/agent/create-runtime.ts';
 import { loadWorkflow } from '../../telltale/src/agent/runs/load-workflow.ts';
 import type { ContestOptions, OpenContest, WorkflowContestant } from './contestant.ts';
 
-/** What the tool's module, which the runtime loads, tells of its calls. */
-interface Told {
-  benchSteps?: number;
-  benchBegan?: number | undefined;
-}
-const told = globalThis as Told;
+/** The tool's module counts its calls here. */
+const counter = globalThis as { benchSteps?: number };
 
 const moduleOf = (stepMs: number) => `export ${stepMs > 0 ? 'async ' : ''}function run({ n }) {
   globalThis.benchSteps = (globalThis.benchSteps ?? 0) + 1;
-  globalThis.benchBegan ??= performance.now();
   ${stepMs > 0 ? `await new Promise((resolve) => setTimeout(resolve, ${stepMs}));` : ''}
   return { n };
 }
 `;
 
-/** Workflows as users write them, each step a call of a tool. */
-export const contest = (idempotent: boolean): WorkflowContestant => ({
-  open: (options) => openContest(options, { store: 'sqlite:runs.db', idempotent }),
-});
+/**
+ * Workflows as users write them: each step calls a tool. A step must not run twice, so its start is on disk before the
+ * tool is called.
+ */
+export const contestant: WorkflowContestant = {
+  open: (options) => openContest(options, { store: 'sqlite:runs.db' }),
+};
 
 export interface Home {
   readonly store: string;
-  readonly idempotent?: boolean;
-  /** As a member of the fleet of its store, which works on so many runs at once. */
+  /** Joins the fleet of its store, with this many runs at once. */
   readonly capacity?: number;
-  /** What each step's own work takes, of time and not of the processor. */
+  /** How long each step waits. */
   readonly stepMs?: number;
 }
 
 export async function openContest(
   { steps, folder }: ContestOptions,
-  { store, idempotent = false, capacity, stepMs = 0 }: Home,
+  { store, capacity, stepMs = 0 }: Home,
 ): Promise<OpenContest> {
   const names = Array.from({ length: steps }, (_, index) => `step_${index + 1}`);
   const files = {
     'step.mjs': moduleOf(stepMs),
     'step.yml': `kind: Tool
 name: step
-idempotent: ${idempotent}
+idempotent: false
 parameters: { type: object, properties: { n: { type: integer } } }
 implementation: { module: ./step.mjs }
 `,
@@ -63,19 +60,12 @@ ${names.map((name) => `  - { name: ${name}, type: tool, target: step, parameters
     cwd: folder,
     ...(capacity === undefined ? {} : { member: { role: 'bench', host: 'bench', version: '0', capacity } }),
   });
-  const run = async (n: number) => {
-    const { status, error } = await runtime.workflows.start(workflow, { input: { n } }).result;
-    if (status !== 'completed') throw new Error(`A run ended as ${status}: ${error?.message}`);
-  };
   return {
-    run,
-    async start(n) {
-      told.benchBegan = undefined;
-      const asked = performance.now();
-      await run(n);
-      return (told.benchBegan ?? Number.NaN) - asked;
+    async run(n) {
+      const { status, error } = await runtime.workflows.start(workflow, { input: { n } }).result;
+      if (status !== 'completed') throw new Error(`A run ended as ${status}: ${error?.message}`);
     },
-    ran: () => told.benchSteps ?? 0,
+    ran: () => counter.benchSteps ?? 0,
     close: () => runtime.close(),
   };
 }

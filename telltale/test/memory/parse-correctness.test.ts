@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { judgeCorrectness, judgeParsing } from '../../../bench/memory/targets.ts';
-import type { SourceParser } from '../../src/memory/memory.ts';
 import { createSourceParser } from '../../src/memory/parse/source-parser.ts';
+import type { SourceParser } from '../../src/memory/memory.ts';
 import { OWN_SOURCES, PACKAGES, type Unpacked, unpackPackages } from './oracle/code-bases.ts';
 import { compareFolder } from './oracle/compare.ts';
 import { compareGraph } from './oracle/compare-graph.ts';
@@ -22,7 +21,7 @@ afterAll(async () => {
   await unpacked?.remove();
 });
 
-/** The whole of each is read by `npm run bench -- memory --only correctness`; a part says as much and is quicker. */
+/** Every so many files of each: a part is as good a sample as the whole, and quicker. */
 const SHARES: Readonly<Record<string, number>> = { 'this package': 8, 'rxjs@7.8.2': 1, 'zod@4.1.12': 3 };
 
 describe('beside the compiler', { timeout: PATIENCE_MS }, () => {
@@ -59,7 +58,7 @@ test(
   PATIENCE_MS,
 );
 
-test('what our reading loses or invents is seen by the comparison, and misses its target', async () => {
+test('the comparison finds what our reading loses or invents', async () => {
   const lossy: SourceParser = {
     ...parser,
     async parse(...args) {
@@ -72,18 +71,6 @@ test('what our reading loses or invents is seen by the comparison, and misses it
   expect(compared.declarations.recall).toBeLessThan(DECLARATIONS);
   expect(compared.declarations.precision).toBe(1);
   expect(compared.imports.precision).toBeLessThan(IMPORTS);
-  expect(judgeCorrectness('zod', compared).map(({ met }) => met)).toEqual([false, true, true, false]);
-});
-
-test('reading that takes more than twice a bare parse misses its target, few files a second decide nothing', () => {
-  const judged = judgeParsing({ files: 10, bare: 100, ours: 201, compiler: 50 });
-  expect(judged.map(({ met, decides }) => [met, decides])).toEqual([
-    [false, true],
-    [false, false],
-  ]);
-  expect(judgeParsing({ files: 1_000, bare: 100, ours: 200, compiler: 50 }).every(({ met }) => met)).toBe(
-    true,
-  );
 });
 
 test('the list of the compiler holds what is declared and leaves locals out', () => {
@@ -94,16 +81,8 @@ test('the list of the compiler holds what is declared and leaves locals out', ()
     type T = import('./types.ts').T;`;
   const { declarations, imports } = listByCompiler('x.ts', text);
   expect(declarations.map(({ kind, name, line }) => `${line} ${kind} ${name}`)).toEqual([
-    '2 function f',
-    '2 function inner',
-    '3 class C',
-    '3 field x',
-    '3 method m',
-    '3 method g',
-    '4 variable p',
-    '4 variable r',
-    '4 function h',
-    '5 type T',
+    ...['2 function f', '2 function inner', '3 class C', '3 field x', '3 method m', '3 method g'],
+    ...['4 variable p', '4 variable r', '4 function h', '5 type T'],
   ]);
   expect(imports).toEqual(['./a.ts', './lazy.ts', './types.ts']);
 });

@@ -1,3 +1,0 @@
-import { createProbe } from './probe.ts';
-
-export const contestant = createProbe('sqlite');

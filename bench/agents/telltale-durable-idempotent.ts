@@ -1,3 +1,0 @@
-import { createTelltale } from './telltale.ts';
-
-export const contestant = createTelltale({ store: 'sqlite', idempotent: true });

@@ -1,3 +1,0 @@
-import { createTelltale } from './telltale.ts';
-
-export const contestant = createTelltale({ store: 'memory', idempotent: false, dialect: 'tools' });

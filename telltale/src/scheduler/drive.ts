@@ -206,7 +206,11 @@ class ActionScheduler extends SchedulerCore implements Scheduler {
     return false;
   }
 
-  rollback(...[to, cause, asked]: Parameters<Scheduler['rollback']>): Promise<RolledBack> {
+  rollback(
+    to: string | undefined,
+    cause: Cause,
+    asked?: { readonly by: string; readonly signal: AbortSignal },
+  ): Promise<RolledBack> {
     return rollback(this, to, cause, asked && { ...asked, sparesLater: true });
   }
 

@@ -185,7 +185,7 @@ export function noteEnd(bell: Bell, id: string): void {
 
 /** Calls back once so many of these are noted. The returned function forgets it. */
 export function waitForEnds(bell: Bell, ids: readonly string[], left: number, then: () => void): () => void {
-  const waiter: RunWaiter = { left, then }; // a copy: docs/decisions/copies.md
+  const waiter: RunWaiter = { left, then };
   for (const id of ids) bell.waiters = put(bell.waiters, id, added(bell.waiters.get(id) ?? NONE, waiter));
   return () => {
     waiter.left = 0; // where it is being told now
@@ -228,10 +228,7 @@ export function mute(bell: Bell): void {
   bell.notes = undefined;
 }
 
-/**
- * First in, first out, at a constant cost: `Array.shift` moves all that is behind. A record: closures take six times as
- * much. An empty one is undefined, as most are.
- */
+/** First in, first out, at a constant cost: `Array.shift` moves all that is behind. An empty one is undefined. */
 export interface Fifo<T> {
   items: T[];
   /** Places that have been used up. */
@@ -243,7 +240,6 @@ const MAX_USED = 1024;
 
 /** With this at its end: the same one, unless it was empty. */
 export function pushed<T>(fifo: Fifo<T> | undefined, item: T): Fifo<T> {
-  // A copy: docs/decisions/copies.md. An array of one is a fifth of the size of one that is pushed to.
   if (fifo === undefined) return { items: [item], used: 0 };
   fifo.items.push(item);
   return fifo;

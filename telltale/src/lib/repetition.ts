@@ -23,7 +23,6 @@ export interface Repetition {
 }
 
 export const createRepetition = (): Repetition => ({
-  // A copy: docs/decisions/copies.md
   tail: '',
   left: SKIPPED,
   run: 0,

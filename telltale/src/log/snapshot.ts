@@ -1,7 +1,6 @@
 import { RuntimeError } from '../lib/errors.ts';
-import { added, NOBODY, NONE, NOTHING, put } from '../lib/grow.ts';
+import { NOBODY, NONE, NOTHING, put } from '../lib/grow.ts';
 import type { Json } from '../lib/json.ts';
-import { withMethods } from '../lib/with-methods.ts';
 import type { ActionState } from './action.ts';
 import type { EventBody, SessionEvent } from './event.ts';
 import type { FeedState } from './feed-event.ts';
@@ -43,44 +42,64 @@ interface SnapshotPart {
 }
 
 /** Keeps account of what changed since the last snapshot. */
-export interface SnapshotWriter {
-  /** Called with each event, after it was folded. */
-  note(event: EventBody): void;
-  /** Events noted since the last part. */
-  due(): number;
-  /** The next part: all that changed since the last one. */
-  take(state: SessionState): string;
-}
-
-interface Account extends SnapshotWriter {
-  noted: number;
+export class SnapshotWriter {
+  #noted = 0;
   /** Ids of actions that changed; one that changed in between others is there more than once. */
-  touched: readonly string[];
-  since: number;
-  firstTurn: number;
+  #touched: string[] = [];
+  #since: number;
+  #firstTurn: number;
+
+  /** `base` is the state that the parts so far stand for; nothing, where there are none. */
+  constructor(base: Pick<SessionState, 'seq' | 'turn'> = { seq: 0, turn: 0 }) {
+    this.#since = base.seq;
+    this.#firstTurn = base.turn;
+  }
+
+  /** Called with each event, after it was folded. */
+  note(event: EventBody): void {
+    this.#noted++;
+    const id = actionOf(event);
+    if (id !== undefined && this.#touched.at(-1) !== id) this.#touched.push(id);
+    if (event.type === 'turn.started') this.#touched.push(...(event.background ?? NONE));
+  }
+
+  /** Events noted since the last part. */
+  due(): number {
+    return this.#noted;
+  }
+
+  /** The next part: all that changed since the last one. */
+  take(state: SessionState): string {
+    const { turns, actions, reused: _, open, outputs, called, variables, metadata, feeds, ...live } = state;
+    const changed = [...new Set(this.#touched)].flatMap((id) => actions.get(id) ?? []);
+    const names = new Set(changed.map(({ action }) => action.name));
+    const part: SnapshotPart = {
+      v: VERSION,
+      since: this.#since,
+      live,
+      open: [...open],
+      metadata: Object.entries(metadata),
+      variables: [...variables],
+      feeds: [...feeds],
+      turns: newest(turns, this.#firstTurn),
+      actions: changed,
+      outputs: changed.flatMap(({ action: { id, output_key } }) =>
+        output_key !== undefined && outputs.get(output_key) === id ? [[output_key, id] as const] : [],
+      ),
+      called: [...names].flatMap((name) =>
+        called.has(name) ? [[name, called.get(name) ?? null] as const] : [],
+      ),
+    };
+    this.#noted = 0;
+    this.#touched = [];
+    this.#since = state.seq;
+    this.#firstTurn = state.turn; // it may still grow
+    return JSON.stringify(part);
+  }
 }
 
-const METHODS = { note, due, take };
-
-/** `base` is the state that the parts so far stand for; nothing, where there are none. */
-export const createSnapshotWriter = (
-  base: Pick<SessionState, 'seq' | 'turn'> = { seq: 0, turn: 0 },
-): SnapshotWriter =>
-  withMethods<Account, keyof typeof METHODS>(METHODS, {
-    // A copy: docs/decisions/copies.md
-    noted: 0,
-    touched: NONE,
-    since: base.seq,
-    firstTurn: base.turn,
-  });
-
-function note(this: Account, event: EventBody): void {
-  this.noted++;
-  const id = actionOf(event);
-  if (id !== undefined && this.touched.at(-1) !== id) this.touched = added(this.touched, id);
-  if (event.type === 'turn.started' && event.background !== undefined)
-    this.touched = [...this.touched, ...event.background];
-}
+export const createSnapshotWriter = (base?: Pick<SessionState, 'seq' | 'turn'>): SnapshotWriter =>
+  new SnapshotWriter(base);
 
 type NoAction = Exclude<EventBody['type'], `action.${string}`>;
 
@@ -101,38 +120,6 @@ function actionOf(event: EventBody): string | undefined {
       event satisfies { readonly type: NoAction };
       return undefined;
   }
-}
-
-function due(this: Account): number {
-  return this.noted;
-}
-
-function take(this: Account, state: SessionState): string {
-  const { turns, actions, reused: _, open, outputs, called, variables, metadata, feeds, ...live } = state;
-  const changed = [...new Set(this.touched)].flatMap((id) => actions.get(id) ?? []);
-  const names = new Set(changed.map(({ action }) => action.name));
-  const part: SnapshotPart = {
-    v: VERSION,
-    since: this.since,
-    live,
-    open: [...open],
-    metadata: Object.entries(metadata),
-    variables: [...variables],
-    feeds: [...feeds],
-    turns: newest(turns, this.firstTurn),
-    actions: changed,
-    outputs: changed.flatMap(({ action: { id, output_key } }) =>
-      output_key !== undefined && outputs.get(output_key) === id ? [[output_key, id] as const] : [],
-    ),
-    called: [...names].flatMap((name) =>
-      called.has(name) ? [[name, called.get(name) ?? null] as const] : [],
-    ),
-  };
-  this.noted = 0;
-  this.touched = NONE;
-  this.since = state.seq;
-  this.firstTurn = state.turn; // it may still grow
-  return JSON.stringify(part);
 }
 
 /** The turns from `from` on, without a look at the others. */

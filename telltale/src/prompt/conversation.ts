@@ -12,7 +12,6 @@ import { RuntimeError } from '../lib/errors.ts';
 import { added, NONE } from '../lib/grow.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { estimateTokens } from '../lib/tokens.ts';
-import { withMethods } from '../lib/with-methods.ts';
 import { declaredIn } from '../log/action-id.ts';
 import { nextTurn, variableValues } from '../log/fold-turns.ts';
 import type { SessionState } from '../log/state.ts';
@@ -168,195 +167,149 @@ function shortened(text: string, max: number, safe: Escape): string {
 }
 
 /** The prompt of a session, as it grows. Nothing in it is ever rewritten. */
-export interface Conversation {
+export class Conversation {
+  readonly #opening: Opening;
+  #style: BlockStyle;
+  #messages: readonly PromptMessage[] = NONE;
+  #chars: number;
+  #tokens: number;
+  #hash: string;
+  #last: Prompt | undefined;
+  /** The turn that the last block was made for, and the compaction that the first one stands behind. */
+  #asked: number | undefined;
+  #compacted: number | undefined;
+  /** Ids that were given out in the turns so far, where calls have to be read again. */
+  #ids = new Set<string>();
+
+  constructor(opening: Opening) {
+    this.#opening = opening;
+    this.#style = styleIn(opening.style, opening.contextWindow);
+    this.#chars = opening.system.length;
+    this.#tokens = opening.systemTokens;
+    this.#hash = opening.frame.hash;
+  }
+
   /** The prompt of the last turn; undefined before the first. */
-  prompt(): Prompt | undefined;
+  prompt(): Prompt | undefined {
+    return this.#last;
+  }
+
   /** Tokens of what stands in front of the conversation, about. */
-  systemTokens(): number;
+  systemTokens(): number {
+    return this.#opening.systemTokens;
+  }
+
   /**
    * Call it once before each `turn.started`, and only then: adds what the model said in the last turn and one block
    * with the news, at a cost that depends on these alone.
    */
-  extend(state: SessionState): Prompt;
+  extend(state: SessionState): Prompt {
+    const last = state.turns.at(-1);
+    if (last?.turn !== this.#asked || state.compaction?.through !== this.#compacted)
+      throw outOfStep(last?.turn, this.#asked);
+    return this.#addTurn(state, state.turns.length - 1, nextTurn(state), coming(state));
+  }
+
   /**
    * Makes the conversation anew from a folded state: after a restart, and after `prompt.compacted`. Gives, character
    * for character, what extending it turn by turn gave; the old messages are left as they are. `told` gets the prompt of
    * each turn that still stands in it.
    */
-  rebuild(state: SessionState, told?: (turn: number, prompt: Prompt) => void): Prompt | undefined;
+  rebuild(state: SessionState, told?: (turn: number, prompt: Prompt) => void): Prompt | undefined {
+    const { system, systemTokens, calls, frame, style, contextWindow } = this.#opening;
+    this.#style = styleIn(style, Math.min(contextWindow, state.window ?? contextWindow));
+    this.#messages = NONE;
+    this.#chars = system.length;
+    this.#tokens = systemTokens;
+    this.#hash = frame.hash;
+    this.#last = undefined;
+    this.#asked = undefined;
+    this.#compacted = state.compaction?.through;
+    if (calls !== undefined)
+      this.#ids = calls.takenIds(state, state.turns[0]?.turn ?? Number.POSITIVE_INFINITY);
+    for (const [index, record] of state.turns.entries()) {
+      const prompt = this.#addTurn(state, index - 1, record.turn, record);
+      told?.(record.turn, prompt);
+    }
+    return this.#last;
+  }
+
   /** Lets go of all of it: nothing is asked any more. */
-  end(): void;
+  end(): void {
+    this.#messages = NONE;
+    this.#last = undefined;
+  }
+
+  /** What was said in the turn at `index`, the answers to its calls, and then what `told` has to tell beside them. */
+  #addTurn(state: SessionState, index: number, turn: number, told: Told): Prompt {
+    const { calls } = this.#opening;
+    const record = state.turns[index];
+    if (record === undefined) return this.#ask(state, turn, told, undefined);
+    const output = withoutFlood(record.output, told.news.faults);
+    if (calls === undefined) {
+      this.#addResponse({ text: output, parts: record.parts });
+      return this.#ask(state, turn, told, undefined);
+    }
+    const isAction = (id: string) => declaredIn(state.actions, record.turn, id) !== undefined;
+    const read = readTurnCalls({ output: record.output, ids: this.#ids, isAction }, calls);
+    this.#addResponse(assistantMessage({ output, parts: record.parts }, read, calls));
+    if (read.length === 0) return this.#ask(state, turn, told, undefined);
+    const answered = answerCalls(read, record.turn, told, state.actions, this.#style, calls);
+    const { answers } = answered;
+    this.#add({ role: 'tool', text: answers.map(({ text }) => text).join('\n'), answers });
+    return this.#ask(state, turn, answered.told, answered.room);
+  }
+
+  /** Providers refuse messages without any text: a turn that broke off before its first word leaves none. */
+  #addResponse({ text, parts }: AssistantMessage): void {
+    // Nearly all begin with a tag.
+    if (!text.startsWith('<') && !/\S/.test(text)) return;
+    this.#add(parts === undefined ? { role: 'assistant', text } : { role: 'assistant', text, parts });
+  }
+
+  #ask(state: SessionState, turn: number, told: Told, room: ResultRoom | undefined): Prompt {
+    const style = this.#style;
+    const { system, frame } = this.#opening;
+    const isFirst = this.#messages.length === 0;
+    const first = isFirst && state.compaction !== undefined ? 'again' : isFirst;
+    // Behind the answers to calls nothing has to be said.
+    const block =
+      room === undefined
+        ? renderBlock(told, state.actions, first, style)
+        : renderNews(told, state.actions, first, style, room);
+    const summary = isFirst ? renderSummary(state, style) : '';
+    const text = summary === '' ? block : `${summary}\n\n${block}`;
+    if (text !== '') this.#add({ role: 'user', text });
+    this.#asked = turn;
+    const messages = this.#messages;
+    this.#last = {
+      system,
+      messages,
+      count: messages.length,
+      chars: this.#chars,
+      tokens: this.#tokens,
+      hash: this.#hash,
+      frame,
+    };
+    return this.#last;
+  }
+
+  #add(message: PromptMessage): void {
+    const { text, parts = NONE } = message;
+    this.#messages = added(this.#messages, message);
+    this.#hash = messageHash(this.#hash, message);
+    this.#chars += text.length;
+    this.#tokens += estimateTokens(text) + TOKENS_PER_MESSAGE;
+    for (const part of parts) this.#tokens += estimateTokens(part.text ?? '');
+  }
 }
 
-interface OwnConversation extends Conversation {
-  readonly opening: Opening;
-  style: BlockStyle;
-  messages: readonly PromptMessage[];
-  chars: number;
-  tokens: number;
-  hash: string;
-  last: Prompt | undefined;
-  /** The turn that the last block was made for, and the compaction that the first one stands behind. */
-  asked: number | undefined;
-  compacted: number | undefined;
-  /** Ids that were given out in the turns so far, where calls have to be read again: made for the first. */
-  ids: Set<string> | undefined;
-}
-
-const METHODS = { prompt, systemTokens, extend, rebuild, end };
-
-export const createConversation = (opening: Opening): Conversation =>
-  withMethods<OwnConversation, keyof typeof METHODS>(METHODS, {
-    // A copy: docs/decisions/copies.md
-    opening,
-    style: styleIn(opening.style, opening.contextWindow),
-    messages: NONE,
-    chars: opening.system.length,
-    tokens: opening.systemTokens,
-    hash: opening.frame.hash,
-    last: undefined,
-    asked: undefined,
-    compacted: undefined,
-    ids: undefined,
-  });
-
-function prompt(this: OwnConversation): Prompt | undefined {
-  return this.last;
-}
-
-function systemTokens(this: OwnConversation): number {
-  return this.opening.systemTokens;
-}
+export const createConversation = (opening: Opening): Conversation => new Conversation(opening);
 
 /** The style as it is, unless the window has less room for results than usual. */
 function styleIn(style: BlockStyle, contextWindow: number): BlockStyle {
   const resultChars = resultCharsIn(contextWindow);
   return resultChars < style.maxResult * RESULTS_AT_ONCE ? { ...style, resultChars } : style;
-}
-
-function extend(this: OwnConversation, state: SessionState): Prompt {
-  const { asked } = this;
-  const last = state.turns.at(-1);
-  if (last?.turn !== asked || state.compaction?.through !== this.compacted)
-    throw outOfStep(last?.turn, asked);
-  return goOn(this, state, state.turns.length - 1, nextTurn(state), coming(state));
-}
-
-function rebuild(
-  this: OwnConversation,
-  state: SessionState,
-  told?: (turn: number, prompt: Prompt) => void,
-): Prompt | undefined {
-  const { system, systemTokens, calls, frame } = this.opening;
-  const { style, contextWindow } = this.opening;
-  this.style = styleIn(style, Math.min(contextWindow, state.window ?? contextWindow));
-  this.messages = NONE;
-  this.chars = system.length;
-  this.tokens = systemTokens;
-  this.hash = frame.hash;
-  this.last = undefined;
-  this.asked = undefined;
-  this.compacted = state.compaction?.through;
-  if (calls !== undefined) this.ids = calls.takenIds(state, state.turns[0]?.turn ?? Number.POSITIVE_INFINITY);
-  for (const [index, record] of state.turns.entries()) {
-    const prompt = goOn(this, state, index - 1, record.turn, record);
-    told?.(record.turn, prompt);
-  }
-  return this.last;
-}
-
-function end(this: OwnConversation): void {
-  this.messages = NONE;
-  this.last = undefined;
-}
-
-/** What was said in the turn at `index`, the answers to its calls, and then what `told` has to tell beside them. */
-function goOn(
-  conversation: OwnConversation,
-  state: SessionState,
-  index: number,
-  turn: number,
-  told: Told,
-): Prompt {
-  const { style } = conversation;
-  const { calls } = conversation.opening;
-  const record = state.turns[index];
-  if (record === undefined) return ask(conversation, state, turn, told, undefined);
-  const output = withoutFlood(record.output, told.news.faults);
-  if (calls === undefined) {
-    hear(conversation, { text: output, parts: record.parts });
-    return ask(conversation, state, turn, told, undefined);
-  }
-  const isAction = (id: string) => declaredIn(state.actions, record.turn, id) !== undefined;
-  conversation.ids ??= new Set();
-  const read = readTurnCalls({ output: record.output, ids: conversation.ids, isAction }, calls);
-  hear(conversation, assistantMessage({ output, parts: record.parts }, read, calls));
-  if (read.length === 0) return ask(conversation, state, turn, told, undefined);
-  const answered = answerCalls(read, record.turn, told, state.actions, style, calls);
-  add(conversation, 'tool', answered.answers.map(({ text }) => text).join('\n'), {
-    answers: answered.answers,
-  });
-  return ask(conversation, state, turn, answered.told, answered.room);
-}
-
-/** Providers refuse messages without any text: a turn that broke off before its first word leaves none. */
-function hear(conversation: OwnConversation, { text, parts }: AssistantMessage): void {
-  // Nearly all begin with a tag.
-  if (!text.startsWith('<') && !/\S/.test(text)) return;
-  if (parts === undefined) add(conversation, 'assistant', text);
-  else add(conversation, 'assistant', text, { parts });
-}
-
-function ask(
-  conversation: OwnConversation,
-  state: SessionState,
-  turn: number,
-  told: Told,
-  room: ResultRoom | undefined,
-): Prompt {
-  const { style } = conversation;
-  const { system, frame } = conversation.opening;
-  const isFirst = conversation.messages.length === 0;
-  const first = isFirst && state.compaction !== undefined ? 'again' : isFirst;
-  // Behind the answers to calls nothing has to be said.
-  const block =
-    room === undefined
-      ? renderBlock(told, state.actions, first, style)
-      : renderNews(told, state.actions, first, style, room);
-  const summary = isFirst ? renderSummary(state, style) : '';
-  const text = summary === '' ? block : `${summary}\n\n${block}`;
-  if (text !== '') add(conversation, 'user', text);
-  conversation.asked = turn;
-  const { messages, chars, tokens, hash } = conversation;
-  conversation.last = { ...PROMPT, system, messages, count: messages.length, chars, tokens, hash, frame };
-  return conversation.last;
-}
-
-// Copied: literals of what is kept from turn to turn would be made in the old generation, and stay there.
-const MESSAGE: PromptMessage = { role: 'user', text: '' };
-const PROMPT: Prompt = {
-  system: '',
-  messages: NONE,
-  count: 0,
-  chars: 0,
-  tokens: 0,
-  hash: '',
-  frame: { hash: '', system: '', tools: '', options: '' },
-};
-
-function add(
-  conversation: OwnConversation,
-  role: PromptMessage['role'],
-  text: string,
-  beside?: Pick<PromptMessage, 'answers' | 'parts'>,
-): void {
-  const plain = { ...MESSAGE, role, text };
-  const message = beside === undefined ? plain : { ...plain, ...beside };
-  conversation.messages = added(conversation.messages, message);
-  conversation.hash = messageHash(conversation.hash, message);
-  conversation.chars += text.length;
-  conversation.tokens += estimateTokens(text) + TOKENS_PER_MESSAGE;
-  for (const part of beside?.parts ?? []) conversation.tokens += estimateTokens(part.text ?? '');
 }
 
 /** What the record of the coming turn will hold: `turn.started` moves it there. The block names only what is told. */

@@ -8,7 +8,7 @@ import { openLoop, spoilGroup } from './gates-of.ts';
 import { isClosed } from './graph.ts';
 import { isLoop, loopAction, loopOf } from './loops.ts';
 import { bindingOf } from './named.ts';
-import type { Works } from './run.ts';
+import type { SchedulerCore } from './run.ts';
 import type { Loop } from './scheduler.ts';
 import { freshLoopId, isTaken, take } from './take.ts';
 
@@ -18,12 +18,12 @@ const DECLARED = { turn: 'open', undoes: undefined } as const;
  * What is known on the log under an id that a model gives: the id itself for the first that has it. It may be given again
  * once its holder has ended, unless that is of this turn, or of one that this turn may repeat. `by` names what asks.
  */
-export function claim(works: Works, id: string, by: string): string | FaultsFault {
-  const { state, graph, runs } = works;
+export function claim(scheduler: SchedulerCore, id: string, by: string): string | FaultsFault {
+  const { state, graph, runs } = scheduler;
   const holder = newestOf(state, id);
-  if (!isTaken(works, holder)) return id;
+  if (!isTaken(scheduler, holder)) return id;
   const gate = graph.gates?.get(holder);
-  const turn = turnOf(works, holder);
+  const turn = turnOf(scheduler, holder);
   const isOpen = runs.has(holder) || (gate !== undefined && !isClosed(gate));
   return isOpen || turn >= firstShared(state)
     ? duplicateId(id, by, state.actions.get(holder), turn)
@@ -31,7 +31,7 @@ export function claim(works: Works, id: string, by: string): string | FaultsFaul
 }
 
 /** The turn in which an action, a `<parallel>` or what a `<foreach>` makes was declared. */
-function turnOf({ state }: Works, id: string): number {
+function turnOf({ state }: SchedulerCore, id: string): number {
   const known = state.actions.get(id);
   if (known !== undefined) return known.turn;
   const isOf = ({ base, group, within }: DeclaredAction) =>
@@ -44,31 +44,31 @@ function turnOf({ state }: Works, id: string): number {
 }
 
 /** Takes in what the model asks for, and says what it is known by, unless its id is taken. */
-export function ask(works: Works, asked: DeclaredAction, cause: Cause): string | undefined {
-  const id = claim(works, asked.id, called(asked));
+export function ask(scheduler: SchedulerCore, asked: DeclaredAction, cause: Cause): string | undefined {
+  const id = claim(scheduler, asked.id, called(asked));
   if (typeof id !== 'string') {
-    refuse(works, asked, id, cause);
+    refuse(scheduler, asked, id, cause);
     return undefined;
   }
-  take(works, known(works, asked, new Map([[asked.id, id]])), cause, DECLARED);
+  take(scheduler, known(scheduler, asked, new Map([[asked.id, id]])), cause, DECLARED);
   return id;
 }
 
 /** The same for each item of a list that may still have to come. */
-export function askForEach(works: Works, asked: Loop, cause: Cause): void {
+export function askForEach(scheduler: SchedulerCore, asked: Loop, cause: Cause): void {
   const ids = new Map<string, string>();
   const free = asked.actions.filter((action) => {
-    const id = claim(works, action.id, called(action));
+    const id = claim(scheduler, action.id, called(action));
     if (typeof id === 'string') ids.set(action.id, id);
-    else refuse(works, action, id, cause);
+    else refuse(scheduler, action, id, cause);
     return typeof id === 'string';
   });
-  const taken = { ...asked, actions: free.map((action) => known(works, action, ids)) };
-  const made = loopAction(freshLoopId(works), taken);
+  const taken = { ...asked, actions: free.map((action) => known(scheduler, action, ids)) };
+  const made = loopAction(freshLoopId(scheduler), taken);
   // Before the names of what it makes stand for the `<foreach>` itself.
-  const action = withReferences(works, made, bindingOf(works, made, false), false);
-  if (works.life === 'open') openLoop(works, taken);
-  take(works, action, cause, DECLARED);
+  const action = withReferences(scheduler, made, bindingOf(scheduler, made, false), false);
+  if (scheduler.life === 'open') openLoop(scheduler, taken);
+  take(scheduler, action, cause, DECLARED);
 }
 
 const called = ({ name }: DeclaredAction): string => `the action of "${name}"`;
@@ -77,10 +77,14 @@ const called = ({ name }: DeclaredAction): string => `the action of "${name}"`;
  * The action under the id that it is known by, and bound to what it depends on as of now. `ids` are those of the actions
  * that it stands beside in a `<foreach>`, and its own.
  */
-function known(works: Works, action: DeclaredAction, ids: ReadonlyMap<string, string>): DeclaredAction {
+function known(
+  scheduler: SchedulerCore,
+  action: DeclaredAction,
+  ids: ReadonlyMap<string, string>,
+): DeclaredAction {
   const { depends_on: needs } = action;
   const bound = (needed: string): string =>
-    (needed === action.id ? undefined : ids.get(needed)) ?? newestOf(works.state, needed);
+    (needed === action.id ? undefined : ids.get(needed)) ?? newestOf(scheduler.state, needed);
   const id = ids.get(action.id) ?? action.id;
   const isSame = id === action.id && (needs === undefined || needs.every((each) => bound(each) === each));
   if (isSame) return action;
@@ -89,12 +93,12 @@ function known(works: Works, action: DeclaredAction, ids: ReadonlyMap<string, st
 
 /** Its id is taken, by what has not ended, or by what this turn repeats. */
 function refuse(
-  works: Works,
+  scheduler: SchedulerCore,
   { group, within = NONE }: DeclaredAction,
   why: FaultsFault,
   cause: Cause,
 ): void {
   const groups = group === undefined ? NONE : [...within, group];
-  works.deps.append({ ...why, ...(groups.length === 0 ? {} : { groups }) }, cause);
-  for (const each of groups) spoilGroup(works, each);
+  scheduler.deps.append({ ...why, ...(groups.length === 0 ? {} : { groups }) }, cause);
+  for (const each of groups) spoilGroup(scheduler, each);
 }

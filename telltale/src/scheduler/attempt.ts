@@ -38,7 +38,6 @@ export function attempt(
   done: (outcome: AttemptOutcome) => void,
 ): Attempt {
   const made: Attempt = {
-    // A copy: docs/decisions/copies.md
     controller,
     clock: deps.clock,
     graceMs,

@@ -9,21 +9,21 @@ import { lastPart, loopFailed } from './faults.ts';
 import { itemsOf, loopOf, rounds } from './loops.ts';
 import { lookupsOf, resolveInput } from './named.ts';
 import { apply, complete, fail } from './record.ts';
-import type { Run, Works } from './run.ts';
+import type { Run, SchedulerCore } from './run.ts';
 import type { Loop } from './scheduler.ts';
 import { take } from './take.ts';
 
 /** Makes the actions of a `<foreach>` whose list is there. After a restart: those that are missing. */
-export function expand(works: Works, run: Run): void {
-  const { deps, graph, state } = works;
+export function expand(scheduler: SchedulerCore, run: Run): void {
+  const { deps, graph, state } = scheduler;
   const { action } = run;
   const loop = loopOf(action);
-  const list = listOf(works, run);
-  const items = list.ok ? itemsOf(loop, list.value, () => whyNothing(works, run, loop)) : list;
+  const list = listOf(scheduler, run);
+  const items = list.ok ? itemsOf(loop, list.value, () => whyNothing(scheduler, run, loop)) : list;
   if (!items.ok) {
     // A model is shown no foreach among the results: it hears of this one as a fault.
     run.cause = deps.append(loopFailed(items.error), run.cause);
-    fail(works, run, items.error);
+    fail(scheduler, run, items.error);
     return;
   }
   if (run.attempts++ === 0) run.since = deps.clock.monotonic();
@@ -34,29 +34,33 @@ export function expand(works: Works, run: Run): void {
   const { gates } = run.node;
   for (const member of rounds(loop, items.value, action.references)) {
     ids.push(member.id);
-    if (!state.actions.has(member.id)) take(works, member, at, { turn: run.turn, undoes: undefined });
+    if (!state.actions.has(member.id)) take(scheduler, member, at, { turn: run.turn, undoes: undefined });
   }
   const isOver = run.turn === 'well' || run.turn === 'broken';
-  if (isOver && graph.unseen !== undefined) apply(works, giveUpUnseen(graph, new Set(ids)), at);
-  complete(works, run, { ids });
-  apply(works, freeStream(graph, [], gates), at);
+  if (isOver && graph.unseen !== undefined) apply(scheduler, giveUpUnseen(graph, new Set(ids)), at);
+  complete(scheduler, run, { ids });
+  apply(scheduler, freeStream(graph, [], gates), at);
 }
 
 /** A name that nobody knows is told apart from a part that what it stands for does not have. */
-function whyNothing(works: Works, { action, binding, turn }: Run, { in: source }: Loop): RuntimeError {
+function whyNothing(
+  scheduler: SchedulerCore,
+  { action, binding, turn }: Run,
+  { in: source }: Loop,
+): RuntimeError {
   const reference = readWholeReference(source);
   if (reference === undefined) return listUnknown(source, turn === 'broken');
   const { name, path } = reference;
-  const value = lookupsOf(works, action, binding).whole(name);
+  const value = lookupsOf(scheduler, action, binding).whole(name);
   if (value !== undefined) return partUnknown(source, lastPart(`$${name}`, value, path));
-  return works.graph.gates?.get(newestOf(works.state, name))?.of === 'parallel'
+  return scheduler.graph.gates?.get(newestOf(scheduler.state, name))?.of === 'parallel'
     ? partUnknown(source, `"${name}" is a <parallel>, whose actions have values of their own`)
     : listUnknown(source, turn === 'broken');
 }
 
 /** What `in` stands for: where it began before a restart, what it stood for then. */
-function listOf(works: Works, { action, binding, input }: Run): Result<Json> {
+function listOf(scheduler: SchedulerCore, { action, binding, input }: Run): Result<Json> {
   if (input?.in !== undefined) return ok(input.in);
-  const resolved = resolveInput(works, action, binding, action.parameters.in ?? null);
+  const resolved = resolveInput(scheduler, action, binding, action.parameters.in ?? null);
   return resolved.ok ? ok(resolved.value.value) : err(resolved.error);
 }

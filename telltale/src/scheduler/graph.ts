@@ -196,7 +196,6 @@ export interface Graph {
 }
 
 export const createGraph = (): Graph => ({
-  // A copy: docs/decisions/copies.md
   nodes: NOTHING,
   gates: undefined,
   unseen: undefined,

@@ -12,18 +12,21 @@ import { groupOf } from './gates-of.ts';
 import { isLoop, loopOf } from './loops.ts';
 import { find, localOf, type NameSpace, outputOf } from './names.ts';
 import { apply } from './record.ts';
-import type { Works } from './run.ts';
+import type { SchedulerCore } from './run.ts';
 
 /** A name that nothing has yet: a whole `$name` may come later in the turn, as an id of `depends_on` may. */
-export const unnamedOf = (works: Works, action: DeclaredAction, { late }: Binding): string | undefined =>
-  late.find(({ name }) => find(works, name, action) === undefined)?.name;
+export const unnamedOf = (
+  scheduler: SchedulerCore,
+  action: DeclaredAction,
+  { late }: Binding,
+): string | undefined => late.find(({ name }) => find(scheduler, name, action) === undefined)?.name;
 
 /** What was taken in may be what an action before it waits for: by its id, its `output_key` or its target. */
-export function namedBy(works: Works, action: DeclaredAction, cause: Cause | undefined): void {
+export function namedBy(scheduler: SchedulerCore, action: DeclaredAction, cause: Cause | undefined): void {
   for (const { id, output_key, name } of isLoop(action) ? loopOf(action).actions : [action]) {
-    named(works, id, cause);
-    if (output_key !== undefined) named(works, output_key, cause);
-    named(works, name, cause);
+    named(scheduler, id, cause);
+    if (output_key !== undefined) named(scheduler, output_key, cause);
+    named(scheduler, name, cause);
   }
 }
 
@@ -31,45 +34,45 @@ export function namedBy(works: Works, action: DeclaredAction, cause: Cause | und
 const MAX_SOUGHT = 100;
 
 /** Values that were set outside without a word may have one of the names: asked before the stream waits for what needs it. */
-export function seek(works: Works): void {
+export function seek(scheduler: SchedulerCore): void {
   const found: string[] = [];
   let sought = 0;
-  for (const name of works.graph.unnamed?.keys() ?? []) {
-    if (works.lookup(name) !== undefined) found.push(name);
+  for (const name of scheduler.graph.unnamed?.keys() ?? []) {
+    if (scheduler.lookup(name) !== undefined) found.push(name);
     if (++sought === MAX_SOUGHT) break;
   }
-  for (const name of found) named(works, name, undefined);
+  for (const name of found) named(scheduler, name, undefined);
 }
 
 /** Something may have this name now. */
-export function named(works: Works, name: string, cause: Cause | undefined): void {
-  const { graph } = works;
+export function named(scheduler: SchedulerCore, name: string, cause: Cause | undefined): void {
+  const { graph } = scheduler;
   // Nothing has it, such as a target that was called twice: not all that wait for it are to be bound again each time.
-  if (graph.unnamed?.has(name) !== true || find(works, name) === undefined) return;
+  if (graph.unnamed?.has(name) !== true || find(scheduler, name) === undefined) return;
   for (const node of takeAwaiting(graph, name)) {
-    const run = works.runs.get(node.id);
+    const run = scheduler.runs.get(node.id);
     if (run === undefined) continue; // it has ended meanwhile
     if (!isLoop(run.action)) {
       // What the name stands for is waited for when it is about to start.
-      const next = unnamedOf(works, run.action, run.binding);
+      const next = unnamedOf(scheduler, run.action, run.binding);
       if (next !== undefined) awaitName(graph, node, next);
-      else apply(works, nameSettled(node), cause);
+      else apply(scheduler, nameSettled(node), cause);
       continue;
     }
     // Each is bound when the one before it is on the log: it may have ended what has the name.
-    const binding = bindingOf(works, run.action, true);
+    const binding = bindingOf(scheduler, run.action, true);
     if (binding.late.length > 0) awaitName(graph, node, name);
     else {
       run.binding = binding;
-      apply(works, nameFound(graph, node, binding), cause);
+      apply(scheduler, nameFound(graph, node, binding), cause);
     }
   }
 }
 
 /** What it waits for. `declared`: whether it, or what made it, has been on the log before. */
-export function bindingOf(works: Works, action: DeclaredAction, declared: boolean): Binding {
-  groupOf(works, action); // it may name the group it is the first of
-  return bind(works, action, declared);
+export function bindingOf(scheduler: SchedulerCore, action: DeclaredAction, declared: boolean): Binding {
+  groupOf(scheduler, action); // it may name the group it is the first of
+  return bind(scheduler, action, declared);
 }
 
 /** What the names in `action` stand for, now that it starts. */

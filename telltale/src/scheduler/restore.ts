@@ -16,26 +16,26 @@ import { bindingOf, namedBy } from './named.ts';
 import { nameKey, standingOf } from './names.ts';
 import { apply, finish } from './record.ts';
 import { undone } from './rollback.ts';
-import { QUEUED, type Run, type Works } from './run.ts';
+import { QUEUED, type Run, type SchedulerCore } from './run.ts';
 import { place } from './take.ts';
 
 /**
  * Takes over what an earlier process left, in the order in which it was declared. No target is called here. Returns the
  * failure that was about to end the session, if there is one.
  */
-export function restore(works: Works, from: SessionState): ActionState | undefined {
-  const { graph } = works;
+export function restore(scheduler: SchedulerCore, from: SessionState): ActionState | undefined {
+  const { graph } = scheduler;
   const made: Gate[] = [];
   for (const known of from.actions.values()) {
-    if (isLoop(known.action)) openLoop(works, loopOf(known.action));
-    if (hasEnded(known.status)) recallEnded(works, known, made);
-    else adopt(works, from, known);
-    if (graph.unnamed !== undefined) namedBy(works, known.action, undefined);
+    if (isLoop(known.action)) openLoop(scheduler, loopOf(known.action));
+    if (hasEnded(known.status)) recallEnded(scheduler, known, made);
+    else adopt(scheduler, from, known);
+    if (graph.unnamed !== undefined) namedBy(scheduler, known.action, undefined);
   }
-  for (const id of completionOrder(from)) works.completed = added(works.completed, id);
-  if (from.failing === undefined) makeMissing(works);
-  for (const gate of made) apply(works, seal(graph, gate), undefined);
-  if (!from.turnOpen) apply(works, endTurn(graph, 'well'), undefined);
+  for (const id of completionOrder(from)) scheduler.completed = added(scheduler.completed, id);
+  if (from.failing === undefined) makeMissing(scheduler);
+  for (const gate of made) apply(scheduler, seal(graph, gate), undefined);
+  if (!from.turnOpen) apply(scheduler, endTurn(graph, 'well'), undefined);
   return from.failing === undefined ? undefined : from.actions.get(from.failing);
 }
 
@@ -43,21 +43,21 @@ export function restore(works: Works, from: SessionState): ActionState | undefin
  * The rounds of `<foreach>`s that the process died in the midst of making. Before anything is given up: others may wait for
  * one of them.
  */
-function makeMissing(works: Works): void {
-  for (const run of [...(works.openLoops ?? NONE)])
-    if (run.attempts > 0 && run.stage === QUEUED) expand(works, run);
+function makeMissing(scheduler: SchedulerCore): void {
+  for (const run of [...(scheduler.openLoops ?? NONE)])
+    if (run.attempts > 0 && run.stage === QUEUED) expand(scheduler, run);
 }
 
 /** What has not ended: it waits on, is tried again, or nobody will ever know. */
-function adopt(works: Works, from: SessionState, known: ActionState): void {
+function adopt(scheduler: SchedulerCore, from: SessionState, known: ActionState): void {
   const { action, status, attempts } = known;
   const loop = isLoop(action);
   const begun = attempts > 0;
   const input = known.input ?? reviewOf(from, action.id)?.input ?? hookedInput(from.hooks, action.id);
-  const { run, changes } = place(works, action, {
+  const { run, changes } = place(scheduler, action, {
     // What it was to be called with stood: all that it needed was there.
-    binding: begun || input !== undefined ? NO_NEEDS : bindingOf(works, action, true),
-    undoes: undone(works.state, action),
+    binding: begun || input !== undefined ? NO_NEEDS : bindingOf(scheduler, action, true),
+    undoes: undone(scheduler.state, action),
     turn: begun && !loop ? 'well' : turnOf(from, known),
     cause: undefined,
     holdsStream: false,
@@ -66,12 +66,12 @@ function adopt(works: Works, from: SessionState, known: ActionState): void {
   run.attempts = attempts;
   run.failures = failuresOf(from, known);
   run.input = input;
-  run.since = works.deps.clock.monotonic();
+  run.since = scheduler.deps.clock.monotonic();
   const again =
     loop || (run.traits !== undefined && mayRunAgain(run.traits, known.input ?? {}) && mayRestart(known));
   if (status === 'running' && !again)
-    finish(works, run, { type: 'action.interrupted', id: action.id, attempt: attempts }, action.id);
-  else apply(works, changes, undefined);
+    finish(scheduler, run, { type: 'action.interrupted', id: action.id, attempt: attempts }, action.id);
+  else apply(scheduler, changes, undefined);
 }
 
 /** A try of an agent that was cut off, or let go of while it waited, is gone on with: it has not failed. */
@@ -81,22 +81,22 @@ function failuresOf(from: SessionState, { action, status, attempts }: ActionStat
 }
 
 /** What has ended is in the state; only what it was a part of has to hear of it. */
-function recallEnded(works: Works, { action, status }: ActionState, made: Gate[]): void {
-  const { graph, state } = works;
-  const standing = standingOf(works, action.id);
+function recallEnded(scheduler: SchedulerCore, { action, status }: ActionState, made: Gate[]): void {
+  const { graph, state } = scheduler;
+  const standing = standingOf(scheduler, action.id);
   const because = standing?.state === 'failed' ? standing.because : undefined;
   if (action.output_key !== undefined && action.base === undefined)
-    nameKey(works, action.output_key, action.id);
-  for (const gate of gatesOf(works, action)) {
-    if (!isLoop(action)) apply(works, recall(graph, gate, action.id, because), undefined);
+    nameKey(scheduler, action.output_key, action.id);
+  for (const gate of gatesOf(scheduler, action)) {
+    if (!isLoop(action)) apply(scheduler, recall(graph, gate, action.id, because), undefined);
     else {
       made.push(gate);
-      if (because !== undefined) apply(works, spoil(graph, gate, because), undefined);
+      if (because !== undefined) apply(scheduler, spoil(graph, gate, because), undefined);
     }
   }
   const undoes = status === 'completed' ? undone(state, action) : undefined;
   if (undoes !== undefined && state.actions.get(undoes)?.status === 'completed')
-    works.deps.append({ type: 'action.compensated', id: undoes, by: action.id });
+    scheduler.deps.append({ type: 'action.compensated', id: undoes, by: action.id });
 }
 
 /** Further starts of an action that the process died with, time and again: it may be what kills it. */

@@ -11,23 +11,22 @@ import { notInHistory } from './failures.ts';
 import { type ActionNode, above, isPending, type Node } from './graph.ts';
 import { type NameSpace, outputOf } from './names.ts';
 import { apply } from './record.ts';
-import type { Works } from './run.ts';
+import type { SchedulerCore } from './run.ts';
 import type { RolledBack } from './scheduler.ts';
 import { stop, whenIdle } from './stop.ts';
 import { isTaken, take } from './take.ts';
-import { whenEnded } from './when-ended.ts';
 
 /** Resolves when these have ended, or, once the log is lost, when nothing runs any more. */
-export const ended = (works: Works, ids: readonly string[]): Promise<void> =>
+export const ended = (scheduler: SchedulerCore, ids: readonly string[]): Promise<void> =>
   new Promise((resolve) => {
-    if (works.life === 'lost') {
-      whenIdle(works, resolve);
+    if (scheduler.life === 'lost') {
+      whenIdle(scheduler, resolve);
       return;
     }
-    works.idle ??= new Set();
-    works.idle.add(resolve);
-    whenEnded(works, ids, () => {
-      works.idle?.delete(resolve);
+    scheduler.idle ??= new Set();
+    scheduler.idle.add(resolve);
+    scheduler.whenEnded(ids, () => {
+      scheduler.idle?.delete(resolve);
       resolve();
     });
   });
@@ -43,63 +42,63 @@ interface RollbackAsking {
 
 /** Undoes what was completed, back to `to`; one rollback after the other. */
 export function rollback(
-  works: Works,
+  scheduler: SchedulerCore,
   to: string | undefined,
   cause: Cause | undefined,
   asking?: RollbackAsking,
 ): Promise<RolledBack> {
-  const done = (works.undoing ?? Promise.resolve()).then(() => undoAll(works, to, cause, asking));
-  works.undoing = done.catch(() => undefined); // the caller hears of it
+  const done = (scheduler.undoing ?? Promise.resolve()).then(() => undoAll(scheduler, to, cause, asking));
+  scheduler.undoing = done.catch(() => undefined); // the caller hears of it
   return done;
 }
 
 async function undoAll(
-  works: Works,
+  scheduler: SchedulerCore,
   to: string | undefined,
   cause: Cause | undefined,
   asking: RollbackAsking | undefined,
 ): Promise<RolledBack> {
-  const { state } = works;
+  const { state } = scheduler;
   const later = asking === undefined ? NOBODY : declaredAfter(state, new Set([asking.by]));
   const ids = undoneBy(state, later); // before a restart
   const left: string[] = [];
   const spared = asking?.sparesLater === true ? later : NOBODY;
-  for (const id of undoPlan(works, works.completed, to, spared)) {
-    if (isShut(works) || asking?.signal?.aborted === true) break;
-    await undoOne(works, id, cause, later, asking?.by);
+  for (const id of undoPlan(scheduler, scheduler.completed, to, spared)) {
+    if (isShut(scheduler) || asking?.signal?.aborted === true) break;
+    await undoOne(scheduler, id, cause, later, asking?.by);
     (state.actions.get(id)?.status === 'compensated' ? ids : left).push(id);
   }
   return { undone: ids, left };
 }
 
 /** Nothing is undone any more: what was being undone may have been cancelled, or belongs to whoever goes on. */
-const isShut = ({ life }: Works): boolean => life === 'closed' || life === 'lost';
+const isShut = ({ life }: SchedulerCore): boolean => life === 'closed' || life === 'lost';
 
 /** Bounded by the number of actions: each round but the last finds one. `own`: the tries of this very rollback are among these. */
 async function undoOne(
-  works: Works,
+  scheduler: SchedulerCore,
   id: string,
   cause: Cause | undefined,
   own: ReadonlySet<string>,
   asker: string | undefined,
 ): Promise<void> {
-  const { state } = works;
+  const { state } = scheduler;
   const known = state.actions.get(id);
   if (known === undefined) return;
   for (let n = 1; ; n++) {
     const by = undoId(id, n);
     const tried = state.actions.get(by);
-    if (tried === undefined && !isTaken(works, by)) {
-      take(works, undoAction(works, by, known), cause, { turn: 'well', undoes: id });
-      waitForUndo(works, asker, by);
-      works.goOn();
-      await ended(works, [by]);
+    if (tried === undefined && !isTaken(scheduler, by)) {
+      take(scheduler, undoAction(scheduler, by, known), cause, { turn: 'well', undoes: id });
+      waitForUndo(scheduler, asker, by);
+      scheduler.goOn();
+      await ended(scheduler, [by]);
       return;
     }
     if (tried === undefined || undone(state, tried.action) !== id) continue;
-    waitForUndo(works, asker, by);
-    await ended(works, [by]);
-    if (isShut(works)) return;
+    waitForUndo(scheduler, asker, by);
+    await ended(scheduler, [by]);
+    if (isShut(scheduler)) return;
     // Nobody knows whether an interrupted one did its work: doing it twice may be worse than not at all.
     if (tried.status === 'completed' || tried.status === 'interrupted' || own.has(by)) return;
   }
@@ -107,22 +106,22 @@ async function undoOne(
 
 /** An action with `on_error: fail` has failed: ends the rest, undoes what was done, then says so. */
 export function failSession(
-  works: Works,
+  scheduler: SchedulerCore,
   id: string,
   error: RuntimeError,
   cause: Cause | undefined,
   asking?: RollbackAsking,
 ): void {
-  works.life = 'failing';
-  works.shutReason = `Action "${id}" failed, and its on_error is "fail".`;
-  const others = [...works.runs.values()].filter(({ undoes }) => undoes === undefined);
-  const open = stop(works, others, works.shutReason);
-  ended(works, open)
-    .then(() => rollback(works, undefined, cause, asking))
+  scheduler.life = 'failing';
+  scheduler.shutReason = `Action "${id}" failed, and its on_error is "fail".`;
+  const others = [...scheduler.runs.values()].filter(({ undoes }) => undoes === undefined);
+  const open = stop(scheduler, others, scheduler.shutReason);
+  ended(scheduler, open)
+    .then(() => rollback(scheduler, undefined, cause, asking))
     .then(({ left }) => {
-      if (works.life !== 'failing') return; // cancelled meanwhile: whoever did that has the word
-      works.life = 'closed';
-      works.options.onFatal(error, id, left);
+      if (scheduler.life !== 'failing') return; // cancelled meanwhile: whoever did that has the word
+      scheduler.life = 'closed';
+      scheduler.options.onFatal(error, id, left);
     });
 }
 
@@ -131,18 +130,18 @@ export function failSession(
  * again when that has ended. What undoes it must not wait for the rollback, nor for what only the rest of the turn could
  * bring where that waits for the rollback.
  */
-function waitForUndo(works: Works, asker: string | undefined, undo: string): void {
-  const { graph } = works;
+function waitForUndo(scheduler: SchedulerCore, asker: string | undefined, undo: string): void {
+  const { graph } = scheduler;
   const asking = asker === undefined ? undefined : graph.nodes.get(asker);
   const node = graph.nodes.get(undo);
   if (asking === undefined || node === undefined) return;
   if (waitsFor(node, asking)) {
-    apply(works, deadlock(graph, node, { kind: 'cycle', path: [undo, asking.id, undo] }, []), undefined);
+    apply(scheduler, deadlock(graph, node, { kind: 'cycle', path: [undo, asking.id, undo] }, []), undefined);
     return;
   }
   asking.waitsFor.push(node);
   forgetFree(graph);
-  apply(works, freeStream(graph), undefined);
+  apply(scheduler, freeStream(graph), undefined);
 }
 
 function waitsFor(from: ActionNode, sought: ActionNode): boolean {

@@ -1,16 +1,17 @@
-import type { RunAhead } from '../lib/clock.ts';
+import { RunAhead } from '../lib/clock.ts';
 import type { RuntimeError } from '../lib/errors.ts';
-import { added, dropped, NONE, put, without } from '../lib/grow.ts';
-import type { JsonObject } from '../lib/json.ts';
+import { added, dropped, NONE, NOTHING, put, without } from '../lib/grow.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import type { DeclaredAction } from '../log/action.ts';
 import type { Cause } from '../log/event.ts';
+import type { SessionState } from '../log/state.ts';
 import type { Attempt } from './attempt.ts';
 import type { Binding } from './bind.ts';
 import type { TurnEnding } from './dependency-graph.ts';
 import type { SchedulerDeps, TargetTraits } from './edges.ts';
-import type { ActionNode } from './graph.ts';
+import { type ActionNode, createGraph, type Gate } from './graph.ts';
 import type { NameSpace } from './names.ts';
-import type { Scheduler, SchedulerOptions } from './scheduler.ts';
+import type { SchedulerOptions } from './scheduler.ts';
 
 /**
  * `failing`: an action with `on_error: fail` has failed, and only what undoes others may start. `closed`: nothing may.
@@ -18,15 +19,16 @@ import type { Scheduler, SchedulerOptions } from './scheduler.ts';
  */
 export type Life = 'open' | 'failing' | 'closed' | 'lost';
 
-/**
- * All that a scheduler consists of, names and bell included: one record, and functions that all schedulers share. With
- * closures a session had 2 KB more. The files beside this one are its verbs.
- */
-export interface Works extends Scheduler, NameSpace, Bell {
+/** The state of a scheduler: names, actions and the ends to tell of. The files beside this one work on it. */
+export abstract class SchedulerCore implements NameSpace, Bell {
   readonly options: SchedulerOptions;
   readonly deps: SchedulerDeps;
+  readonly state: SessionState;
+  readonly graph = createGraph();
+  keys: NameSpace['keys'];
+  loops: NameSpace['loops'];
   /** What has not ended. */
-  runs: ReadonlyMap<string, Run>;
+  runs: ReadonlyMap<string, Run> = NOTHING;
   /** Made for the first. */
   openLoops: Set<Run> | undefined;
   /** Ready, and waiting for a place. */
@@ -36,24 +38,46 @@ export interface Works extends Scheduler, NameSpace, Bell {
   /** Places left of `parallel_actions`. */
   places: number;
   /** Starts that ran ahead of the log. */
-  readonly ahead: RunAhead;
-  /** Whether something is being started: what comes up meanwhile is taken up behind it. */
-  starting: boolean;
+  readonly ahead = new RunAhead();
   /** Ids in the order of completion. */
-  completed: readonly string[];
-  life: Life;
+  completed: readonly string[] = NONE;
+  life: Life = 'open';
   /** Why it is not open any more. */
-  shutReason: string;
+  shutReason = '';
   /** Who wants to know when nothing runs any more after the log was lost. */
   idle: Set<() => void> | undefined;
   /** The rollback in hand: the next one comes after it. */
   undoing: Promise<unknown> | undefined;
   /** The number of the last `<foreach>`. */
-  loopsMade: number;
+  loopsMade = 0;
+  notes: Bell['notes'];
+  waiters: Bell['waiters'] = NOTHING;
+  ringing = false;
+
+  constructor(options: SchedulerOptions, deps: SchedulerDeps) {
+    this.options = options;
+    this.deps = deps;
+    this.state = options.state;
+    this.places = options.parallelActions;
+  }
+
   /** Starts what may start, then tells of ends. */
-  goOn(): void;
+  abstract goOn(): void;
+
   /** An action with `on_error: fail` has failed for good. */
-  fatal(id: string, error: RuntimeError, cause: Cause | undefined): void;
+  abstract fatal(id: string, error: RuntimeError, cause: Cause | undefined): void;
+
+  abstract whenEnded(ids: readonly string[], then: () => void): () => void;
+
+  abstract coming(name: string): Gate | undefined;
+
+  lookup(name: string): Json | undefined {
+    return this.deps.lookup(name);
+  }
+
+  heard(id: string): void {
+    if (this.graph.gates?.has(id) !== true) this.options.onEnded?.(id);
+  }
 }
 
 export interface Running {
@@ -161,7 +185,7 @@ export function noteEnd(bell: Bell, id: string): void {
 
 /** Calls back once so many of these are noted. The returned function forgets it. */
 export function waitForEnds(bell: Bell, ids: readonly string[], left: number, then: () => void): () => void {
-  const waiter: RunWaiter = { left, then }; // a copy: docs/decisions/copies.md
+  const waiter: RunWaiter = { left, then };
   for (const id of ids) bell.waiters = put(bell.waiters, id, added(bell.waiters.get(id) ?? NONE, waiter));
   return () => {
     waiter.left = 0; // where it is being told now
@@ -204,10 +228,7 @@ export function mute(bell: Bell): void {
   bell.notes = undefined;
 }
 
-/**
- * First in, first out, at a constant cost: `Array.shift` moves all that is behind. A record: closures take six times as
- * much. An empty one is undefined, as most are.
- */
+/** First in, first out, at a constant cost: `Array.shift` moves all that is behind. An empty one is undefined. */
 export interface Fifo<T> {
   items: T[];
   /** Places that have been used up. */
@@ -219,7 +240,6 @@ const MAX_USED = 1024;
 
 /** With this at its end: the same one, unless it was empty. */
 export function pushed<T>(fifo: Fifo<T> | undefined, item: T): Fifo<T> {
-  // A copy: docs/decisions/copies.md. An array of one is a fifth of the size of one that is pushed to.
   if (fifo === undefined) return { items: [item], used: 0 };
   fifo.items.push(item);
   return fifo;

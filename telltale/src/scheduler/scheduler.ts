@@ -21,8 +21,8 @@ export interface Loop {
 }
 
 /**
- * Starts actions as soon as they may start, and sees them to their end. One for each session. Its methods are called on
- * it: all schedulers share them.
+ * Starts actions as soon as they may start, and sees them to their end. One for each session. Call its methods on it: they
+ * are not bound.
  */
 export interface Scheduler {
   /**

@@ -17,57 +17,56 @@ import { resolveInput } from './named.ts';
 import { type NameSpace, outputOf } from './names.ts';
 import { apply, cancel, complete, enqueue, fail, skip } from './record.ts';
 import { mayRunAgain } from './restore.ts';
-import type { Works } from './run.ts';
-import { type Clearing, type Looking, type Run, type Running, WAITING } from './run.ts';
+import { type Clearing, type Looking, type Run, type Running, type SchedulerCore, WAITING } from './run.ts';
 import { giveSlotBack, hasSlot, LET_GO, leave, lose } from './stop.ts';
 
 /** Starts an action that has a place, unless something now speaks against it. */
-export function start(works: Works, run: Run): void {
+export function start(scheduler: SchedulerCore, run: Run): void {
   run.stage = WAITING;
   // It was tried before, or a person was asked about just these parameters.
   const again = run.input !== undefined;
-  if (!again && (waitsAfterAll(works, run) || !isWanted(works, run))) return;
-  if (isLoop(run.action)) expand(works, run);
+  if (!again && (waitsAfterAll(scheduler, run) || !isWanted(scheduler, run))) return;
+  if (isLoop(run.action)) expand(scheduler, run);
   else if (
-    (again || isReady(works, run)) &&
-    isLookedAt(works, run) &&
-    isCleared(works, run) &&
-    hasSlot(works, run) &&
-    hasEntered(works, run)
+    (again || isReady(scheduler, run)) &&
+    isLookedAt(scheduler, run) &&
+    isCleared(scheduler, run) &&
+    hasSlot(scheduler, run) &&
+    hasEntered(scheduler, run)
   )
-    begin(works, run);
+    begin(scheduler, run);
 }
 
 /** Variables that named nothing when it was declared may do so now. */
-function waitsAfterAll(works: Works, run: Run): boolean {
+function waitsAfterAll(scheduler: SchedulerCore, run: Run): boolean {
   const { late } = run.binding;
   if (late.length === 0) return false;
-  const { nodes, failedBy } = lateNeeds(works, run.action, late);
+  const { nodes, failedBy } = lateNeeds(scheduler, run.action, late);
   if (failedBy === undefined) {
-    const waits = nodes.length > 0 && waitForMore(works.graph, run.node, nodes);
-    if (waits) apply(works, freeStream(works.graph, [], [run.node]), run.cause);
+    const waits = nodes.length > 0 && waitForMore(scheduler.graph, run.node, nodes);
+    if (waits) apply(scheduler, freeStream(scheduler.graph, [], [run.node]), run.cause);
     return waits;
   }
-  skip(works, run, 'dependency', failedBy);
+  skip(scheduler, run, 'dependency', failedBy);
   return true;
 }
 
-function isWanted(works: Works, run: Run): boolean {
+function isWanted(scheduler: SchedulerCore, run: Run): boolean {
   const { action } = run;
   if (action.if === undefined) return true;
-  const { held, problem } = testIf(action.if, action, works, works.deps.context());
-  if (!held) skip(works, run, 'if', problem);
+  const { held, problem } = testIf(action.if, action, scheduler, scheduler.deps.context());
+  if (!held) skip(scheduler, run, 'if', problem);
   return held;
 }
 
 /** Resolves its parameters and asks its target whether they will do. */
-function isReady(works: Works, run: Run): boolean {
+function isReady(scheduler: SchedulerCore, run: Run): boolean {
   const { action } = run;
-  const resolved = resolveInput(works, action, run.binding, action.parameters);
-  run.traits ??= works.deps.traits(action);
+  const resolved = resolveInput(scheduler, action, run.binding, action.parameters);
+  run.traits ??= scheduler.deps.traits(action);
   const { traits } = run;
   if (!resolved.ok || traits === undefined) {
-    fail(works, run, resolved.ok ? works.deps.unknownTarget(action) : resolved.error);
+    fail(scheduler, run, resolved.ok ? scheduler.deps.unknownTarget(action) : resolved.error);
     return false;
   }
   const { value, fault } = resolved.value;
@@ -76,10 +75,10 @@ function isReady(works: Works, run: Run): boolean {
   const input = traits.inFull?.(lists) ?? lists;
   const problem = traits.check(input);
   if (problem !== undefined) {
-    fail(works, run, problem);
+    fail(scheduler, run, problem);
     return false;
   }
-  if (fault !== undefined) works.deps.append(fault, run.cause);
+  if (fault !== undefined) scheduler.deps.append(fault, run.cause);
   run.input = input;
   return true;
 }
@@ -87,8 +86,8 @@ function isReady(works: Works, run: Run): boolean {
 const NO_INPUT: JsonObject = {};
 
 /** Asks for leave where its target says that it may need some. Until there is an answer it takes no place. */
-function isCleared(works: Works, run: Run): boolean {
-  const { deps } = works;
+function isCleared(scheduler: SchedulerCore, run: Run): boolean {
+  const { deps } = scheduler;
   const { action, traits, input = NO_INPUT } = run;
   if (run.cleared || traits?.needs === undefined) return true;
   const controller = new AbortController();
@@ -99,9 +98,9 @@ function isCleared(works: Works, run: Run): boolean {
   const answered = (refusal: RuntimeError | undefined) => {
     if (run.stage !== stage) return; // cancelled, or the log is lost
     run.cleared = true;
-    if (refusal === undefined) enqueue(works, run, undefined);
-    else fail(works, run, refusal);
-    works.goOn();
+    if (refusal === undefined) enqueue(scheduler, run, undefined);
+    else fail(scheduler, run, refusal);
+    scheduler.goOn();
   };
   asked.then(answered, (thrown: unknown) => answered(toRuntimeError(thrown)));
   return false;
@@ -111,94 +110,99 @@ function isCleared(works: Works, run: Run): boolean {
  * The log comes first: where a try must not be made twice, its start is committed before it begins. Other tries may run
  * ahead of the log, but only so many of them.
  */
-function begin(works: Works, run: Run): void {
-  const { deps } = works;
+function begin(scheduler: SchedulerCore, run: Run): void {
+  const { deps } = scheduler;
   const { action, traits, input = NO_INPUT } = run;
   if (traits === undefined) {
-    fail(works, run, deps.unknownTarget(action));
+    fail(scheduler, run, deps.unknownTarget(action));
     return;
   }
   if (run.attempts++ === 0) run.since = deps.clock.monotonic();
-  if (run.counted) works.places--;
+  if (run.counted) scheduler.places--;
   const started = { type: 'action.started', id: action.id, attempt: run.attempts, input } as const;
   run.cause = deps.append(started, run.cause);
-  if (mayBeginNow(works, traits, input, run.cause.seq)) {
-    perform(works, run, traits);
+  if (mayBeginNow(scheduler, traits, input, run.cause.seq)) {
+    perform(scheduler, run, traits);
     return;
   }
   const stage = { at: 'committing' } as const;
   run.stage = stage;
   deps.committed(run.cause.seq, (error) => {
-    if (error !== undefined) lose(works);
-    else if (run.stage === stage) perform(works, run, traits);
+    if (error !== undefined) lose(scheduler);
+    else if (run.stage === stage) perform(scheduler, run, traits);
   });
 }
 
-const mayBeginNow = ({ deps, ahead }: Works, traits: TargetTraits, input: JsonObject, seq: number): boolean =>
+const mayBeginNow = (
+  { deps, ahead }: SchedulerCore,
+  traits: TargetTraits,
+  input: JsonObject,
+  seq: number,
+): boolean =>
   mayRunAgain(traits, input) && deps.mayBeLost?.() !== true && ahead.admits(seq, deps.committedSeq());
 
-function perform(works: Works, run: Run, traits: TargetTraits): void {
+function perform(scheduler: SchedulerCore, run: Run, traits: TargetTraits): void {
   const { action, input = NO_INPUT } = run;
   const stage: Running = { at: 'running', attempt: undefined, cancelled: undefined };
   run.stage = stage;
   const timeoutMs =
     action.timeout !== undefined
       ? action.timeout * 1000
-      : (traits.timeoutMs ?? works.options.actionTimeoutMs);
+      : (traits.timeoutMs ?? scheduler.options.actionTimeoutMs);
   const controller = new AbortController();
   const { signal } = controller;
   const call = { action, input, attempt: run.attempts, cause: run.cause, signal };
-  const done = (outcome: AttemptOutcome) => settled(works, run, stage, outcome);
-  stage.attempt = attempt(works.deps, controller, call, timeoutMs, traits.graceMs ?? GRACE_MS, done);
+  const done = (outcome: AttemptOutcome) => settled(scheduler, run, stage, outcome);
+  stage.attempt = attempt(scheduler.deps, controller, call, timeoutMs, traits.graceMs ?? GRACE_MS, done);
   // The target may have had itself cancelled, or its session let go of, while it was called.
   if (stage.cancelled !== undefined) stopAttempt(stage.attempt, cancelled(stage.cancelled));
-  else if (works.life === 'lost') stopAttempt(stage.attempt, cancelled(LET_GO));
+  else if (scheduler.life === 'lost') stopAttempt(stage.attempt, cancelled(LET_GO));
 }
 
-function settled(works: Works, run: Run, stage: Running, outcome: AttemptOutcome): void {
+function settled(scheduler: SchedulerCore, run: Run, stage: Running, outcome: AttemptOutcome): void {
   stage.attempt = undefined;
-  if (run.counted) works.places++;
+  if (run.counted) scheduler.places++;
   if (run.slot !== undefined) giveSlotBack(run);
-  if (works.life === 'lost') {
-    leave(works, run);
+  if (scheduler.life === 'lost') {
+    leave(scheduler, run);
     return;
   }
-  if (stage.cancelled !== undefined) cancel(works, run, stage.cancelled);
+  if (stage.cancelled !== undefined) cancel(scheduler, run, stage.cancelled);
   else if (outcome.ok) {
-    if (!isBeingLookedAt(works, run, outcome.output)) complete(works, run, outcome.output);
-  } else if (outcome.error.code === APPROVAL_VOID) clearAgain(works, run, outcome.error);
-  else if (triesAgain(run.action, ++run.failures, outcome.error)) rest(works, run, outcome.error);
-  else fail(works, run, outcome.error);
-  works.goOn();
+    if (!isBeingLookedAt(scheduler, run, outcome.output)) complete(scheduler, run, outcome.output);
+  } else if (outcome.error.code === APPROVAL_VOID) clearAgain(scheduler, run, outcome.error);
+  else if (triesAgain(run.action, ++run.failures, outcome.error)) rest(scheduler, run, outcome.error);
+  else fail(scheduler, run, outcome.error);
+  scheduler.goOn();
 }
 
 /** Nothing was done: it is no failure, and begins anew once it has leave. */
-function clearAgain(works: Works, run: Run, voided: RuntimeError): void {
+function clearAgain(scheduler: SchedulerCore, run: Run, voided: RuntimeError): void {
   const retrying = { id: run.action.id, attempt: run.attempts + 1, error: voided.toJSON(), delay_ms: 0 };
-  run.cause = works.deps.append({ type: 'action.retrying', ...retrying }, run.cause);
+  run.cause = scheduler.deps.append({ type: 'action.retrying', ...retrying }, run.cause);
   leaveOnce(run);
   run.cleared = false;
-  enqueue(works, run, undefined);
+  enqueue(scheduler, run, undefined);
 }
 
 /** Until its next try it takes no place. */
-function rest(works: Works, run: Run, failure: RuntimeError): void {
-  const { deps } = works;
+function rest(scheduler: SchedulerCore, run: Run, failure: RuntimeError): void {
+  const { deps } = scheduler;
   const { id } = run.action;
   const attempt = run.attempts + 1;
   const delay_ms = delayAfter(run.failures, deps.random());
   const error = failure.toJSON();
   run.cause = deps.append({ type: 'action.retrying', id, attempt, error, delay_ms }, run.cause);
   const wake = deps.clock.after(delay_ms, () => {
-    enqueue(works, run, undefined);
-    works.goOn();
+    enqueue(scheduler, run, undefined);
+    scheduler.goOn();
   });
   run.stage = { at: 'resting', forget: wake };
   leaveOnce(run);
 }
 
 /** Whether a try may begin: one that must not be made twice does not where nobody would see it end. */
-function hasEntered({ deps }: Works, run: Run): boolean {
+function hasEntered({ deps }: SchedulerCore, run: Run): boolean {
   const { traits, input = {} } = run;
   if (deps.once === undefined || traits === undefined || mayRunAgain(traits, input)) return true;
   run.leaveOnce = deps.once();
@@ -266,42 +270,42 @@ function viewOfLoop(names: NameSpace, id: string): unknown {
 const NOTHING_GIVEN: JsonObject = {};
 
 /** Has an action looked at before it begins, where anybody wants to. Until then it takes no place. */
-function isLookedAt(works: Works, run: Run): boolean {
-  const { before } = works.deps;
+function isLookedAt(scheduler: SchedulerCore, run: Run): boolean {
+  const { before } = scheduler.deps;
   if (before === undefined || run.looked || run.attempts > 0 || run.traits === undefined) return true;
   const { action, cause, input = NOTHING_GIVEN } = run;
   const ask = (signal: AbortSignal) => before({ action, input, cause, signal });
-  look(works, run, ask, (looked) => {
+  look(scheduler, run, ask, (looked) => {
     run.looked = true;
     if (looked.ok) {
       run.input = looked.value;
-      enqueue(works, run, undefined);
-    } else fail(works, run, looked.error);
+      enqueue(scheduler, run, undefined);
+    } else fail(scheduler, run, looked.error);
   });
   return false;
 }
 
 /** Has its output looked at, where anybody wants to: what they leave of it is on the log together with its end. */
-function isBeingLookedAt(works: Works, run: Run, output: Json): boolean {
-  const { after, clock } = works.deps;
+function isBeingLookedAt(scheduler: SchedulerCore, run: Run, output: Json): boolean {
+  const { after, clock } = scheduler.deps;
   if (after === undefined) return false;
   const { action, cause, input = NOTHING_GIVEN } = run;
   run.until = clock.monotonic();
   const ask = (signal: AbortSignal) => after({ action, input, cause, output, signal });
-  look(works, run, ask, (looked) => {
+  look(scheduler, run, ask, (looked) => {
     if (!looked.ok) {
-      fail(works, run, looked.error);
+      fail(scheduler, run, looked.error);
       return;
     }
-    for (const record of looked.value.records) works.deps.append(record, cause);
-    complete(works, run, looked.value.output);
+    for (const record of looked.value.records) scheduler.deps.append(record, cause);
+    complete(scheduler, run, looked.value.output);
   });
   return true;
 }
 
 /** What they come to counts, unless the action has ended meanwhile. */
 function look<T>(
-  works: Works,
+  scheduler: SchedulerCore,
   run: Run,
   ask: (signal: AbortSignal) => Promise<T>,
   then: (looked: Result<T, RuntimeError>) => void,
@@ -313,7 +317,7 @@ function look<T>(
   const looked = (result: Result<T, RuntimeError>) => {
     if (run.stage !== stage) return; // cancelled, or the log is lost
     then(result);
-    works.goOn();
+    scheduler.goOn();
   };
   ask(controller.signal).then(
     (value) => looked(ok(value)),

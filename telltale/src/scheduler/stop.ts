@@ -5,10 +5,10 @@ import type { TargetTraits } from './edges.ts';
 import { cancelled } from './failures.ts';
 import { leaveOnce } from './leave-once.ts';
 import { cancel, enqueue, fail } from './record.ts';
-import { ENDED, mute, pushed, QUEUED, type Run, type Slotting, type Works } from './run.ts';
+import { ENDED, mute, pushed, QUEUED, type Run, type SchedulerCore, type Slotting } from './run.ts';
 
 /** Ends what waits, aborts what runs, and says which have not ended yet. */
-export function stop(works: Works, all: Iterable<Run>, reason: string): readonly string[] {
+export function stop(scheduler: SchedulerCore, all: Iterable<Run>, reason: string): readonly string[] {
   const open: string[] = [];
   for (const run of [...all]) {
     const { stage, action } = run;
@@ -22,23 +22,23 @@ export function stop(works: Works, all: Iterable<Run>, reason: string): readonly
         break;
       case 'resting':
         stage.forget();
-        cancel(works, run, reason);
+        cancel(scheduler, run, reason);
         break;
       case 'clearing':
       case 'looking':
       case 'slotting':
         stage.withdraw();
-        cancel(works, run, reason);
+        cancel(scheduler, run, reason);
         break;
       case 'committing':
-        if (run.counted) works.places++;
+        if (run.counted) scheduler.places++;
         giveSlotBack(run);
-        cancel(works, run, reason);
+        cancel(scheduler, run, reason);
         break;
       case 'waiting':
       case 'queued':
         giveSlotBack(run);
-        cancel(works, run, reason);
+        cancel(scheduler, run, reason);
         break;
     }
   }
@@ -46,7 +46,7 @@ export function stop(works: Works, all: Iterable<Run>, reason: string): readonly
 }
 
 /** What has not ended of an action, a `<parallel>` or what a `<foreach>` made. */
-export function openOf({ runs, graph }: Works, id: string): readonly Run[] {
+export function openOf({ runs, graph }: SchedulerCore, id: string): readonly Run[] {
   const open = new Set<Run>();
   const ids = [id];
   for (let at = ids.pop(); at !== undefined; at = ids.pop()) {
@@ -60,47 +60,47 @@ export function openOf({ runs, graph }: Works, id: string): readonly Run[] {
 export const LET_GO = 'This process let go of the session.';
 
 /** The log is lost, or somebody else's: nothing can be recorded any more, so nothing may happen any more. */
-export function lose(works: Works): void {
-  if (works.life === 'lost') return;
-  works.life = 'lost';
-  works.queue = undefined;
-  works.free = undefined;
-  mute(works);
-  for (const run of [...works.runs.values()]) {
+export function lose(scheduler: SchedulerCore): void {
+  if (scheduler.life === 'lost') return;
+  scheduler.life = 'lost';
+  scheduler.queue = undefined;
+  scheduler.free = undefined;
+  mute(scheduler);
+  for (const run of [...scheduler.runs.values()]) {
     if (run.stage.at === 'running') {
       if (run.stage.attempt !== undefined) stopAttempt(run.stage.attempt, cancelled(LET_GO));
     } else {
       if (run.stage.at === 'resting') run.stage.forget();
       if ('withdraw' in run.stage) run.stage.withdraw();
       giveSlotBack(run);
-      leave(works, run);
+      leave(scheduler, run);
     }
   }
-  if (works.runs.size === 0) rouse(works);
+  if (scheduler.runs.size === 0) rouse(scheduler);
 }
 
 /** Ends an action without a word. */
-export function leave(works: Works, run: Run): void {
+export function leave(scheduler: SchedulerCore, run: Run): void {
   run.stage = ENDED;
   leaveOnce(run);
-  works.runs = dropped(works.runs, run.action.id);
-  if (works.runs.size === 0) rouse(works);
+  scheduler.runs = dropped(scheduler.runs, run.action.id);
+  if (scheduler.runs.size === 0) rouse(scheduler);
 }
 
-function rouse(works: Works): void {
-  const { idle } = works;
-  works.idle = undefined;
+function rouse(scheduler: SchedulerCore): void {
+  const { idle } = scheduler;
+  scheduler.idle = undefined;
   for (const then of idle ?? []) then();
 }
 
 /** Calls back when nothing runs any more after the log was lost. */
-export function whenIdle(works: Works, then: () => void): void {
-  if (works.runs.size === 0) {
+export function whenIdle(scheduler: SchedulerCore, then: () => void): void {
+  if (scheduler.runs.size === 0) {
     then();
     return;
   }
-  works.idle ??= new Set();
-  works.idle.add(then);
+  scheduler.idle ??= new Set();
+  scheduler.idle.add(then);
 }
 
 /**
@@ -108,26 +108,26 @@ export function whenIdle(works: Works, then: () => void): void {
  * go on. One that is given a slot when there is no place gives it back: it must not keep a slot from an action below the
  * very one that has the place. The next time it keeps its place while it waits, and so comes to its turn.
  */
-export function hasSlot(works: Works, run: Run): boolean {
+export function hasSlot(scheduler: SchedulerCore, run: Run): boolean {
   const slots = run.traits?.slots;
   if (slots === undefined || run.slot !== undefined) return true;
-  return isTaken(works, run, slots);
+  return isTaken(scheduler, run, slots);
 }
 
 type StopSlots = NonNullable<TargetTraits['slots']>;
 
-function isTaken(works: Works, run: Run, { key, max }: StopSlots): boolean {
+function isTaken(scheduler: SchedulerCore, run: Run, { key, max }: StopSlots): boolean {
   const controller = new AbortController();
-  const asked = works.deps.slot?.({ key, max, signal: controller.signal });
+  const asked = scheduler.deps.slot?.({ key, max, signal: controller.signal });
   if (asked === undefined) return true;
   if (typeof asked === 'function') {
     run.slot = asked;
     return true;
   }
   const holdsPlace = run.counted && run.keepsPlace === true;
-  if (holdsPlace) works.places--;
+  if (holdsPlace) scheduler.places--;
   const givePlaceBack = () => {
-    if (holdsPlace) works.places++;
+    if (holdsPlace) scheduler.places++;
   };
   const stage: Slotting = {
     at: 'slotting',
@@ -143,22 +143,22 @@ function isTaken(works: Works, run: Run, { key, max }: StopSlots): boolean {
       return;
     }
     givePlaceBack();
-    if (run.counted && works.places === 0) {
+    if (run.counted && scheduler.places === 0) {
       free();
       run.keepsPlace = true;
-      enqueue(works, run, undefined);
+      enqueue(scheduler, run, undefined);
     } else {
       run.slot = free;
       run.stage = QUEUED;
-      works.free = pushed(works.free, run); // it has waited for its turn
+      scheduler.free = pushed(scheduler.free, run); // it has waited for its turn
     }
-    works.goOn();
+    scheduler.goOn();
   };
   const refused = (error: RuntimeError) => {
     if (run.stage !== stage) return;
     givePlaceBack();
-    fail(works, run, error);
-    works.goOn();
+    fail(scheduler, run, error);
+    scheduler.goOn();
   };
   asked.then(given, (thrown: unknown) => refused(toRuntimeError(thrown)));
   return false;

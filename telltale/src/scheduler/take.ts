@@ -10,32 +10,36 @@ import { isLoop } from './loops.ts';
 import { bindingOf, namedBy, seek, unnamedOf } from './named.ts';
 import { nameKey } from './names.ts';
 import { apply } from './record.ts';
-import type { Works } from './run.ts';
-import { noteEnd, type Run, WAITING } from './run.ts';
+import { noteEnd, type Run, type SchedulerCore, WAITING } from './run.ts';
 
 /** How an action comes in. `turn`: how the turn that asked for it has ended, if it has. */
 export type Coming = Pick<Run, 'turn' | 'undoes'>;
 
 /** Takes an action in: on the log, into the graph, into the queue if it may start. */
-export function take(works: Works, asked: DeclaredAction, cause: Cause | undefined, coming: Coming): void {
+export function take(
+  scheduler: SchedulerCore,
+  asked: DeclaredAction,
+  cause: Cause | undefined,
+  coming: Coming,
+): void {
   const { id, mode, group, base } = asked;
   const holdsStream = mode === 'sync' && base === undefined;
   // A sync action stands in no <parallel>: those that have not been sealed are closed.
-  const { unsealed } = works.graph;
+  const { unsealed } = scheduler.graph;
   if (holdsStream && group === undefined && unsealed !== undefined)
-    for (const gate of [...unsealed]) apply(works, seal(works.graph, gate), cause);
-  if (holdsStream && works.graph.unnamed !== undefined) seek(works);
+    for (const gate of [...unsealed]) apply(scheduler, seal(scheduler.graph, gate), cause);
+  if (holdsStream && scheduler.graph.unnamed !== undefined) seek(scheduler);
   const declared = base !== undefined || coming.undoes !== undefined;
-  const binding = bindingOf(works, asked, declared);
-  const action = isLoop(asked) ? asked : withReferences(works, asked, binding, declared);
-  const at = works.deps.append({ type: 'action.declared', action }, cause);
-  if (works.life !== 'open' && coming.undoes === undefined) {
-    works.deps.append({ type: 'action.cancelled', id, reason: works.shutReason }, at);
-    noteEnd(works, id);
+  const binding = bindingOf(scheduler, asked, declared);
+  const action = isLoop(asked) ? asked : withReferences(scheduler, asked, binding, declared);
+  const at = scheduler.deps.append({ type: 'action.declared', action }, cause);
+  if (scheduler.life !== 'open' && coming.undoes === undefined) {
+    scheduler.deps.append({ type: 'action.cancelled', id, reason: scheduler.shutReason }, at);
+    noteEnd(scheduler, id);
     return;
   }
   const { turn, undoes } = coming;
-  const { changes } = place(works, action, {
+  const { changes } = place(scheduler, action, {
     turn,
     undoes,
     binding,
@@ -43,13 +47,13 @@ export function take(works: Works, asked: DeclaredAction, cause: Cause | undefin
     holdsStream,
     mayBeNamed: turn === 'open',
   });
-  apply(works, changes, at);
-  if (works.graph.unnamed !== undefined) namedBy(works, action, at);
+  apply(scheduler, changes, at);
+  if (scheduler.graph.unnamed !== undefined) namedBy(scheduler, action, at);
 }
 
 /** Puts an action into the graph, without a word to anybody. */
 export function place(
-  works: Works,
+  scheduler: SchedulerCore,
   action: DeclaredAction,
   how: Coming & {
     readonly binding: Binding;
@@ -62,13 +66,13 @@ export function place(
   const { id, kind, output_key, base } = action;
   const { binding, turn, undoes, cause, holdsStream, mayBeNamed } = how;
   const loop = isLoop(action);
-  const traits = loop ? undefined : works.deps.traits(action);
-  const { node, changes } = declare(works.graph, {
+  const traits = loop ? undefined : scheduler.deps.traits(action);
+  const { node, changes } = declare(scheduler.graph, {
     id,
     needs: binding,
     // The stream would wait with it, and bring nothing.
-    unnamed: mayBeNamed && (loop || !holdsStream) ? unnamedOf(works, action, binding) : undefined,
-    gates: gatesOf(works, action),
+    unnamed: mayBeNamed && (loop || !holdsStream) ? unnamedOf(scheduler, action, binding) : undefined,
+    gates: gatesOf(scheduler, action),
     held: undoes === undefined ? heldBy(traits, turn) : 'no',
     holdsStream,
     makesMembers: loop,
@@ -91,12 +95,12 @@ export function place(
     failures: 0,
     since: 0,
   };
-  works.runs = put(works.runs, id, run);
+  scheduler.runs = put(scheduler.runs, id, run);
   if (loop) {
-    works.openLoops ??= new Set();
-    works.openLoops.add(run);
+    scheduler.openLoops ??= new Set();
+    scheduler.openLoops.add(run);
   }
-  if (output_key !== undefined && base === undefined) nameKey(works, output_key, id);
+  if (output_key !== undefined && base === undefined) nameKey(scheduler, output_key, id);
   return { run, changes };
 }
 
@@ -105,12 +109,12 @@ function heldBy(traits: TargetTraits | undefined, turn: Run['turn']): Declaratio
   return turn === 'open' ? 'until_turn_end' : 'turn_failed';
 }
 
-export const isTaken = ({ state, graph }: Works, id: string): boolean =>
+export const isTaken = ({ state, graph }: SchedulerCore, id: string): boolean =>
   state.actions.has(id) || graph.gates?.has(id) === true;
 
-export function freshLoopId(works: Works): string {
+export function freshLoopId(scheduler: SchedulerCore): string {
   for (;;) {
-    const id = `foreach_${++works.loopsMade}`;
-    if (!isTaken(works, id)) return id;
+    const id = `foreach_${++scheduler.loopsMade}`;
+    if (!isTaken(scheduler, id)) return id;
   }
 }

@@ -272,7 +272,7 @@ export function createListeners({ runtime, catalog, onDue, onError }: ListenersO
     },
     hooks: () =>
       [...open].flatMap(([agent, { listening }]) => listening.hooks.map((hook) => ({ hook, agent }))),
-    problems: () => [...[...broken].map(([agent, error]) => ({ agents: [agent], error })), ...ambiguous],
+    problems: () => [...Array.from(broken, ([agent, error]) => ({ agents: [agent], error })), ...ambiguous],
     close() {
       endFollowing();
       for (const { listening } of open.values()) listening.close();

@@ -105,7 +105,6 @@ export const createStreamBatches = <Owner, Event extends BatchedEvent>({
   writtenStatus = '',
   crashPoint,
 }: StreamBatchesDeps<Owner, Event>): StreamBatches<Owner, Event> => ({
-  // A copy: docs/decisions/copies.md
   owner,
   calls,
   writer,
@@ -183,7 +182,7 @@ function takeBeside(batch: StreamBatchesBatch<unknown>, { consumed, writes }: Be
 export function whenCommitted(batches: Commits, seq: number, then: (error?: RuntimeError) => void): void {
   if (batches.lost !== undefined) then(batches.lost);
   else if (seq <= batches.lastCommitted) then();
-  else batches.waiters = added(batches.waiters, { seq, then }); // a copy: docs/decisions/copies.md
+  else batches.waiters = added(batches.waiters, { seq, then });
 }
 
 /** Resolves once all events up to `seq` are committed. */

@@ -34,14 +34,16 @@ export async function complete(
   switch (place.kind) {
     case 'nothing':
       return [];
-    case 'command':
+    case 'command': {
+      const others = current.startsWith('-') ? ['--help', '--version'] : ['help'];
       return beginning(
         [
           ...commands.map(({ name, summary }) => ({ text: name, description: summary })),
-          ...[...(current.startsWith('-') ? ['--help', '--version'] : ['help'])].map((text) => ({ text })),
+          ...others.map((text) => ({ text })),
         ],
         current,
       );
+    }
     case 'subcommand':
       return beginning(
         (place.command.commands ?? []).map(({ name, summary }) => ({ text: name, description: summary })),

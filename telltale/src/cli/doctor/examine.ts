@@ -119,6 +119,8 @@ interface ExamineWanted {
   readonly trial?: readonly string[];
 }
 
+const DEBIAN_POSTGRES = [18, 17, 16, 15, 14].map((major) => `/usr/lib/postgresql/${major}/bin/postgres`);
+
 const PROGRAMS: readonly ExamineWanted[] = [
   {
     name: 'git',
@@ -146,11 +148,7 @@ const PROGRAMS: readonly ExamineWanted[] = [
   {
     name: 'PostgreSQL',
     for: 'a store of a fleet on this machine',
-    programs: [
-      'postgres',
-      'psql',
-      ...[18, 17, 16, 15, 14].map((major) => `/usr/lib/postgresql/${major}/bin/postgres`),
-    ],
+    programs: ['postgres', 'psql', ...DEBIAN_POSTGRES],
     version: ['--version'],
     debian: 'postgresql',
     homebrew: 'postgresql',

@@ -205,7 +205,7 @@ function feedLines(
   paint: Palette,
 ): readonly string[] {
   const all = [
-    ...[...feeds.values()].map((feed) => feedLine(feed, at, room, paint)),
+    ...Array.from(feeds.values(), (feed) => feedLine(feed, at, room, paint)),
     ...off.map((id) => `${id} ${paint.dim('(switched off)')}`),
   ];
   const more = all.length - MAX_FEEDS;

@@ -393,5 +393,5 @@ const METHODS: ReadonlyMap<string, CelFunction> = new Map([
   ['split', method([1], split)],
   ['join', method([0, 1], join)],
   ['regex', method([1], regex)],
-  ...[...TIME_FUNCTIONS].map(([name, read]) => [name, method([0], ([of = null]) => read(of))] as const),
+  ...Array.from(TIME_FUNCTIONS, ([name, read]) => [name, method([0], ([of = null]) => read(of))] as const),
 ]);

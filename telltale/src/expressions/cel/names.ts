@@ -120,13 +120,16 @@ export function readMacro(node: ASTNode): Macro | undefined {
 /** The namespace that `bind` stands in. */
 export const isCel = (receiver: ASTNode): boolean => receiver.op === 'id' && receiver.args === 'cel';
 
+const WRITE_NULL = 'Write null, and test for a key that may be missing with has().';
+
 /** Constants as other languages write them. */
 const CONSTANTS: ReadonlyMap<string, string> = new Map([
   ['true', 'Write true.'],
   ['false', 'Write false.'],
-  ...['null', 'none', 'nil', 'undefined'].map(
-    (name) => [name, 'Write null, and test for a key that may be missing with has().'] as const,
-  ),
+  ['null', WRITE_NULL],
+  ['none', WRITE_NULL],
+  ['nil', WRITE_NULL],
+  ['undefined', WRITE_NULL],
 ]);
 
 const ALL_CAPITALS = /^[A-Z][A-Z0-9_]*$/;

@@ -122,7 +122,7 @@ const NEXT_CHARACTERS: ReadonlyMap<string, string> = new Map([
   ['=', 'Write == to compare.'],
   ['&', 'Write && for "and".'],
   ['|', 'Write || for "or".'],
-  ...[...'`“”„‘’«»'].map((mark) => [mark, 'Strings stand in double or single quotes.'] as const),
+  ...Array.from('`“”„‘’«»', (mark) => [mark, 'Strings stand in double or single quotes.'] as const),
   ['$', 'Names stand without a dollar here: vars.name, not $name.'],
   ['?', 'For a value that may be missing write has(a.b) ? a.b : other.'],
 ]);

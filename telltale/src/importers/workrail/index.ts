@@ -81,7 +81,7 @@ function make(
         'Give it the tools that the procedure needs, and choose its model.',
       ],
     ],
-    ...[...converted.tiers].map(([tier, named]) => {
+    ...Array.from(converted.tiers, ([tier, named]) => {
       const head = [`Works on the steps of ${name} that ask for this tier.`];
       return [agentWith(named, MODELS[tier] ?? DEFAULT_MODEL, { import: TOOLS }), head] as const;
     }),
@@ -185,5 +185,6 @@ function modelNames(steps: unknown): readonly string[] {
   if (Array.isArray(steps)) return steps.flatMap(modelNames);
   if (!isMap(steps)) return [];
   const own = typeof steps.model === 'string' ? [steps.model] : [];
-  return [...own, ...[steps.verify, steps.body, steps.cases].flatMap(modelNames)];
+  const inner = [steps.verify, steps.body, steps.cases];
+  return [...own, ...inner.flatMap(modelNames)];
 }

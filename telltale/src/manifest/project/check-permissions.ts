@@ -42,7 +42,8 @@ export function checkPermissions(
     const imported = links.flatMap(({ entry, files }) =>
       files.flatMap((file) => byFile.get(file) ?? []).filter(({ kind }) => kind === KIND_OF_LIST[entry.list]),
     );
-    const tools = new Set([...imported, ...(byFile.get(owner.file) ?? [])]);
+    const documentsInReach = [...new Set([...imported, ...(byFile.get(owner.file) ?? [])])];
+    const tools = documentsInReach.filter(({ kind }) => kind === 'Tool');
     const manifests = permissions.manifests.flatMap((path, index) =>
       isPermitted(path, owner, permissions.paths)
         ? []
@@ -56,8 +57,8 @@ export function checkPermissions(
     return [
       ...builtins,
       ...manifests,
-      ...[...tools].flatMap((each) => (each.kind === 'Tool' ? checkTool(each, owner, permissions) : [])),
-      ...checkUnasked(owner, [...tools], permissions),
+      ...tools.flatMap((tool) => checkTool(tool, owner, permissions)),
+      ...checkUnasked(owner, documentsInReach, permissions),
     ];
   });
 }

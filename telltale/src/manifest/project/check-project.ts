@@ -27,7 +27,7 @@ export function checkProject(
     .map((agent) => agentScope(agent, byOwner.get(agent) ?? [], byFile, broken));
   const diagnostics = [
     ...checkNames(documents),
-    ...[...byOwner].flatMap(([owner, own]) => checkImports(owner, own, byFile)),
+    ...Array.from(byOwner, ([owner, own]) => checkImports(owner, own, byFile)).flat(),
     ...checkReferences(documents, scopes),
     ...checkCallable(documents, scopes),
     ...checkAgentState(documents, scopes),

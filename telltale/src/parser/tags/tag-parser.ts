@@ -1,4 +1,3 @@
-import { withMethods } from '../../lib/with-methods.ts';
 import type { EarlierIds } from '../envelope/ids.ts';
 import type { ParserEvent, Place } from '../intents.ts';
 import { emit, holdsNothing, takeEvents, textEvent } from '../prose/output.ts';
@@ -219,7 +218,7 @@ const DEFAULT_ACTIONS_IN: readonly Place[] = ['outside', 'thought'];
  * no record, a chunk of 4 characters takes 0.9 to 0.95 times the time.
  */
 export function createTagParser(options: TagParserOptions = {}): TagParser {
-  const { reader } = fieldsOf(options);
+  const reader = readerFor(options);
   const { output } = reader;
   const body = bodyOf(reader);
   // A getter for `consumed` would give each parser a shape of its own, and every caller a slow `push`.
@@ -247,44 +246,56 @@ export interface SharedParserOptions extends Omit<TagParserOptions, 'key'> {
   readonly earlier?: EarlierIds;
 }
 
-/** One whose methods are called on it, for each session: 200 bytes less. */
-export function createSharedTagParser(options: SharedParserOptions): TagParser {
-  return withMethods<OwnParser, keyof typeof METHODS>(METHODS, fieldsOf(options));
+/** A parser for each session: its methods must be called on it. */
+export const createSharedTagParser = (options: SharedParserOptions): TagParser =>
+  new SessionTagParser(options);
+
+class SessionTagParser implements TagParser {
+  consumed = 0;
+  readonly #reader: Reader;
+
+  constructor(options: SharedParserOptions) {
+    this.#reader = readerFor(options);
+  }
+
+  push(chunk: string): ParserEvent[] {
+    const reader = this.#reader;
+    // What most chunks are comes first, and touches no record that lives as long as the turn but the counters: what
+    // is stored there costs the collector's book-keeping.
+    if (reader.outlook === 'calm body') {
+      if (goesOn(bodyOf(reader), chunk)) return [];
+    } else if (reader.outlook === 'calm prose' && passes(chunk)) {
+      this.consumed += chunk.length;
+      return [textEvent(reader.output.place, chunk)];
+    }
+    return readClosely(this, reader, chunk);
+  }
+
+  end(): ParserEvent[] {
+    return finish(this, this.#reader);
+  }
+
+  renew(): void {
+    begin(this, this.#reader);
+    forgetActions(this.#reader);
+  }
+
+  inDoubt(): boolean {
+    return this.#reader.turn.doubt;
+  }
 }
 
-interface TagParserCounter {
-  consumed: number;
-}
-
-interface OwnParser extends TagParser, TagParserCounter {
-  consumed: number;
-  readonly reader: Reader;
-}
-
-const METHODS = { push, end, renew, inDoubt };
-
-const fieldsOf = (options: SharedParserOptions) => ({
-  consumed: 0,
-  reader: createReader({
+const readerFor = (options: SharedParserOptions): Reader =>
+  createReader({
     maxBody: options.max_body ?? DEFAULT_MAX_BODY,
     actionsIn: options.actions_in ?? DEFAULT_ACTIONS_IN,
     key: options.key,
     ids: options.ids ?? new Set(),
     earlier: options.earlier,
-  }),
-});
+  });
 
-function push(this: OwnParser, chunk: string): ParserEvent[] {
-  const { reader } = this;
-  // What most chunks are comes first, and touches no record that lives as long as the turn but the counters: what
-  // is stored there costs the collector's book-keeping.
-  if (reader.outlook === 'calm body') {
-    if (goesOn(bodyOf(reader), chunk)) return [];
-  } else if (reader.outlook === 'calm prose' && passes(chunk)) {
-    this.consumed += chunk.length;
-    return [textEvent(reader.output.place, chunk)];
-  }
-  return readClosely(this, reader, chunk);
+interface TagParserCounter {
+  consumed: number;
 }
 
 /** Apart from `push`, so that what most chunks need is small enough to become part of the caller's loop. */
@@ -304,17 +315,4 @@ function finish(parser: TagParserCounter, reader: Reader): ParserEvent[] {
 function begin(parser: TagParserCounter, reader: Reader): void {
   renewReader(reader);
   parser.consumed = 0;
-}
-
-function end(this: OwnParser): ParserEvent[] {
-  return finish(this, this.reader);
-}
-
-function renew(this: OwnParser): void {
-  begin(this, this.reader);
-  forgetActions(this.reader);
-}
-
-function inDoubt(this: OwnParser): boolean {
-  return this.reader.turn.doubt;
 }

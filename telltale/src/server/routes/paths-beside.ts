@@ -32,6 +32,11 @@ const ofAgent = (
   ];
 };
 
+const CHAT_STREAMS = [
+  { path: '/chat/{id}/stream', operationId: 'chatStream', params: ['id'] },
+  { path: '/chat/{agent}/{id}/stream', operationId: 'chatStreamOfAgent', params: ['agent', 'id'] },
+];
+
 /** What other parts of the server serve, for the document. */
 export const BESIDE: readonly RouteConfig[] = [
   {
@@ -123,10 +128,7 @@ export const BESIDE: readonly RouteConfig[] = [
       ...errors,
     },
   })),
-  ...[
-    { path: '/chat/{id}/stream', operationId: 'chatStream', params: ['id'] },
-    { path: '/chat/{agent}/{id}/stream', operationId: 'chatStreamOfAgent', params: ['agent', 'id'] },
-  ].map(
+  ...CHAT_STREAMS.map(
     ({ path, operationId, params }): RouteConfig => ({
       method: 'get',
       path,

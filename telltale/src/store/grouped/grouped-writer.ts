@@ -1,7 +1,7 @@
-import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
+import { toRuntimeError } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';
 import type { StoreListeners } from '../listeners.ts';
-import type { Append, InboxMessage, StreamWriter } from '../store.ts';
+import type { InboxMessage, StreamWriter } from '../store.ts';
 import { streamReleased } from '../store-errors.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Results } from './messages.ts';
@@ -15,69 +15,41 @@ export interface GroupedWriterDeps {
 
 const RELEASE_AGAIN_MS = 1_000;
 
-/** All that changes is in `state`, so that a copy with another method is the same writer. */
-interface GroupedWriter extends StreamWriter, GroupedWriterDeps {}
-
-export function createGroupedWriter({ queue, state, wakers }: GroupedWriterDeps): StreamWriter {
-  const writer: GroupedWriter = {
-    // A copy: docs/decisions/copies.md
-    stream: state.stream,
-    epoch: state.epoch,
-    head: state.committed,
-    queue,
-    state,
-    wakers,
-    append,
-    whenDue,
-    snapshot,
-    inbox,
-    onWake,
-    release,
+/** A writer whose methods need no `this`: callers copy it to wrap some of them. */
+export function createGroupedWriter(deps: GroupedWriterDeps): StreamWriter {
+  const { queue, state, wakers } = deps;
+  const { stream, epoch, committed: head } = state;
+  return {
+    stream,
+    epoch,
+    head,
+    append(lines, settled) {
+      if (!state.released) queue.append(state, lines, settled);
+      else queue.refuse(state, streamReleased(stream), settled);
+    },
+    whenDue: (handOver, isUrgent = false) => queue.whenDue(handOver, isUrgent),
+    snapshot(seq, body) {
+      // It only saves time: without it recovery begins at an older one, and a file that cannot be written shows at the
+      // appends around it.
+      keepSnapshot(deps, seq, body).catch(() => undefined);
+    },
+    inbox: async () => (await queue.read({ op: 'inbox', stream })).map(toMessage),
+    onWake: (wake) => wakers.add(stream, wake, state),
+    release() {
+      queue.gather();
+      state.released = true;
+      state.releasing ??= giveUp(deps).catch((thrown: unknown) => {
+        state.releasing = undefined; // whoever asks again has it tried again
+        throw thrown;
+      });
+      return state.releasing;
+    },
   };
-  return writer;
-}
-
-function append(this: GroupedWriter, lines: Append, settled: (error?: RuntimeError) => void): void {
-  const { queue, state } = this;
-  if (!state.released) queue.append(state, lines, settled);
-  else queue.refuse(state, streamReleased(state.stream), settled);
-}
-
-function whenDue(this: GroupedWriter, handOver: () => void, isUrgent = false): void {
-  this.queue.whenDue(handOver, isUrgent);
-}
-
-/**
- * It only saves time: without it recovery begins at an older one, and a file that cannot be written shows at the appends
- * around it.
- */
-function snapshot(this: GroupedWriter, seq: number, body: string): void {
-  keepSnapshot(this, seq, body).catch(() => undefined);
 }
 
 async function keepSnapshot({ queue, state }: GroupedWriterDeps, seq: number, body: string) {
   if (state.id <= 0) await state.made;
   await queue.write({ op: 'snapshot', stream: state.id, epoch: state.epoch, seq, body });
-}
-
-async function inbox(this: GroupedWriter): Promise<readonly InboxMessage[]> {
-  return (await this.queue.read({ op: 'inbox', stream: this.stream })).map(toMessage);
-}
-
-function onWake(this: GroupedWriter, wake: () => void): () => void {
-  const { state, wakers } = this;
-  return wakers.add(state.stream, wake, state);
-}
-
-function release(this: GroupedWriter): Promise<void> {
-  const { queue, state } = this;
-  queue.gather();
-  state.released = true;
-  state.releasing ??= giveUp(this).catch((thrown: unknown) => {
-    state.releasing = undefined; // whoever asks again has it tried again
-    throw thrown;
-  });
-  return state.releasing;
 }
 
 async function giveUp(deps: GroupedWriterDeps): Promise<void> {

@@ -51,7 +51,6 @@ export interface WriterState {
 export function createWriterState(stream: string, { id, epoch, head }: Taken): WriterState {
   const [committed, sent, queued] = [head, head, head];
   return {
-    // A copy: docs/decisions/copies.md
     stream,
     id,
     epoch,

@@ -182,6 +182,7 @@ export function seccompFilter(arch: string): Uint8Array | undefined {
   const known = ARCHITECTURES[arch];
   if (known === undefined) return undefined;
   const { audit, denied, clone, unshare, ioctl, personality, socket } = known;
+  const refused = [...denied, ...DENIED_EVERYWHERE];
   const program: Instruction[] = [
     [LOAD, 0, 0, ARCHITECTURE_AT],
     // Calls of another architecture have other numbers: nothing below would be about them.
@@ -194,9 +195,7 @@ export function seccompFilter(arch: string): Uint8Array | undefined {
           [RETURN, 0, 0, KILLED],
         ] as const)
       : []),
-    ...[...denied, ...DENIED_EVERYWHERE].flatMap((number) =>
-      whenCalled(number, [[RETURN, 0, 0, failing(EPERM)]]),
-    ),
+    ...refused.flatMap((number) => whenCalled(number, [[RETURN, 0, 0, failing(EPERM)]])),
     ...whenCalled(CLONE3, [[RETURN, 0, 0, failing(ENOSYS)]]),
     ...whenCalled(clone, refuseBits(NAMESPACES)),
     ...whenCalled(unshare, refuseBits(NAMESPACES_AND_TIME)),

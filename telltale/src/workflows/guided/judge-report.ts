@@ -311,7 +311,8 @@ const after = (tries: number): string =>
 
 /** The report of an attempt that came last, where something of it is on the log. */
 export function lastReported({ claims, stuck, verdicts }: GuidedState): Reported | undefined {
-  const nth = Math.max(0, ...[...claims, ...stuck, ...verdicts].map((each) => each.nth));
+  const told = [...claims, ...stuck, ...verdicts];
+  const nth = Math.max(0, ...told.map((each) => each.nth));
   if (nth === 0) return undefined;
   const halted = stuck.find((each) => each.nth === nth);
   if (halted !== undefined) return { kind: 'stuck', nth, why: halted.why };

@@ -269,11 +269,10 @@ const SPEAKER_WORDS: readonly unknown[] = ['round_robin', 'random', ...NOT_AGENT
 function checkHandoff(agent: DocumentNode, members: Members): readonly Issue[] {
   const entries = agent.at('handoff').items();
   const group = agent.at('group');
+  const conditions = entries.concat(group.at('on_message').items()).map((entry) => entry.at('if'));
   return [
     ...entries.flatMap((entry) => checkTarget(entry, agent)),
-    ...[...entries, ...group.at('on_message').items()].flatMap((entry) =>
-      checkNames(entry.at('if'), { roots: TEST_ROOTS, members }),
-    ),
+    ...conditions.flatMap((condition) => checkNames(condition, { roots: TEST_ROOTS, members })),
     ...checkReach(entries),
     ...checkGroup(group, members),
     ...checkLed(agent),

@@ -60,9 +60,9 @@ const refsOf = (feed: DocumentNode): readonly string[] => [
     .at('refs')
     .items()
     .flatMap((ref) => ref.text() ?? []),
-  ...[...textsUnder(feed.at('source').at('params'))].flatMap(([text]) =>
+  ...Array.from(textsUnder(feed.at('source').at('params')), ([text]) =>
     referencesInParameters(text).map(({ name }) => name),
-  ),
+  ).flat(),
 ];
 
 function checkInterval(feed: DocumentNode): readonly Issue[] {

@@ -137,7 +137,8 @@ export const guardsOf = (workflow: DocumentNode, steps: readonly DocumentNode[])
   ...steps
     .filter((step) => step.at('type').value === 'approval')
     .flatMap((step) => APPROVAL_DECIDES.map((key) => ({ node: step.at(key), what: 'an approval' }))),
-  ...[workflow, ...steps].flatMap(hookGuards),
+  ...hookGuards(workflow),
+  ...steps.flatMap(hookGuards),
 ];
 
 /** What is asked before each action, and may refuse it. */

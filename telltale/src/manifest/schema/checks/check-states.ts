@@ -82,9 +82,8 @@ function checkReachable(initial: string | undefined, states: readonly State[]): 
     reached.add(name);
     if (state.open) return [];
     if (state.node.at('final').value === true) continue;
-    waiting.push(
-      ...[...state.transitions.map(({ to }) => to), ...state.chosen].flatMap((to) => to.text() ?? []),
-    );
+    const targets = [...state.transitions.map(({ to }) => to), ...state.chosen];
+    waiting.push(...targets.flatMap((to) => to.text() ?? []));
   }
   return states
     .filter(({ name }) => !reached.has(name))

@@ -9,10 +9,10 @@ import { type DocumentNode, errorAt, textsUnder, warningAt } from './document-no
 /** A Tool's parameters must be an object, and its templates must name parameters. */
 export function checkTool(tool: DocumentNode): readonly Issue[] {
   const implementation = tool.at('implementation');
-  const templates = [
-    ...['command', 'cwd', 'env', 'stdin'].map((key) => implementation.at(key)),
-    ...['url', 'headers', 'body'].map((key) => implementation.at('http').at(key)),
-  ];
+  const http = implementation.at('http');
+  const ofCommand = ['command', 'cwd', 'env', 'stdin'].map((key) => implementation.at(key));
+  const ofRequest = ['url', 'headers', 'body'].map((key) => http.at(key));
+  const templates = [...ofCommand, ...ofRequest];
   return [
     ...checkObjectSchema(tool.at('parameters')),
     ...checkScript(implementation.at('script')),
@@ -123,9 +123,8 @@ export function checkRequestAddress(address: DocumentNode): readonly Issue[] {
  * nothing, and a host with a path or a mask would count as the host alone: neither is what its author relies on.
  */
 export function checkNetwork(network: DocumentNode): readonly Issue[] {
-  return [network, ...['allow', 'ask', 'deny'].map((key) => network.at(key))].flatMap((list) =>
-    list.items().flatMap(checkHost),
-  );
+  const lists = ['allow', 'ask', 'deny'].map((key) => network.at(key));
+  return [network, ...lists].flatMap((list) => list.items().flatMap(checkHost));
 }
 
 const MAX_PORT = 65_535;

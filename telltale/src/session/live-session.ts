@@ -2,14 +2,12 @@ import { usageOf } from '../events/event.ts';
 import { dropGathered } from '../events/snapshot.ts';
 import { type RuntimeError, toRuntimeError } from '../kernel/errors.ts';
 import { NONE } from '../kernel/grow.ts';
-import { withMethods } from '../kernel/with-methods.ts';
 import type { beginSession, Opened } from './begin-session.ts';
 import { choiceOf } from './begin-session.ts';
 import { createTalk } from './chat-control.ts';
 import type { Begin } from './children/child-session.ts';
 import { createRest } from './children/idle.ts';
 import { hasEnded } from './ending/has-ended.ts';
-import type { LoopOwner } from './loop.ts';
 import type { endSession, SessionWorkEnd, takeUp, workOn } from './run-session.ts';
 import type { RuntimeDeps, Seat } from './runtime-deps.ts';
 import type { SessionResult } from './runtime-types.ts';
@@ -135,15 +133,6 @@ interface LiveSessionEnding {
   readonly reject: (thrown: unknown) => void;
 }
 
-/** A session at work. A record, as its loop is: a function that awaited its end would be half a kilobyte more. */
-interface LiveSessionRun extends LiveSessionEnding, LoopOwner {
-  ended(end: SessionWorkEnd): void;
-  readonly parts: LiveParts;
-  readonly wired: WiredSession;
-}
-
-const METHODS = { ended, failed };
-
 /** Works on a session that is `ready`, and gives its result once this process has let go of it. */
 const runLive = (
   live: Live,
@@ -161,44 +150,27 @@ async function beginRun(
   loading: Promise<LiveParts>,
   ready: Promise<SessionDeps>,
 ): Promise<void> {
-  const { live, forgetSignal, seats, resolve, reject } = ending;
-  const { begin } = live;
+  const { begin } = ending.live;
   try {
     const deps = await ready;
     const parts = await loading;
     if (begin.kind === 'start' && begin.start.queued === true) return over(ending, leaveToOthers(deps.log));
     const wired = await parts.wireSession(deps);
-    const run = withMethods<LiveSessionRun, keyof typeof METHODS>(METHODS, {
-      // A copy: docs/decisions/copies.md
-      live,
-      forgetSignal,
-      seats,
-      resolve,
-      reject,
-      parts,
-      wired,
-    });
+    const ended = (end: SessionWorkEnd) => void over(ending, resultOf(parts, wired, end));
+    const failed = (thrown: unknown) => ended({ kind: 'threw', thrown });
     try {
       const taken = await parts.takeUp(wired);
-      if (taken.kind === 'let_go') run.ended(taken);
-      else parts.workOn(wired, taken.left, run);
+      if (taken.kind === 'let_go') ended(taken);
+      else parts.workOn(wired, taken.left, { ended, failed });
     } catch (thrown) {
-      run.failed(thrown);
+      failed(thrown);
     }
   } catch (thrown) {
     return over(ending, Promise.reject(thrown));
   }
 }
 
-function ended(this: LiveSessionRun, end: SessionWorkEnd): void {
-  void over(this, resultOf(this, end));
-}
-
-function failed(this: LiveSessionRun, thrown: unknown): void {
-  this.ended({ kind: 'threw', thrown });
-}
-
-async function resultOf({ parts, wired }: LiveSessionRun, end: SessionWorkEnd): Promise<SessionResult> {
+async function resultOf(parts: LiveParts, wired: WiredSession, end: SessionWorkEnd): Promise<SessionResult> {
   await undefined; // what came with the end of the work comes first
   const { result } = await parts.endSession(wired, end);
   // In one commit with the last event. Where that fails, so does the result, and it is tried again at the end.

@@ -25,7 +25,6 @@ export function createLiveSession(
   seats?: Set<Seat>,
 ): LiveSession {
   const live: Live = {
-    // A copy: docs/decisions/copies.md
     deps,
     begin,
     stop: createStop(),
@@ -93,7 +92,6 @@ interface LiveSessionBeginning extends Pick<SessionDeps, 'stop' | 'talk' | 'rest
 function toSessionDeps({ deps, begin, stop, talk, rest }: LiveSessionBeginning, opened: Opened): SessionDeps {
   const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
   return {
-    // A copy: docs/decisions/copies.md
     runtime: deps,
     prepared: opened.prepared,
     log: opened.log,

@@ -1,7 +1,6 @@
 import { matches } from '../../telltale/src/expressions/maps/conditions.ts';
-import { matchTriggers } from '../../telltale/src/triggers/match-triggers.ts';
+import { createTriggerStand, matchTriggers } from '../../telltale/src/triggers/match-triggers.ts';
 import { createTriggerIndex } from '../../telltale/src/triggers/trigger-index.ts';
-import { createTriggerStand } from '../../telltale/src/triggers/match-triggers.ts';
 import type { Scenario, Values } from './scenario.ts';
 
 /** Takes one change after another and returns the triggers that each made true (`on_enter`). */

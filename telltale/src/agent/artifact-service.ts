@@ -49,7 +49,10 @@ export function createLateInvoke(
   };
 }
 
-async function makeInvoke(...[desk, settings]: Parameters<typeof createLateInvoke>): Promise<Invoke> {
+async function makeInvoke(
+  desk: OpenDesk,
+  settings: () => Omit<InvokeDeps, 'call' | 'artifacts'>,
+): Promise<Invoke> {
   const { createInvoke } = await import('../tools/artifacts/create-invoke.ts');
   return createInvoke({ ...(await desk()), ...settings() });
 }

@@ -1,4 +1,3 @@
-import { withMethods } from '../lib/with-methods.ts';
 import { createStop, type Stop } from './stop.ts';
 
 /** How the person in front of a chat leads it. */
@@ -24,51 +23,41 @@ export interface ChatControlExchange {
   end(): void;
 }
 
-interface OwnTalk extends Talk {
-  // A field, not a getter: an object with a getter of its own is a table, 450 bytes more.
-  finished: boolean;
-  finishing: Set<() => void> | undefined;
-  current: Stop | undefined;
-}
+export const createTalk = (): Talk => new ChatControl();
 
-const METHODS = { breakOff, finish, onFinish, beginExchange };
+class ChatControl implements Talk {
+  finished = false;
+  over = false;
+  heard = 0;
+  private finishing = new Set<() => void>();
+  private current: Stop | undefined;
 
-export const createTalk = (): Talk =>
-  withMethods<OwnTalk, keyof typeof METHODS>(METHODS, {
-    // A copy: docs/decisions/copies.md
-    finished: false,
-    over: false,
-    heard: 0,
-    finishing: undefined,
-    current: undefined,
-  });
+  breakOff(): void {
+    this.current?.now({ kind: 'cancel', reason: 'broken off', by: 'user' });
+  }
 
-function breakOff(this: OwnTalk): void {
-  this.current?.now({ kind: 'cancel', reason: 'broken off', by: 'user' });
-}
+  finish(): void {
+    this.finished = true;
+    const listeners = this.finishing;
+    this.finishing = new Set();
+    for (const then of listeners) then();
+  }
 
-function finish(this: OwnTalk): void {
-  this.finished = true;
-  const told = this.finishing;
-  this.finishing = undefined;
-  for (const then of told ?? []) then();
-}
+  onFinish(then: () => void): () => void {
+    this.finishing.add(then);
+    return () => this.finishing.delete(then);
+  }
 
-function onFinish(this: OwnTalk, then: () => void): () => void {
-  this.finishing ??= new Set();
-  this.finishing.add(then);
-  return () => this.finishing?.delete(then);
-}
-
-function beginExchange(this: OwnTalk, outer: Stop): ChatControlExchange {
-  const stop = createStop();
-  const forget = outer.onStop(() => outer.reason !== undefined && stop.now(outer.reason));
-  this.current = stop;
-  return {
-    stop,
-    end: () => {
-      forget();
-      if (this.current === stop) this.current = undefined;
-    },
-  };
+  beginExchange(outer: Stop): ChatControlExchange {
+    const stop = createStop();
+    const forget = outer.onStop(() => outer.reason !== undefined && stop.now(outer.reason));
+    this.current = stop;
+    return {
+      stop,
+      end: () => {
+        forget();
+        if (this.current === stop) this.current = undefined;
+      },
+    };
+  }
 }

@@ -107,7 +107,6 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       checkStart(agent, start);
       start.signal?.throwIfAborted();
       const id = start.id ?? ids.next('ses');
-      // A copy: docs/decisions/copies.md
       const session = keep({ kind: 'start', id, agent, start });
       return session as Session<unknown> as Session<Output>; // what readResult gives
     },

@@ -1,4 +1,3 @@
-import { withMethods } from '../lib/with-methods.ts';
 import { decodeEvent } from '../log/codec.ts';
 import type { ObservedEvent, SessionEvent } from '../log/event.ts';
 import type { Store } from '../store/store.ts';
@@ -25,136 +24,120 @@ export interface EventQueue extends AsyncIterable<ObservedEvent> {
  * `ready` resolves.
  */
 export const createEventQueue = (store: Store, session: string, ready: Promise<unknown>): EventQueue =>
-  withMethods<QueueState, keyof typeof METHODS>(METHODS, {
-    // A copy: docs/decisions/copies.md
-    store,
-    session,
-    ready,
-    readers: undefined,
-    lastSeq: undefined,
-    source: undefined,
-    unsubscribe: undefined,
-  });
+  new SessionEventQueue(store, session, ready);
 
-const METHODS = { attach, end, [Symbol.asyncIterator]: iterator };
-
-interface QueueState extends EventQueue {
-  readonly store: Store;
-  readonly session: string;
-  readonly ready: Promise<unknown>;
-  /** Made for the first. */
-  readers: Set<EventQueueReader> | undefined;
-  lastSeq: number | undefined;
-  source: EventQueueSource | undefined;
+class SessionEventQueue implements EventQueue {
+  private readonly store: Store;
+  private readonly session: string;
+  private readonly ready: Promise<unknown>;
+  private readonly readers = new Set<EventQueueReader>();
+  private lastSeq: number | undefined;
+  private source: EventQueueSource | undefined;
   /** Undefined while nobody reads: then the session need not show anything. */
-  unsubscribe: (() => void) | undefined;
-}
+  private unsubscribe: (() => void) | undefined;
 
-function attach(this: QueueState, source: EventQueueSource): void {
-  this.unsubscribe?.();
-  this.unsubscribe = undefined;
-  this.source = source;
-  listen(this);
-}
-
-function end(this: QueueState, seq: number): void {
-  this.lastSeq = seq;
-  for (const reader of this.readers ?? []) reader.wake();
-}
-
-function iterator(this: QueueState): AsyncIterator<ObservedEvent> {
-  return read(this);
-}
-
-function listen(state: QueueState): void {
-  const { readers, source } = state;
-  if (state.unsubscribe !== undefined || source === undefined || readers === undefined) return;
-  if (readers.size === 0) return;
-  state.unsubscribe = source.subscribe((event) => {
-    for (const reader of readers) reader.push(event);
-  });
-}
-
-function read(state: QueueState): AsyncIterator<ObservedEvent> & AsyncIterable<ObservedEvent> {
-  const reader = createReader();
-  // One that is there before the first event misses none: what it need not read, live events cannot fall behind.
-  const isLate = state.source !== undefined;
-  state.readers ??= new Set();
-  state.readers.add(reader);
-  listen(state);
-  const events = iterate(state, reader, isLate);
-  return {
-    next: () => events.next(),
-    // A generator that has not begun, or waits, would not hear of it: the reader would stay for as long as the session.
-    return() {
-      leave(state, reader);
-      return events.return();
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
-}
-
-function leave(state: QueueState, reader: EventQueueReader): void {
-  reader.leave();
-  state.readers?.delete(reader);
-  if (state.readers !== undefined && state.readers.size > 0) return;
-  state.unsubscribe?.();
-  state.unsubscribe = undefined;
-}
-
-async function* iterate(
-  state: QueueState,
-  reader: EventQueueReader,
-  isLate: boolean,
-): AsyncGenerator<ObservedEvent, void> {
-  let next = 1;
-  /** Whether the log may hold more than has been read of it. */
-  let behind = isLate;
-  try {
-    await state.ready;
-    while (!reader.hasLeft) {
-      if (behind) {
-        const missed = await page(state, next);
-        behind = missed.length > 0;
-        if (!behind) reader.forget(next);
-        for (const event of missed) {
-          next = event.seq + 1;
-          yield event;
-        }
-        continue;
-      }
-      if (reader.hasDropped) {
-        reader.hasDropped = false;
-        behind = true; // what is live now came behind what was dropped
-        continue;
-      }
-      const { lastSeq } = state;
-      const event = reader.shift();
-      if (event === undefined) {
-        if (lastSeq !== undefined && next > lastSeq) return;
-        if (lastSeq === undefined) await reader.more();
-        else behind = true;
-      } else if (!('seq' in event)) yield event;
-      else if (event.seq === next) {
-        next++;
-        yield event;
-      } else if (event.seq > next) {
-        reader.unshift(event);
-        behind = true;
-      }
-    }
-  } finally {
-    leave(state, reader);
+  constructor(store: Store, session: string, ready: Promise<unknown>) {
+    this.store = store;
+    this.session = session;
+    this.ready = ready;
   }
-}
 
-async function page({ store, session }: QueueState, from: number): Promise<readonly SessionEvent[]> {
-  // A reader may be quicker than the session's first event: there is no log yet.
-  if (from === 1 && (await store.info(session)) === undefined) return [];
-  const lines = await store.read(session, { from, limit: PAGE });
-  return lines.map((line) => decodeEvent(line, session));
+  attach(source: EventQueueSource): void {
+    this.unsubscribe?.();
+    this.unsubscribe = undefined;
+    this.source = source;
+    this.listen();
+  }
+
+  end(seq: number): void {
+    this.lastSeq = seq;
+    for (const reader of this.readers) reader.wake();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<ObservedEvent> & AsyncIterable<ObservedEvent> {
+    const reader = createReader();
+    // One that is there before the first event misses none: what it need not read, live events cannot fall behind.
+    const isLate = this.source !== undefined;
+    this.readers.add(reader);
+    this.listen();
+    const events = this.iterate(reader, isLate);
+    const iterator = {
+      next: () => events.next(),
+      // A generator that has not begun, or waits, would not hear of it: the reader would stay for as long as the session.
+      return: () => {
+        this.leave(reader);
+        return events.return();
+      },
+      [Symbol.asyncIterator]: () => iterator,
+    };
+    return iterator;
+  }
+
+  private listen(): void {
+    const { readers } = this;
+    if (this.unsubscribe !== undefined || this.source === undefined || readers.size === 0) return;
+    this.unsubscribe = this.source.subscribe((event) => {
+      for (const reader of readers) reader.push(event);
+    });
+  }
+
+  private leave(reader: EventQueueReader): void {
+    reader.leave();
+    this.readers.delete(reader);
+    if (this.readers.size > 0) return;
+    this.unsubscribe?.();
+    this.unsubscribe = undefined;
+  }
+
+  private async *iterate(reader: EventQueueReader, isLate: boolean): AsyncGenerator<ObservedEvent, void> {
+    let next = 1;
+    /** Whether the log may hold more than has been read of it. */
+    let behind = isLate;
+    try {
+      await this.ready;
+      while (!reader.hasLeft) {
+        if (behind) {
+          const missed = await this.page(next);
+          behind = missed.length > 0;
+          if (!behind) reader.forget(next);
+          for (const event of missed) {
+            next = event.seq + 1;
+            yield event;
+          }
+          continue;
+        }
+        if (reader.hasDropped) {
+          reader.hasDropped = false;
+          behind = true; // what is live now came behind what was dropped
+          continue;
+        }
+        const { lastSeq } = this;
+        const event = reader.shift();
+        if (event === undefined) {
+          if (lastSeq !== undefined && next > lastSeq) return;
+          if (lastSeq === undefined) await reader.more();
+          else behind = true;
+        } else if (!('seq' in event)) yield event;
+        else if (event.seq === next) {
+          next++;
+          yield event;
+        } else if (event.seq > next) {
+          reader.unshift(event);
+          behind = true;
+        }
+      }
+    } finally {
+      this.leave(reader);
+    }
+  }
+
+  private async page(from: number): Promise<readonly SessionEvent[]> {
+    const { store, session } = this;
+    // A reader may be quicker than the session's first event: there is no log yet.
+    if (from === 1 && (await store.info(session)) === undefined) return [];
+    const lines = await store.read(session, { from, limit: PAGE });
+    return lines.map((line) => decodeEvent(line, session));
+  }
 }
 
 interface EventQueueReader {

@@ -1,6 +1,5 @@
 import { toRuntimeError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { withMethods } from '../lib/with-methods.ts';
 import type { Cause, MessageFrom } from '../log/event.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
 import type { Talk } from './chat-control.ts';
@@ -23,11 +22,10 @@ export interface Drain {
 }
 
 /** From here on until the writer is let go of, or the returned function is called. */
-export const drainWhenWoken = (drain: Drain): (() => void) => drain.writer.onWake(woken.bind(drain)); // half the size of a closure, and each session has one
-
-function woken(this: Drain): void {
-  if (!this.closed) drainNow(this).catch((error: unknown) => this.onError(error));
-}
+export const drainWhenWoken = (drain: Drain): (() => void) =>
+  drain.writer.onWake(() => {
+    if (!drain.closed) drainNow(drain).catch((error: unknown) => drain.onError(error));
+  });
 
 /** Resolves when all that waits has been received. */
 export function drainNow(drain: Drain): Promise<void> {
@@ -102,115 +100,111 @@ export interface InboxDeps {
   readonly sentBefore: number;
 }
 
-interface OwnInbox extends Inbox, Drain {
-  readonly deps: InboxDeps;
-  readonly writer: StreamWriter;
-  last: Cause | undefined;
-  waiting: Set<() => void> | undefined;
-}
-
-const METHODS = { receive, onError, drain, onMessage, lastMessage, underWay, hearNoMore, close };
-
 export function createInbox(writer: StreamWriter, deps: InboxDeps): Inbox {
-  const inbox = withMethods<OwnInbox, keyof typeof METHODS>(METHODS, {
-    // A copy: docs/decisions/copies.md
-    deps,
-    writer,
-    last: undefined,
-    waiting: undefined,
-    handled: 0,
-    draining: undefined,
-    again: false,
-    closed: false,
-  });
+  const inbox = new SessionInbox(writer, deps);
   drainWhenWoken(inbox);
   return inbox;
 }
 
-function receive(this: OwnInbox, message: InboxMessage): void {
-  const { writer, deps } = this;
-  const { log, stop, reviews, talk, sentBefore } = deps;
-  if (deps.takeOrder(message)) return;
-  if (message.kind === TOLD) {
-    hearTold(this, message);
-    return;
-  }
-  const { id, kind, from, body } = message;
-  if (talk.over && isForAgent(kind)) return;
-  const consumed = { consumed: [id] };
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  // A message comes from outside the log: it is a beginning of its own.
-  const outside = { stream: writer.stream, seq: 0, depth: 0 };
-  if (isForAgent(kind)) {
-    const sender = kind === 'steer' ? 'steer' : 'user';
-    this.last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
-    talk.heard = id;
-    // Whose words they are, where that is not what the message itself says. In the same append: both, or none.
-    if (from !== USER) log.append({ type: 'audit', who: from, what: kind }, this.last);
-    wakeListeners(this);
-  } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
-    log.append(
-      { type: 'audit', who: from, what: text === '' ? kind : `${kind}: ${text}` },
-      outside,
-      consumed,
-    );
-  // One that came when it was over, a second one for example, is no reason to end what was resumed since.
-  if (kind === 'cancel' && id > sentBefore) stop.now({ kind: 'cancel', reason: text, by: from });
-  if (kind === 'break_off') talk.breakOff();
-  if (kind === 'finish') talk.finish();
-}
+class SessionInbox implements Inbox, Drain {
+  readonly writer: StreamWriter;
+  handled = 0;
+  draining: Promise<void> | undefined;
+  again = false;
+  closed = false;
+  private readonly deps: InboxDeps;
+  private last: Cause | undefined;
+  private waiting = new Set<() => void>();
 
-/** What the conversation that this session speaks in tells it, each once: a message of the person, or a handoff. */
-function hearTold(inbox: OwnInbox, { id, body }: InboxMessage): void {
-  const { log } = inbox.deps;
-  const { from, text, seq, depth, vars, metadata } = body as unknown as InboxTold;
-  const { parent, toldSeq = 0 } = log.state;
-  const consumed = { consumed: [id] };
-  if (parent === undefined || seq <= toldSeq) {
-    log.append({ type: 'audit', who: 'parent', what: `told again: ${seq}` }, undefined, consumed);
-    return;
+  constructor(writer: StreamWriter, deps: InboxDeps) {
+    this.writer = writer;
+    this.deps = deps;
   }
-  const cause = { stream: parent.session, seq, depth };
-  inbox.deps.takeValues({ vars, metadata }, cause);
-  inbox.last = log.append({ type: 'message.received', from, text }, cause, consumed);
-  wakeListeners(inbox);
-}
 
-function wakeListeners(inbox: OwnInbox): void {
-  const told = inbox.waiting;
-  inbox.waiting = undefined;
-  for (const then of told ?? []) then();
-  inbox.deps.reviews.moved();
+  receive(message: InboxMessage): void {
+    const { writer, deps } = this;
+    const { log, stop, reviews, talk, sentBefore } = deps;
+    if (deps.takeOrder(message)) return;
+    if (message.kind === TOLD) {
+      this.receiveTold(message);
+      return;
+    }
+    const { id, kind, from, body } = message;
+    if (talk.over && isForAgent(kind)) return;
+    const consumed = { consumed: [id] };
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    // A message comes from outside the log: it is a beginning of its own.
+    const outside = { stream: writer.stream, seq: 0, depth: 0 };
+    if (isForAgent(kind)) {
+      const sender = kind === 'steer' ? 'steer' : 'user';
+      this.last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
+      talk.heard = id;
+      // Whose words they are, where that is not what the message itself says. In the same append: both, or none.
+      if (from !== USER) log.append({ type: 'audit', who: from, what: kind }, this.last);
+      this.wakeListeners();
+    } else if (kind !== 'review' || !takeAnswer(reviews, from, body, [id]))
+      log.append(
+        { type: 'audit', who: from, what: text === '' ? kind : `${kind}: ${text}` },
+        outside,
+        consumed,
+      );
+    // One that came when it was over, a second one for example, is no reason to end what was resumed since.
+    if (kind === 'cancel' && id > sentBefore) stop.now({ kind: 'cancel', reason: text, by: from });
+    if (kind === 'break_off') talk.breakOff();
+    if (kind === 'finish') talk.finish();
+  }
+
+  /** What the conversation that this session speaks in tells it, each once: a message of the person, or a handoff. */
+  private receiveTold({ id, body }: InboxMessage): void {
+    const { log } = this.deps;
+    const { from, text, seq, depth, vars, metadata } = body as unknown as InboxTold;
+    const { parent, toldSeq = 0 } = log.state;
+    const consumed = { consumed: [id] };
+    if (parent === undefined || seq <= toldSeq) {
+      log.append({ type: 'audit', who: 'parent', what: `told again: ${seq}` }, undefined, consumed);
+      return;
+    }
+    const cause = { stream: parent.session, seq, depth };
+    this.deps.takeValues({ vars, metadata }, cause);
+    this.last = log.append({ type: 'message.received', from, text }, cause, consumed);
+    this.wakeListeners();
+  }
+
+  private wakeListeners(): void {
+    const listeners = this.waiting;
+    this.waiting = new Set();
+    for (const then of listeners) then();
+    this.deps.reviews.moved();
+  }
+
+  onError(error: unknown): void {
+    this.deps.stop.now({ kind: 'lost', error: toRuntimeError(error) });
+  }
+
+  drain(): Promise<void> {
+    return drainNow(this);
+  }
+
+  onMessage(then: () => void): () => void {
+    this.waiting.add(then);
+    return () => this.waiting.delete(then);
+  }
+
+  lastMessage(): Cause | undefined {
+    return this.last;
+  }
+
+  underWay(): Promise<void> | undefined {
+    return this.draining?.catch(() => undefined);
+  }
+
+  hearNoMore(): void {
+    this.deps.talk.over = true;
+  }
+
+  close(): void {
+    this.closed = true; // its writer is let go of next
+  }
 }
 
 const isForAgent = (kind: string): boolean => kind === 'steer' || kind === 'message';
-
-function onError(this: OwnInbox, error: unknown): void {
-  this.deps.stop.now({ kind: 'lost', error: toRuntimeError(error) });
-}
-
-function drain(this: OwnInbox): Promise<void> {
-  return drainNow(this);
-}
-
-function onMessage(this: OwnInbox, then: () => void): () => void {
-  this.waiting ??= new Set();
-  this.waiting.add(then);
-  return () => this.waiting?.delete(then);
-}
-
-function lastMessage(this: OwnInbox): Cause | undefined {
-  return this.last;
-}
-
-function underWay(this: OwnInbox): Promise<void> | undefined {
-  return this.draining?.catch(() => undefined);
-}
-
-function hearNoMore(this: OwnInbox): void {
-  this.deps.talk.over = true;
-}
-
-function close(this: OwnInbox): void {
-  this.closed = true; // its writer is let go of next
-}

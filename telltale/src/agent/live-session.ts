@@ -1,6 +1,5 @@
 import { type RuntimeError, toRuntimeError } from '../lib/errors.ts';
 import { NONE } from '../lib/grow.ts';
-import { withMethods } from '../lib/with-methods.ts';
 import { usageOf } from '../log/event.ts';
 import { dropGathered } from '../log/snapshot.ts';
 import type { beginSession, Opened } from './begin-session.ts';
@@ -9,7 +8,6 @@ import type { Begin } from './children/child-session.ts';
 import { choiceOf } from './children/child-session.ts';
 import { createRest } from './children/idle.ts';
 import { hasEnded } from './ending/has-ended.ts';
-import type { LoopOwner } from './loop.ts';
 import type { endSession, SessionWorkEnd, takeUp, workOn } from './run-session.ts';
 import type { RuntimeDeps, Seat } from './runtime-deps.ts';
 import type { SessionResult } from './runtime-types.ts';
@@ -27,7 +25,6 @@ export function createLiveSession(
   seats?: Set<Seat>,
 ): LiveSession {
   const live: Live = {
-    // A copy: docs/decisions/copies.md
     deps,
     begin,
     stop: createStop(),
@@ -95,7 +92,6 @@ interface LiveSessionBeginning extends Pick<SessionDeps, 'stop' | 'talk' | 'rest
 function toSessionDeps({ deps, begin, stop, talk, rest }: LiveSessionBeginning, opened: Opened): SessionDeps {
   const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
   return {
-    // A copy: docs/decisions/copies.md
     runtime: deps,
     prepared: opened.prepared,
     log: opened.log,
@@ -135,15 +131,6 @@ interface LiveSessionEnding {
   readonly reject: (thrown: unknown) => void;
 }
 
-/** A session at work. A record, as its loop is: a function that awaited its end would be half a kilobyte more. */
-interface LiveSessionRun extends LiveSessionEnding, LoopOwner {
-  ended(end: SessionWorkEnd): void;
-  readonly parts: LiveParts;
-  readonly wired: WiredSession;
-}
-
-const METHODS = { ended, failed };
-
 /** Works on a session that is `ready`, and gives its result once this process has let go of it. */
 const runLive = (
   live: Live,
@@ -161,44 +148,27 @@ async function beginRun(
   loading: Promise<LiveParts>,
   ready: Promise<SessionDeps>,
 ): Promise<void> {
-  const { live, forgetSignal, seats, resolve, reject } = ending;
-  const { begin } = live;
+  const { begin } = ending.live;
   try {
     const deps = await ready;
     const parts = await loading;
     if (begin.kind === 'start' && begin.start.queued === true) return over(ending, leaveToOthers(deps.log));
     const wired = await parts.wireSession(deps);
-    const run = withMethods<LiveSessionRun, keyof typeof METHODS>(METHODS, {
-      // A copy: docs/decisions/copies.md
-      live,
-      forgetSignal,
-      seats,
-      resolve,
-      reject,
-      parts,
-      wired,
-    });
+    const ended = (end: SessionWorkEnd) => void over(ending, resultOf(parts, wired, end));
+    const failed = (thrown: unknown) => ended({ kind: 'threw', thrown });
     try {
       const taken = await parts.takeUp(wired);
-      if (taken.kind === 'let_go') run.ended(taken);
-      else parts.workOn(wired, taken.left, run);
+      if (taken.kind === 'let_go') ended(taken);
+      else parts.workOn(wired, taken.left, { ended, failed });
     } catch (thrown) {
-      run.failed(thrown);
+      failed(thrown);
     }
   } catch (thrown) {
     return over(ending, Promise.reject(thrown));
   }
 }
 
-function ended(this: LiveSessionRun, end: SessionWorkEnd): void {
-  void over(this, resultOf(this, end));
-}
-
-function failed(this: LiveSessionRun, thrown: unknown): void {
-  this.ended({ kind: 'threw', thrown });
-}
-
-async function resultOf({ parts, wired }: LiveSessionRun, end: SessionWorkEnd): Promise<SessionResult> {
+async function resultOf(parts: LiveParts, wired: WiredSession, end: SessionWorkEnd): Promise<SessionResult> {
   await undefined; // what came with the end of the work comes first
   const { result } = await parts.endSession(wired, end);
   // In one commit with the last event. Where that fails, so does the result, and it is tried again at the end.

@@ -1,5 +1,4 @@
 import type { RuntimeError } from '../lib/errors.ts';
-import { withMethods } from '../lib/with-methods.ts';
 import type { Cause } from '../log/event.ts';
 import { asksAgain } from '../log/fold-turns.ts';
 import type { Conversation } from '../prompt/conversation.ts';
@@ -31,14 +30,15 @@ export type LoopEnd =
   | Exclude<Next, { kind: 'turn' }>
   | { readonly kind: 'failed'; readonly error: RuntimeError; readonly cause?: Cause | undefined };
 
-/** A session's turns. A record: an asynchronous function that waits for the model would be 0.45 KB of each session. */
-interface SessionLoop extends Listener {
+/** A session's turns. Its listener goes on once the stream of the turn in hand has ended. */
+interface SessionLoop {
   readonly context: SessionContext;
   readonly conversation: Conversation;
   /** Of the turn in hand. */
   hearing: Hearing | undefined;
   prompt: Prompt | undefined;
   readonly owner: LoopOwner;
+  readonly listener: Listener;
 }
 
 /** Told once, of the one or the other. */
@@ -46,8 +46,6 @@ export interface LoopOwner {
   ended(end: LoopEnd): void;
   failed(thrown: unknown): void;
 }
-
-const METHODS = { streamEnded };
 
 /**
  * Turn after turn until the session ends. `left` is what the last turn before a restart left to do. Whoever stops the
@@ -59,19 +57,19 @@ export function startLoop(
   left: Left | undefined,
   owner: LoopOwner,
 ): void {
-  const loop = withMethods<SessionLoop, keyof typeof METHODS>(METHODS, {
-    // A copy: docs/decisions/copies.md
+  const loop: SessionLoop = {
     context,
     conversation,
     hearing: undefined,
     prompt: undefined,
     owner,
-  });
+    listener: {
+      streamEnded() {
+        void goOn(loop, undefined);
+      },
+    },
+  };
   void goOn(loop, left); // it tells the owner, however it goes
-}
-
-function streamEnded(this: SessionLoop): void {
-  void goOn(this, undefined);
 }
 
 /** From the end of one stream, or from a restart, to the beginning of the next. */
@@ -135,7 +133,7 @@ async function goOn(loop: SessionLoop, left: Left | undefined): Promise<void> {
       if (isTooLong(context, loop.prompt)) return owner.ended(tooLong(loop, loop.prompt));
     }
     loop.hearing = openTurn(context, loop.prompt, previous, hearing);
-    listen(loop.hearing, loop.prompt, loop);
+    listen(loop.hearing, loop.prompt, loop.listener);
   } catch (thrown) {
     owner.failed(thrown);
   }
@@ -162,7 +160,7 @@ async function askAgain(loop: SessionLoop): Promise<void> {
   const prompt = conversation.prompt() ?? conversation.extend(context.state);
   loop.prompt = prompt;
   loop.hearing = openTurn(context, prompt, prompt, loop.hearing);
-  listen(loop.hearing, prompt, loop);
+  listen(loop.hearing, prompt, loop.listener);
 }
 
 /** Of a prompt that the provider refuses as too long, the session says what it holds and what can be done. */

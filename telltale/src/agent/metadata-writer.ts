@@ -51,13 +51,12 @@ const keptTable = (agent: string) => `agent.metadata:${agent}`;
  * makes a difference: to triggers, or since another session may have set something else meanwhile.
  */
 export function applyMetadata(
-  this: MetadataDeps,
+  { prepared, log }: MetadataDeps,
   update: JsonObject,
   by: string,
   cause?: Cause,
   run?: string,
 ): void {
-  const { prepared, log } = this;
   const { manifest } = prepared.agent;
   const { changes, same, errors } = prepared.metadata.apply(log.state.metadata, update);
   const isKept = manifest.metadata.scope === 'agent';

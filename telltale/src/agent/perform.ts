@@ -12,7 +12,7 @@ import type { PreparedAgent } from './prepare-agent.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import type { SessionLog } from './session-log.ts';
 
-/** What a session calls targets with. The functions below are its methods: they are the scheduler's edges. */
+/** What a session calls targets with. */
 export interface Performer {
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
@@ -41,33 +41,33 @@ function internalOf(performer: Performer): ReadonlyMap<string, Target> {
   return performer.internal;
 }
 
-export function traits(this: Performer, { kind, name }: DeclaredAction): Target | undefined {
-  return kind === 'internal' ? internalOf(this).get(name) : this.prepared.targets.find(kind, name);
-}
+export const findTarget = (performer: Performer, { kind, name }: DeclaredAction): Target | undefined =>
+  kind === 'internal' ? internalOf(performer).get(name) : performer.prepared.targets.find(kind, name);
 
 /** All that the session's actions can call. */
-export function callable(this: Performer): readonly Target[] {
-  return [...this.prepared.targets.all, ...internalOf(this).values()];
-}
+export const callableTargets = (performer: Performer): readonly Target[] => [
+  ...performer.prepared.targets.all,
+  ...internalOf(performer).values(),
+];
 
-export function unknown(this: Performer, { kind, name }: DeclaredAction): RuntimeError {
-  const { agent, targets } = this.prepared;
+export function noSuchTarget(performer: Performer, { kind, name }: DeclaredAction): RuntimeError {
+  const { agent, targets } = performer.prepared;
   const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;
   if (blocked !== undefined) return blocked;
-  const { calls } = faceOf(this);
+  const { calls } = faceOf(performer);
   if (calls !== undefined) {
     const { offered: listed, style } = calls;
     const all = style.names.natives.map((native) => ({ kind: 'tool' as const, name: native }));
     return unknownTarget('tool', name, { all, listed });
   }
-  return unknownTarget(kind, name, { all: [...targets.all, ...internalOf(this).values()] });
+  return unknownTarget(kind, name, { all: [...targets.all, ...internalOf(performer).values()] });
 }
 
-export function perform(this: Performer, call: PerformCall): Promise<Json> {
-  const { prepared, log, crashPoint } = this;
+export function performAction(performer: Performer, call: PerformCall): Promise<Json> {
+  const { prepared, log, crashPoint } = performer;
   const { action, attempt } = call;
-  const target = this.traits(action);
-  if (target === undefined) return Promise.reject(this.unknownTarget(action));
+  const target = performer.traits(action);
+  if (target === undefined) return Promise.reject(performer.unknownTarget(action));
   const cost = prepared.agent.manifest.budget?.costs.action ?? 0;
   const { balance } = log.state;
   if (cost > 0 && attempt === 1 && balance !== undefined)
@@ -75,11 +75,11 @@ export function perform(this: Performer, call: PerformCall): Promise<Json> {
   crashPoint?.(`perform:${action.id}`);
   const start = (grants?: readonly string[]) =>
     target.kind === 'agent'
-      ? this.runChild(call)
+      ? performer.runChild(call)
       : target.kind === 'workflow'
-        ? this.runWorkflow(call)
-        : target.run(toTargetCall(this, call, grants));
-  const leave = this.reviews.granted(call);
+        ? performer.runWorkflow(call)
+        : target.run(toTargetCall(performer, call, grants));
+  const leave = performer.reviews.granted(call);
   const running = leave === undefined ? start() : leave.then(start);
   if (crashPoint === undefined) return running;
   return running.finally(() => crashPoint(`performed:${action.id}`));
@@ -92,48 +92,29 @@ function note(performer: Performer, what: string): void {
   performer.log.append({ type: 'audit', who: 'runtime', what });
 }
 
-interface OwnCall extends TargetCall {
-  readonly performer: Performer;
-}
-
-/**
- * A call begins as a copy of this. As a literal the engine would learn that calls live long, and make them in the old
- * generation, where each that is over keeps its whole session until that is collected: 2 KB a step. Copies are not
- * watched. The same goes for whatever else of a turn outlives it.
- */
-const CALL: OwnCall = {
-  performer: undefined as never,
-  session: '',
-  id: '',
-  input: {},
-  attempt: 1,
-  signal: undefined as never,
-  idempotencyKey: '',
-  granted: undefined,
-  agent() {
-    return this.performer.view();
-  },
-  note(what) {
-    note(this.performer, what);
-  },
-  charge(usage, model) {
-    const data = { action: this.id, model: model.id, ...usage, cost_usd: costWith(model, usage) };
-    this.performer.log.append({ type: 'custom', name: LLM_USAGE, data });
-  },
-  progress(data) {
-    const { session, id } = this;
-    const { log } = this.performer;
-    if (log.watched) log.show({ type: 'action.progress', session, turn: log.state.turn, id, data });
-  },
-};
-
 function toTargetCall(
   performer: Performer,
-  { action, input, attempt, signal }: PerformCall,
+  { action: { id }, input, attempt, signal }: PerformCall,
   granted: readonly string[] | undefined,
-): OwnCall {
-  const { id } = action;
-  const { id: session } = performer.log.state;
-  const idempotencyKey = `${session}:${id}`;
-  return { ...CALL, performer, session, id, input, attempt, signal, idempotencyKey, granted };
+): TargetCall {
+  const { log } = performer;
+  const { id: session } = log.state;
+  return {
+    session,
+    id,
+    input,
+    attempt,
+    signal,
+    idempotencyKey: `${session}:${id}`,
+    granted,
+    agent: () => performer.view(),
+    note: (what) => note(performer, what),
+    charge(usage, model) {
+      const data = { action: id, model: model.id, ...usage, cost_usd: costWith(model, usage) };
+      log.append({ type: 'custom', name: LLM_USAGE, data });
+    },
+    progress(data) {
+      if (log.watched) log.show({ type: 'action.progress', session, turn: log.state.turn, id, data });
+    },
+  };
 }

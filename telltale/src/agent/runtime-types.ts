@@ -161,8 +161,7 @@ export interface SessionResult<Output = Json> {
 }
 
 /**
- * One run of an agent. Its methods can be taken off (`const { steer } = session`) and handed on, as it can be itself; a
- * spread (`{ ...session }`) has its fields alone, as with an instance of a class.
+ * One run of an agent. Its methods can be taken off (`const { steer } = session`) and handed on, as it can be itself.
  */
 export interface Session<Output = Json> {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { RuntimeError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import { withMethods } from '../lib/with-methods.ts';
+import type { DeclaredAction } from '../log/action.ts';
 import type { Cause, EventBody } from '../log/event.ts';
 import { openReviews } from '../log/reviews.ts';
 import { clip } from '../manifest/schema/show-value.ts';
@@ -13,13 +13,13 @@ import type { AgentTargets } from '../tools/create-targets.ts';
 import type { Target } from '../tools/target.ts';
 import { agentView, createTestContext, NOTHING_SAID, type TestContext } from './agent-view.ts';
 import { createChildRunner } from './children/child-runner.ts';
-import { createCalledAtRest } from './children/idle.ts';
+import { type CalledAtRest, createCalledAtRest } from './children/idle.ts';
 import { feedsOf } from './feeds/open-feeds.ts';
 import { createCompleteStep } from './guided/complete-step.ts';
 import type { SharedValues } from './inbox.ts';
 import type { InternalDeps } from './internal/definition.ts';
-import { applyMetadata, beforeTurn as learnOfOthers } from './metadata-writer.ts';
-import { callable, perform, traits, unknown } from './perform.ts';
+import { type ApplyMetadata, applyMetadata, beforeTurn as learnOfOthers } from './metadata-writer.ts';
+import { callableTargets, findTarget, noSuchTarget, performAction } from './perform.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
 import type { SessionDeps } from './session-edges.ts';
@@ -27,185 +27,189 @@ import type { SessionLog } from './session-log.ts';
 import { childEdgesOf, lookupOwn, ordersOf, runsOf, type SessionWorks } from './session-works.ts';
 import { setterOf } from './variables/session-variables.ts';
 
-const METHODS = {
-  append,
-  committed,
-  committedSeq,
-  onFatal,
-  onEnded,
-  traits,
-  unknownTarget: unknown,
-  callable,
-  perform,
-  runChild,
-  runWorkflow,
-  internalDeps,
-  clear,
-  asks,
-  slot,
-  once,
-  lookup,
-  view,
-  context,
-  applyMetadata,
-  takeOrder,
-  takeValues,
-  beforeTurn,
-};
+export const createSessionWorks = (deps: SessionDeps): SessionWorks => new SessionServices(deps);
 
-export function createSessionWorks(deps: SessionDeps): SessionWorks {
-  const { prepared, log, stop, runtime } = deps;
-  const { manifest } = prepared.agent;
-  const { state } = log;
-  const atRest = state.parent !== undefined ? 'tell' : deps.onWaiting;
-  const works = withMethods<
-    { -readonly [Field in keyof SessionWorks]: SessionWorks[Field] },
-    keyof typeof METHODS
-  >(METHODS, {
-    // A copy: docs/decisions/copies.md
-    deps,
-    prepared,
-    log,
-    state,
-    stop,
-    clock: runtime.clock,
-    random: runtime.random,
-    crashPoint: runtime.crashPoint,
-    approve: runtime.approve,
-    rest: deps.rest,
-    talk: deps.talk,
-    sentBefore: deps.sentBefore,
-    atRest,
-    parallelActions: manifest.limits.parallel_actions,
-    actionTimeoutMs: manifest.limits.action_timeout.ms,
-    mayBeLost: mayBeLost(runtime.store),
-    tellTools: createToolNews(prepared, log),
-    tests: undefined,
-    internal: undefined,
-    noted: undefined,
-    said: undefined,
-    orders: undefined,
-    runs: undefined,
-    feeds: undefined,
-    feedsOpening: undefined,
-    fresh: undefined,
-    memory: undefined,
-    before: undefined,
-    after: undefined,
-    fetch: undefined,
-    // These have to know of the record.
-    called: undefined as never,
-    reviews: undefined as never,
-    scheduler: undefined as never,
-    rests: atRest === 'hold' ? undefined : rests,
-  });
-  works.called = createCalledAtRest(works);
-  works.reviews = createReviews(works);
-  return works;
-}
+class SessionServices implements SessionWorks {
+  readonly deps: SessionDeps;
+  readonly prepared: PreparedAgent;
+  readonly log: SessionLog;
+  readonly state: SessionWorks['state'];
+  readonly stop: SessionWorks['stop'];
+  readonly clock: SessionWorks['clock'];
+  readonly random: SessionWorks['random'];
+  readonly crashPoint: SessionWorks['crashPoint'];
+  readonly approve: SessionWorks['approve'];
+  readonly rest: SessionWorks['rest'];
+  readonly talk: SessionWorks['talk'];
+  readonly sentBefore: number;
+  readonly atRest: SessionWorks['atRest'];
+  readonly parallelActions: number;
+  readonly actionTimeoutMs: number;
+  readonly mayBeLost: SessionWorks['mayBeLost'];
+  readonly tellTools: (() => void) | undefined;
+  /** Undefined where no other process may go on with what waits. */
+  readonly rests: ((id: string) => boolean) | undefined;
+  readonly called: CalledAtRest;
+  reviews: Reviews;
+  scheduler!: SessionWorks['scheduler'];
+  tests: TestContext | undefined;
+  internal: SessionWorks['internal'];
+  noted: SessionWorks['noted'];
+  said: SessionWorks['said'];
+  orders: SessionWorks['orders'];
+  runs: SessionWorks['runs'];
+  feeds: SessionWorks['feeds'];
+  feedsOpening: SessionWorks['feedsOpening'];
+  fresh: SessionWorks['fresh'];
+  memory: SessionWorks['memory'];
+  before: SessionWorks['before'];
+  after: SessionWorks['after'];
+  fetch: SessionWorks['fetch'];
 
-function append(this: SessionWorks, body: EventBody, cause?: Cause): Cause {
-  return this.log.append(body, cause);
-}
+  constructor(deps: SessionDeps) {
+    const { prepared, log, runtime } = deps;
+    const { limits } = prepared.agent.manifest;
+    this.deps = deps;
+    this.prepared = prepared;
+    this.log = log;
+    this.state = log.state;
+    this.stop = deps.stop;
+    this.clock = runtime.clock;
+    this.random = runtime.random;
+    this.crashPoint = runtime.crashPoint;
+    this.approve = runtime.approve;
+    this.rest = deps.rest;
+    this.talk = deps.talk;
+    this.sentBefore = deps.sentBefore;
+    this.atRest = log.state.parent !== undefined ? 'tell' : deps.onWaiting;
+    this.parallelActions = limits.parallel_actions;
+    this.actionTimeoutMs = limits.action_timeout.ms;
+    this.mayBeLost = mayBeLost(runtime.store);
+    this.tellTools = createToolNews(prepared, log);
+    this.rests = this.atRest === 'hold' ? undefined : (id) => this.called.has(id);
+    this.called = createCalledAtRest(this);
+    this.reviews = createReviews(this);
+  }
 
-function committed(this: SessionWorks, seq: number, then: (error?: RuntimeError) => void): void {
-  this.log.committed(seq, then);
-}
+  append(body: EventBody, cause?: Cause): Cause {
+    return this.log.append(body, cause);
+  }
 
-function committedSeq(this: SessionWorks): number {
-  return this.log.committedSeq();
-}
+  committed(seq: number, then: (error?: RuntimeError) => void): void {
+    this.log.committed(seq, then);
+  }
 
-function onFatal(this: SessionWorks, error: RuntimeError, id: string, left: RolledBack['left']): void {
-  this.stop.now({ kind: 'fail', error: actionFatal(id, error, left) });
-}
+  committedSeq(): number {
+    return this.log.committedSeq();
+  }
 
-function onEnded(this: SessionWorks): void {
-  this.reviews.moved();
-}
+  onFatal(error: RuntimeError, id: string, left: RolledBack['left']): void {
+    this.stop.now({ kind: 'fail', error: actionFatal(id, error, left) });
+  }
 
-function runChild(this: SessionWorks, call: PerformCall): Promise<Json> {
-  return createChildRunner(childEdgesOf(this))(call);
-}
+  onEnded(): void {
+    this.reviews.moved();
+  }
 
-function takeValues(this: SessionWorks, { vars, metadata }: SharedValues, cause: Cause): void {
-  const setVariable = setterOf(this.deps.variables);
-  for (const [name, value] of Object.entries(vars))
-    setVariable(name, value, 'model', { as: 'parent', cause });
-  if (Object.keys(metadata).length > 0) this.applyMetadata(metadata, 'parent', cause);
-}
+  traits(action: DeclaredAction): Target | undefined {
+    return findTarget(this, action);
+  }
 
-function runWorkflow(this: SessionWorks, call: PerformCall): Promise<Json> {
-  return runsOf(this).call(call);
-}
+  unknownTarget(action: DeclaredAction): RuntimeError {
+    return noSuchTarget(this, action);
+  }
 
-function internalDeps(this: SessionWorks): InternalDeps {
-  const { deps, log } = this;
-  const { prepared } = deps;
-  return {
-    state: log.state,
-    manifest: prepared.agent.manifest,
-    append: (body) => log.append(body),
-    setVariable: setterOf(deps.variables),
-    desk: prepared.desk,
-    rollback: (to, by, signal) => this.scheduler.rollback(to, log.here(), { by, signal }),
-    cancel: (id, reason) => this.scheduler.cancel(reason, [id]),
-    completeStep: createCompleteStep(log, () => this.scheduler),
-    feeds: async () => (await feedsOf(this)).desk,
-    memory: async () => this.memory?.open() ?? noMemory(),
-  };
-}
+  callable(): readonly Target[] {
+    return callableTargets(this);
+  }
 
-function view(this: SessionWorks): JsonObject {
-  const { prepared, runtime, lineage } = this.deps;
-  return agentView({
-    state: this.log.state,
-    prepared,
-    env: runtime.env,
-    parent: lineage?.view,
-    said: this.said?.now() ?? NOTHING_SAID,
-  });
-}
+  perform(call: PerformCall): Promise<Json> {
+    return performAction(this, call);
+  }
 
-/** What tests read. */
-function context(this: SessionWorks): TestContext {
-  this.tests ??= createTestContext(this.log.state, () => this.view());
-  return this.tests;
-}
+  runChild(call: PerformCall): Promise<Json> {
+    return createChildRunner(childEdgesOf(this))(call);
+  }
 
-function clear(this: SessionWorks, call: Parameters<Reviews['clear']>[0]): ReturnType<Reviews['clear']> {
-  return this.reviews.clear(call);
-}
+  runWorkflow(call: PerformCall): Promise<Json> {
+    return runsOf(this).call(call);
+  }
 
-function asks(this: SessionWorks, id: string): boolean {
-  return openReviews(this.log.state).some(({ action }) => action === id);
-}
+  internalDeps(): InternalDeps {
+    const { deps, log } = this;
+    const { prepared } = deps;
+    return {
+      state: log.state,
+      manifest: prepared.agent.manifest,
+      append: (body) => log.append(body),
+      setVariable: setterOf(deps.variables),
+      desk: prepared.desk,
+      rollback: (to, by, signal) => this.scheduler.rollback(to, log.here(), { by, signal }),
+      cancel: (id, reason) => this.scheduler.cancel(reason, [id]),
+      completeStep: createCompleteStep(log, () => this.scheduler),
+      feeds: async () => (await feedsOf(this)).desk,
+      memory: async () => this.memory?.open() ?? noMemory(),
+    };
+  }
 
-function rests(this: SessionWorks, id: string): boolean {
-  return this.called.has(id);
-}
+  clear(call: Parameters<Reviews['clear']>[0]): ReturnType<Reviews['clear']> {
+    return this.reviews.clear(call);
+  }
 
-function slot(this: SessionWorks, { key, max, signal }: SlotCall): (() => void) | Promise<() => void> {
-  const { runtime, group } = this.deps;
-  return runtime.slots.take(key, max, { group, signal });
-}
+  asks(id: string): boolean {
+    return openReviews(this.log.state).some(({ action }) => action === id);
+  }
 
-function once(this: SessionWorks): (() => void) | undefined {
-  const { runtime, group } = this.deps;
-  return runtime.underWay.enter(group);
-}
+  slot({ key, max, signal }: SlotCall): (() => void) | Promise<() => void> {
+    const { runtime, group } = this.deps;
+    return runtime.slots.take(key, max, { group, signal });
+  }
 
-function lookup(this: SessionWorks, name: string): Json | undefined {
-  return this.feeds?.keeper.value(name) ?? lookupOwn(this, name);
-}
+  once(): (() => void) | undefined {
+    const { runtime, group } = this.deps;
+    return runtime.underWay.enter(group);
+  }
 
-function takeOrder(this: SessionWorks, message: InboxMessage): boolean {
-  return ordersOf(this).take(message);
-}
+  lookup(name: string): Json | undefined {
+    return this.feeds?.keeper.value(name) ?? lookupOwn(this, name);
+  }
 
-function beforeTurn(this: SessionWorks): Promise<void> | undefined {
-  this.tellTools?.();
-  return learnOfOthers(this.deps);
+  view(): JsonObject {
+    const { prepared, runtime, lineage } = this.deps;
+    return agentView({
+      state: this.log.state,
+      prepared,
+      env: runtime.env,
+      parent: lineage?.view,
+      said: this.said?.now() ?? NOTHING_SAID,
+    });
+  }
+
+  /** What tests read. */
+  context(): TestContext {
+    this.tests ??= createTestContext(this.log.state, () => this.view());
+    return this.tests;
+  }
+
+  applyMetadata(...update: Parameters<ApplyMetadata>): void {
+    applyMetadata(this, ...update);
+  }
+
+  takeOrder(message: InboxMessage): boolean {
+    return ordersOf(this).take(message);
+  }
+
+  takeValues({ vars, metadata }: SharedValues, cause: Cause): void {
+    const setVariable = setterOf(this.deps.variables);
+    for (const [name, value] of Object.entries(vars))
+      setVariable(name, value, 'model', { as: 'parent', cause });
+    if (Object.keys(metadata).length > 0) this.applyMetadata(metadata, 'parent', cause);
+  }
+
+  beforeTurn(): Promise<void> | undefined {
+    this.tellTools?.();
+    return learnOfOthers(this.deps);
+  }
 }
 
 function noMemory(): never {

@@ -17,8 +17,8 @@ import type { SessionDeps } from './session-edges.ts';
 import { setterOf } from './variables/session-variables.ts';
 
 /**
- * What the parts of a session at work have of each other: one record that is the edges of its scheduler, its reviews and
- * its inbox, with functions that all sessions share. With an object and closures for each part a session had 3 KB more.
+ * What the parts of a session at work have of each other: one object that its scheduler, its reviews and its inbox depend
+ * on.
  */
 export interface SessionWorks extends SchedulerDeps, SchedulerOptions, Performer, ReviewDeps, InboxDeps {
   readonly deps: SessionDeps;

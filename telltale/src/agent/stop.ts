@@ -1,6 +1,4 @@
 import { type RuntimeError, toRuntimeError } from '../lib/errors.ts';
-import { added, NONE, without } from '../lib/grow.ts';
-import { withMethods } from '../lib/with-methods.ts';
 import type { Review } from '../log/state.ts';
 
 /** Why a session stops before it has come to its own end. */
@@ -35,69 +33,64 @@ export type WhenStopped = (() => void) | { stopped(): void };
 /** Begins a wait, which is over once `done` is called. What it returns is called then, or when the session stops: once. */
 export type StartWait = (done: () => void) => (() => void) | undefined;
 
-interface OwnStop extends Stop {
+export const createStop = (): Stop => new SessionStop();
+
+class SessionStop implements Stop {
   reason: StopReason | undefined;
-  /** In the order in which they came. Few at a time, and one comes and goes with each turn: a Set is made anew for it. */
-  waiting: readonly WhenStopped[];
-}
+  /** In the order in which they came. */
+  private readonly waiting: WhenStopped[] = [];
 
-const METHODS = { now, on, off, onStop, until };
+  now(given: StopReason): void {
+    if (this.reason !== undefined) return;
+    this.reason = given;
+    // One by one: what is forgotten meanwhile is not called.
+    for (let then = this.waiting.shift(); then !== undefined; then = this.waiting.shift())
+      notifyStopped(then);
+  }
 
-export const createStop = (): Stop =>
-  // A copy: docs/decisions/copies.md
-  withMethods<OwnStop, keyof typeof METHODS>(METHODS, { reason: undefined, waiting: NONE });
+  on(then: WhenStopped): void {
+    if (this.reason === undefined) this.waiting.push(then);
+    else notifyStopped(then);
+  }
 
-function now(this: OwnStop, given: StopReason): void {
-  if (this.reason !== undefined) return;
-  this.reason = given;
-  // One by one: what is forgotten meanwhile is not called.
-  for (let [then] = this.waiting; then !== undefined; [then] = this.waiting) {
-    this.waiting = this.waiting.slice(1);
-    tell(then);
+  off(then: WhenStopped): void {
+    const at = this.waiting.indexOf(then);
+    if (at !== -1) this.waiting.splice(at, 1);
+  }
+
+  onStop(then: () => void): () => void {
+    this.on(then);
+    return () => this.off(then);
+  }
+
+  until(start: StartWait): Promise<void> | undefined {
+    if (this.reason !== undefined) return undefined;
+    let over = false;
+    let after: (() => void) | undefined;
+    let wake: (() => void) | undefined;
+    const done = () => {
+      if (over) return;
+      over = true;
+      this.off(done);
+      after?.();
+      wake?.();
+    };
+    after = start(done);
+    if (over) {
+      after?.(); // it was not there yet
+      return undefined;
+    }
+    this.on(done);
+    if (over) return undefined; // it stopped meanwhile
+    return new Promise((resolve) => {
+      wake = resolve;
+    });
   }
 }
 
-function tell(then: WhenStopped): void {
+function notifyStopped(then: WhenStopped): void {
   if (typeof then === 'function') then();
   else then.stopped();
-}
-
-function on(this: OwnStop, then: WhenStopped): void {
-  if (this.reason === undefined) this.waiting = added(this.waiting, then);
-  else tell(then);
-}
-
-function off(this: OwnStop, then: WhenStopped): void {
-  this.waiting = without(this.waiting, then);
-}
-
-function onStop(this: OwnStop, then: () => void): () => void {
-  this.on(then);
-  return () => this.off(then);
-}
-
-function until(this: OwnStop, start: StartWait): Promise<void> | undefined {
-  if (this.reason !== undefined) return undefined;
-  let over = false;
-  let after: (() => void) | undefined;
-  let wake: (() => void) | undefined;
-  const done = () => {
-    if (over) return;
-    over = true;
-    this.off(done);
-    after?.();
-    wake?.();
-  };
-  after = start(done);
-  if (over) {
-    after?.(); // it was not there yet
-    return undefined;
-  }
-  this.on(done);
-  if (over) return undefined; // it stopped meanwhile
-  return new Promise((resolve) => {
-    wake = resolve;
-  });
 }
 
 /** Whether this process lets go of the session, and has nothing to say on its log any more. */

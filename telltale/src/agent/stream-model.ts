@@ -6,7 +6,7 @@ import { modelEnd } from '../models/model-errors.ts';
 /** How long a model may take to end once its signal is aborted; then it is left to itself. */
 const GRACE_MS = 5_000;
 
-/** A model's stream: a record and functions, since every session in mid-turn has one. */
+/** A model's stream. */
 export interface ModelStream {
   readonly model: Model;
   readonly clock: Clock;
@@ -32,20 +32,14 @@ export interface Asker {
 
 /** As `model.stream`, but for a model that does not listen to its signal: no session may hang on one. */
 export function startStream(stream: ModelStream, request: ModelRequest, sink: ModelSink): void {
-  // Bound: half the size of closures, and each session in mid-turn has them.
-  started(stream.model, request, sink).then(ended.bind(stream), failed.bind(stream));
+  started(stream.model, request, sink).then(
+    (end: unknown) => settle(stream, endOf(stream.model, end)),
+    (thrown: unknown) => settle(stream, err(toRuntimeError(thrown))),
+  );
 }
 
 /** Nobody waits for it any more: it has ended with this. */
 export const endWith = (stream: ModelStream, error: RuntimeError): void => settle(stream, err(error));
-
-function ended(this: ModelStream, end: unknown): void {
-  settle(this, endOf(this.model, end));
-}
-
-function failed(this: ModelStream, thrown: unknown): void {
-  settle(this, err(toRuntimeError(thrown)));
-}
 
 /** For whoever aborts the signal: gives the model its grace, after which nobody waits for it. */
 export function giveUp(stream: ModelStream): void {

@@ -1,7 +1,5 @@
 import { type ErrorJson, RuntimeError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import { withMethods } from '../lib/with-methods.ts';
-import type { Cause } from '../log/event.ts';
 import { usageOf } from '../log/event.ts';
 import type { GivenTask } from '../log/session-events.ts';
 import type { SessionState, TaskState } from '../log/state.ts';
@@ -45,8 +43,6 @@ export interface WiredSession {
   stopped(): void;
 }
 
-const METHODS = { stopped };
-
 /** Makes the parts of one run of an agent. The log is written by nobody else. */
 export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
   const { prepared, log, writer, stop, runtime } = deps;
@@ -74,7 +70,6 @@ export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
   const lead = deps.lead ?? own?.lead;
   const face = prepared.face(state.led === true);
   const context: SessionContext = {
-    // A copy: docs/decisions/copies.md
     deps,
     manifest,
     guide:
@@ -93,7 +88,7 @@ export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
     reviews,
     hooks,
     inbox,
-    sessionOrigin,
+    sessionOrigin: () => deps.origin,
     clock: runtime.clock,
     model: deps.model,
     earlier: { has: (id: string) => works.scheduler.isTaken(id) },
@@ -107,8 +102,7 @@ export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
     ? await openThread({ works, context, conversation, inbox })
     : undefined;
   const disarm = state.chat === true ? () => undefined : armWall(context);
-  const wired = withMethods<WiredSession, keyof typeof METHODS>(METHODS, {
-    // A copy: docs/decisions/copies.md
+  const wired: WiredSession = {
     works,
     context,
     conversation,
@@ -117,24 +111,20 @@ export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
     own,
     thread,
     disarm,
-  });
+    stopped: () => stopWork(works, context),
+  };
   stop.on(wired);
   return wired;
 }
 
 /** Nothing is recorded from there on, so nothing may start any more, however long the model takes to end. */
-function stopped(this: WiredSession): void {
-  const { works, context } = this;
+function stopWork(works: SessionWorks, context: SessionContext): void {
   const { stop } = works;
   const { reason } = stop;
   if (isLetGo(stop)) void works.scheduler.abandon(); // waited for at the end
   void works.feeds?.keeper.close(); // likewise
   if (reason?.kind === 'cancel' && works.log.state.runs.length > 0) runsOf(works).cancelAll(reason.reason);
   endTurnInHand(context);
-}
-
-function sessionOrigin(this: SessionContext): Cause {
-  return this.deps.origin;
 }
 
 /** Loaded by agents that may hand over. */

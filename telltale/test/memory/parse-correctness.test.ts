@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSourceParser } from '../../src/memory/parse/source-parser.ts';
 import type { SourceParser } from '../../src/memory/memory.ts';
+import { createSourceParser } from '../../src/memory/parse/source-parser.ts';
 import { OWN_SOURCES, PACKAGES, type Unpacked, unpackPackages } from './oracle/code-bases.ts';
 import { compareFolder } from './oracle/compare.ts';
 import { compareGraph } from './oracle/compare-graph.ts';

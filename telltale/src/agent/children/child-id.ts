@@ -25,9 +25,8 @@ export const speakerId = ({ id }: Pick<SessionState, 'id'>, agent: string): stri
   shortened(`${id}.speaker.${agent}`);
 
 /** The sessions below one that has not ended, whether or not they have begun: sub-agents that it waits for, and agents of its conversation. */
-export const openChildren = (state: SessionState): readonly string[] => [
-  ...[...state.open].flatMap((id) =>
-    state.actions.get(id)?.action.kind === 'agent' ? [childId(state, id)] : [],
-  ),
-  ...(state.thread?.members ?? []).map(({ agent }) => speakerId(state, agent)),
-];
+export function openChildren(state: SessionState): readonly string[] {
+  const called = [...state.open].filter((id) => state.actions.get(id)?.action.kind === 'agent');
+  const speakers = state.thread?.members ?? [];
+  return [...called.map((id) => childId(state, id)), ...speakers.map(({ agent }) => speakerId(state, agent))];
+}

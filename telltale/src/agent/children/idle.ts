@@ -1,4 +1,3 @@
-import { withMethods } from '../../lib/with-methods.ts';
 import { speakerOf } from '../../log/fold-handoffs.ts';
 import type { Review, SessionState } from '../../log/state.ts';
 import { openChildren } from './child-id.ts';
@@ -14,29 +13,24 @@ export interface Rest {
   onMoved(then: () => void): () => void;
 }
 
-interface OwnRest extends Rest {
-  /** Made for the first. */
-  listeners: Set<() => void> | undefined;
-}
+export const createRest = (): Rest => new SessionRest();
 
-const REST = { reviews, moved, onMoved };
+class SessionRest implements Rest {
+  resting: Rest['resting'];
+  private readonly listeners = new Set<() => void>();
 
-export const createRest = (): Rest =>
-  // A copy: docs/decisions/copies.md
-  withMethods<OwnRest, keyof typeof REST>(REST, { listeners: undefined, resting: undefined });
+  reviews(): readonly Review[] | undefined {
+    return this.resting?.waitsNow();
+  }
 
-function reviews(this: OwnRest): readonly Review[] | undefined {
-  return this.resting?.waitsNow();
-}
+  moved(): void {
+    for (const then of [...this.listeners]) then();
+  }
 
-function moved(this: OwnRest): void {
-  for (const then of [...(this.listeners ?? [])]) then();
-}
-
-function onMoved(this: OwnRest, then: () => void): () => void {
-  this.listeners ??= new Set();
-  this.listeners.add(then);
-  return () => this.listeners?.delete(then);
+  onMoved(then: () => void): () => void {
+    this.listeners.add(then);
+    return () => this.listeners.delete(then);
+  }
 }
 
 /** What says of itself that it rests. */
@@ -62,44 +56,41 @@ interface Above {
   readonly reviews: { moved(): void };
 }
 
-interface OwnCalled extends CalledAtRest {
-  readonly above: Above;
-  /** Most sessions call no agent: made for the first. */
-  called: Map<string, Resting> | undefined;
-}
+export const createCalledAtRest = (above: Above): CalledAtRest => new CalledAgents(above);
 
-const CALLED = { add, has, isEmpty, reviews: reviewsOfCalled, speaker };
+class CalledAgents implements CalledAtRest {
+  private readonly above: Above;
+  private readonly called = new Map<string, Resting>();
 
-export const createCalledAtRest = (above: Above): CalledAtRest =>
-  // A copy: docs/decisions/copies.md
-  withMethods<OwnCalled, keyof typeof CALLED>(CALLED, { above, called: undefined });
+  constructor(above: Above) {
+    this.above = above;
+  }
 
-function add(this: OwnCalled, action: string, session: Resting): () => void {
-  this.called ??= new Map();
-  const { called, above } = this;
-  called.set(action, session);
-  const deaf = session.rest.onMoved(() => above.reviews.moved());
-  return () => {
-    deaf();
-    if (called.get(action) === session) called.delete(action);
-  };
-}
+  add(action: string, session: Resting): () => void {
+    this.called.set(action, session);
+    const deaf = session.rest.onMoved(() => this.above.reviews.moved());
+    return () => {
+      deaf();
+      if (this.called.get(action) === session) this.called.delete(action);
+    };
+  }
 
-function has(this: OwnCalled, action: string): boolean {
-  return this.called?.get(action)?.rest.reviews() !== undefined;
-}
+  has(action: string): boolean {
+    return this.called.get(action)?.rest.reviews() !== undefined;
+  }
 
-function isEmpty(this: OwnCalled): boolean {
-  return this.called === undefined || this.called.size === 0;
-}
+  isEmpty(): boolean {
+    return this.called.size === 0;
+  }
 
-function speaker(this: OwnCalled): Resting | undefined {
-  for (const [action, session] of this.called ?? []) if (speakerOf(action) !== undefined) return session;
-  return undefined;
-}
+  reviews(): readonly Review[] {
+    return [...this.called.values()].flatMap(({ rest }) => rest.reviews() ?? []);
+  }
 
-function reviewsOfCalled(this: OwnCalled): readonly Review[] {
-  return [...(this.called?.values() ?? [])].flatMap(({ rest }) => rest.reviews() ?? []);
+  speaker(): Resting | undefined {
+    for (const [action, session] of this.called) if (speakerOf(action) !== undefined) return session;
+    return undefined;
+  }
 }
 
 /** What the log of a session that is let go of says that it waits for. */

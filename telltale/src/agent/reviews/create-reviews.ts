@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { withMethods } from '../../lib/with-methods.ts';
 import { openReviews, reviewOf } from '../../log/reviews.ts';
 import type { Review } from '../../log/state.ts';
 import type { ClearCall, PerformCall } from '../../scheduler/edges.ts';
@@ -26,86 +25,88 @@ export interface RestDeps {
 }
 
 /** Notices that nothing is left to do in a session but to wait for people: then it says so, and is let go of. */
-export interface ComingToRest {
-  readonly deps: RestDeps;
+class ComingToRest {
   /** Questions to people, once there was one. */
   asking: Asking | undefined;
-  /** Whether the loop has nothing to do until an action ends. */
-  idle: boolean;
   /** Ends the wait in hand, where that is one that a message for the agent ends. */
   spokenTo: (() => void) | undefined;
-  toldRest: boolean;
   /** Told of the wait in hand whenever a question, an action or what it calls has moved on. */
   watch: (() => void) | undefined;
+  private readonly deps: RestDeps;
+  /** Whether the loop has nothing to do until an action ends. */
+  private idle = false;
+  private toldRest = false;
+
+  constructor(deps: RestDeps) {
+    this.deps = deps;
+    deps.rest.resting = this;
+  }
+
   /** The reviews that it waits for, where there is nothing else to do. */
-  waitsNow(): readonly Review[] | undefined;
-}
+  waitsNow(): readonly Review[] | undefined {
+    const { deps, asking, idle } = this;
+    const { log, stop, called } = deps;
+    // While a question is being worked out, or asked in this process, something will come of it.
+    if (!idle || stop.reason !== undefined || asking?.isBusy() === true) return undefined;
+    if (this.spokenTo !== undefined && this.hasWord()) return undefined;
+    const open = openReviews(log.state);
+    if (open.length === 0 && called.isEmpty()) return undefined;
+    const speaker = called.speaker();
+    const isAtRest =
+      speaker === undefined
+        ? deps.scheduler.atRest()
+        : speaker.rest.reviews() !== undefined &&
+          (deps.scheduler.atRest() || deps.scheduler.tracked().length === 0);
+    return isAtRest ? [...open, ...called.reviews()] : undefined;
+  }
 
-function createComingToRest(deps: RestDeps): ComingToRest {
-  const coming: ComingToRest = {
-    // A copy: docs/decisions/copies.md
-    deps,
-    asking: undefined,
-    idle: false,
-    spokenTo: undefined,
-    toldRest: false,
-    watch: undefined,
-    waitsNow,
-  };
-  deps.rest.resting = coming;
-  return coming;
-}
+  setIdle(isIdle: boolean): void {
+    this.idle = isIdle;
+    if (this.toldRest && !isIdle) this.lookSoon();
+  }
 
-function waitsNow(this: ComingToRest): readonly Review[] | undefined {
-  const { deps, asking, idle } = this;
-  const { log, stop, called } = deps;
-  // While a question is being worked out, or asked in this process, something will come of it.
-  if (!idle || stop.reason !== undefined || asking?.isBusy() === true) return undefined;
-  if (this.spokenTo !== undefined && hasWord(this)) return undefined;
-  const open = openReviews(log.state);
-  if (open.length === 0 && called.isEmpty()) return undefined;
-  const speaker = called.speaker();
-  const isAtRest =
-    speaker === undefined
-      ? deps.scheduler.atRest()
-      : speaker.rest.reviews() !== undefined &&
-        (deps.scheduler.atRest() || deps.scheduler.tracked().length === 0);
-  return isAtRest ? [...open, ...called.reviews()] : undefined;
-}
+  /** Something has changed: a question, an action, what it calls. Behind what is going on now: who waits for an action that has just ended is told first. */
+  lookSoon(): void {
+    queueMicrotask(() => this.look());
+  }
 
-function setIdle(coming: ComingToRest, isIdle: boolean): void {
-  coming.idle = isIdle;
-  if (coming.toldRest && !isIdle) lookSoon(coming);
-}
+  /** The same, where there may be something to wait for. */
+  lookIfWaiting(): void {
+    const { log, called } = this.deps;
+    if (log.state.reviews.length > 0 || !called.isEmpty()) this.lookSoon();
+  }
 
-/** Something has changed: a question, an action, what it calls. Behind what is going on now: who waits for an action that has just ended is told first. */
-const lookSoon = (coming: ComingToRest): void => queueMicrotask(() => look(coming));
+  /** A question was decided: whoever was told that there is nothing to do, or watches, hears that there is. */
+  answered(): void {
+    if (this.toldRest || this.watch !== undefined) this.lookSoon();
+  }
 
-/** The same, where there may be something to wait for. */
-function lookIfWaiting(coming: ComingToRest): void {
-  if (mayWait(coming)) lookSoon(coming);
-}
+  /** Whether there is a message for the agent, and nothing will move by itself before a person answers. */
+  hasWord(): boolean {
+    const { log, scheduler } = this.deps;
+    return log.state.news.messages.length > 0 && scheduler.atRest();
+  }
 
-/** Whether there may be something to wait for. */
-const mayWait = ({ deps: { log, called } }: ComingToRest): boolean =>
-  log.state.reviews.length > 0 || !called.isEmpty();
+  private look(): void {
+    const { deps } = this;
+    this.watch?.();
+    if (this.spokenTo !== undefined && this.hasWord()) this.spokenTo();
+    const all = this.waitsNow();
+    if (all !== undefined) settle(deps, openReviews(deps.log.state), all);
+    if (deps.atRest === 'tell') this.tellAbove(all !== undefined);
+  }
 
-/** A question was decided: whoever was told that there is nothing to do, or watches, hears that there is. */
-function answered(coming: ComingToRest): void {
-  if (coming.toldRest || coming.watch !== undefined) lookSoon(coming);
-}
-
-/** Whether there is a message for the agent, and nothing will move by itself before a person answers. */
-const hasWord = ({ deps: { log, scheduler } }: ComingToRest): boolean =>
-  log.state.news.messages.length > 0 && scheduler.atRest();
-
-function look(coming: ComingToRest): void {
-  const { deps } = coming;
-  coming.watch?.();
-  if (coming.spokenTo !== undefined && hasWord(coming)) coming.spokenTo();
-  const all = coming.waitsNow();
-  if (all !== undefined) settle(deps, openReviews(deps.log.state), all);
-  if (deps.atRest === 'tell') tellAbove(coming, all !== undefined);
+  /**
+   * Once all up to here is on the log, so that the one above has it, too. At rest it is told each time: it may have been
+   * looked at by the one above while there was something to do.
+   */
+  private tellAbove(isAtRest: boolean): void {
+    const { log, rest } = this.deps;
+    if (!isAtRest && !this.toldRest) return;
+    this.toldRest = isAtRest;
+    if (isAtRest) log.flushed().then(() => rest.moved(), unwritten);
+    else rest.moved();
+  }
 }
 
 function settle({ log, stop, atRest }: RestDeps, own: readonly Review[], all: readonly Review[]): void {
@@ -117,18 +118,6 @@ function settle({ log, stop, atRest }: RestDeps, own: readonly Review[], all: re
   if (atRest !== 'release') return;
   log.seal(); // from here on the log belongs to whoever resumes it
   stop.now({ kind: 'wait', reviews: all });
-}
-
-/**
- * Once all up to here is on the log, so that the one above has it, too. At rest it is told each time: it may have been
- * looked at by the one above while there was something to do.
- */
-function tellAbove(coming: ComingToRest, isAtRest: boolean): void {
-  const { log, rest } = coming.deps;
-  if (!isAtRest && !coming.toldRest) return;
-  coming.toldRest = isAtRest;
-  if (isAtRest) log.flushed().then(() => rest.moved(), unwritten);
-  else rest.moved();
 }
 
 function unwritten(): void {
@@ -173,139 +162,123 @@ export interface ReviewDeps extends RestDeps {
   readonly approve?: Approve | undefined;
 }
 
-interface OwnReviews extends Reviews {
-  readonly deps: ReviewDeps;
-  readonly rest: ComingToRest;
-  /** What ends its waits. */
-  readonly stop: Stop;
-}
-
 export const createReviews = (deps: ReviewDeps): Reviews =>
-  reviewsUntil(deps, createComingToRest(deps), deps.stop);
+  new SessionReviews(deps, new ComingToRest(deps), deps.stop);
 
-const METHODS = {
-  clear,
-  granted,
-  decide,
-  until,
-  untilMoved,
-  untilSpokenTo,
-  isSpokenTo,
-  within,
-  moved,
-  tidy,
-};
+class SessionReviews implements Reviews {
+  readonly goesOnElsewhere: boolean;
+  private readonly deps: ReviewDeps;
+  private readonly rest: ComingToRest;
+  /** What ends its waits. */
+  private readonly stop: Stop;
 
-const reviewsUntil = (deps: ReviewDeps, rest: ComingToRest, stop: Stop): OwnReviews =>
-  withMethods<OwnReviews, keyof typeof METHODS>(METHODS, {
-    // A copy: docs/decisions/copies.md
-    deps,
-    rest,
-    stop,
-    goesOnElsewhere: deps.atRest !== 'hold',
-  });
-
-/** Most sessions ask nobody. */
-function askingOf({ deps, rest }: OwnReviews): Asking {
-  const { log, clock, approve } = deps;
-  const agent = () => deps.view();
-  rest.asking ??= createAsking({ log, clock, agent, approve, changed: () => lookSoon(rest) });
-  return rest.asking;
-}
-
-function moved(this: OwnReviews): void {
-  lookIfWaiting(this.rest);
-}
-
-function clear(this: OwnReviews, call: ClearCall): Promise<RuntimeError | undefined> | undefined {
-  const { deps } = this;
-  const known = reviewOf(deps.log.state, call.action.id);
-  if (known?.answer === 'rejected') return Promise.resolve(refusedBy(known));
-  const target = deps.traits(call.action);
-  if (target === undefined) return undefined;
-  if (known !== undefined) return askingOf(this).askAgain(known, { ...call, target });
-  try {
-    const need = target.needs?.(call.input, { agent: () => deps.view() });
-    return need === undefined ? undefined : askingOf(this).ask({ ...call, target }, need);
-  } catch (thrown) {
-    return Promise.resolve(toRuntimeError(thrown));
+  constructor(deps: ReviewDeps, rest: ComingToRest, stop: Stop) {
+    this.deps = deps;
+    this.rest = rest;
+    this.stop = stop;
+    this.goesOnElsewhere = deps.atRest !== 'hold';
   }
-}
 
-function granted(
-  this: OwnReviews,
-  { action, input }: Pick<PerformCall, 'action' | 'input'>,
-): Promise<readonly string[]> | undefined {
-  const { deps } = this;
-  const { state } = deps.log;
-  if (state.reviews.length === 0) return undefined;
-  const review = reviewOf(state, action.id);
-  const target = review?.answer === 'approved' ? deps.traits(action) : undefined;
-  return review === undefined || target === undefined
-    ? undefined
-    : askingOf(this).confirm(review, { action, input, target });
-}
+  /** Most sessions ask nobody. */
+  private asking(): Asking {
+    const { deps, rest } = this;
+    const { log, clock, approve } = deps;
+    const agent = () => deps.view();
+    rest.asking ??= createAsking({ log, clock, agent, approve, changed: () => rest.lookSoon() });
+    return rest.asking;
+  }
 
-function decide(this: OwnReviews, ...decision: Parameters<Asking['decide']>): boolean {
-  const ends = this.deps.stop.reason?.kind;
-  if (ends === 'cancel' || ends === 'fail') return false;
-  const isDecided = askingOf(this).decide(...decision);
-  answered(this.rest);
-  return isDecided;
-}
+  moved(): void {
+    this.rest.lookIfWaiting();
+  }
 
-function until(this: OwnReviews, start: StartWait): Promise<void> | undefined {
-  const { rest, stop } = this;
-  const waits = stop.until((done) => {
-    setIdle(rest, true);
-    const after = start(done);
-    return () => {
-      setIdle(rest, false);
-      after?.();
-    };
-  });
-  if (waits !== undefined) lookIfWaiting(rest);
-  return waits;
-}
+  clear(call: ClearCall): Promise<RuntimeError | undefined> | undefined {
+    const { deps } = this;
+    const known = reviewOf(deps.log.state, call.action.id);
+    if (known?.answer === 'rejected') return Promise.resolve(refusedBy(known));
+    const target = deps.traits(call.action);
+    if (target === undefined) return undefined;
+    if (known !== undefined) return this.asking().askAgain(known, { ...call, target });
+    try {
+      const need = target.needs?.(call.input, { agent: () => deps.view() });
+      return need === undefined ? undefined : this.asking().ask({ ...call, target }, need);
+    } catch (thrown) {
+      return Promise.resolve(toRuntimeError(thrown));
+    }
+  }
 
-function untilMoved(this: OwnReviews, start: StartWait, changed: () => void): Promise<void> | undefined {
-  const { rest } = this;
-  return this.until((done) => {
-    const after = start(done);
-    rest.watch = changed;
-    return () => {
-      rest.watch = undefined;
-      after?.();
-    };
-  });
-}
+  granted({ action, input }: Pick<PerformCall, 'action' | 'input'>): Promise<readonly string[]> | undefined {
+    const { deps } = this;
+    const { state } = deps.log;
+    if (state.reviews.length === 0) return undefined;
+    const review = reviewOf(state, action.id);
+    const target = review?.answer === 'approved' ? deps.traits(action) : undefined;
+    return review === undefined || target === undefined
+      ? undefined
+      : this.asking().confirm(review, { action, input, target });
+  }
 
-function untilSpokenTo(this: OwnReviews, start: StartWait): Promise<void> | undefined {
-  const { rest } = this;
-  return this.until((done) => {
-    const after = start(done);
-    rest.spokenTo = done;
-    return () => {
-      rest.spokenTo = undefined;
-      after?.();
-    };
-  });
-}
+  decide(...decision: Parameters<Asking['decide']>): boolean {
+    const ends = this.deps.stop.reason?.kind;
+    if (ends === 'cancel' || ends === 'fail') return false;
+    const isDecided = this.asking().decide(...decision);
+    this.rest.answered();
+    return isDecided;
+  }
 
-function isSpokenTo(this: OwnReviews): boolean {
-  return hasWord(this.rest);
-}
+  until(start: StartWait): Promise<void> | undefined {
+    const { rest, stop } = this;
+    const waits = stop.until((done) => {
+      rest.setIdle(true);
+      const after = start(done);
+      return () => {
+        rest.setIdle(false);
+        after?.();
+      };
+    });
+    if (waits !== undefined) rest.lookIfWaiting();
+    return waits;
+  }
 
-function within(this: OwnReviews, exchange: Stop): Reviews {
-  return reviewsUntil(this.deps, this.rest, exchange);
-}
+  untilMoved(start: StartWait, changed: () => void): Promise<void> | undefined {
+    const { rest } = this;
+    return this.until((done) => {
+      const after = start(done);
+      rest.watch = changed;
+      return () => {
+        rest.watch = undefined;
+        after?.();
+      };
+    });
+  }
 
-function tidy(this: OwnReviews): void {
-  const { deps } = this;
-  const { state } = deps.log;
-  for (const { review, action } of openReviews(state)) {
-    const known = state.actions.get(action);
-    const needs = known === undefined ? undefined : deps.traits(known.action)?.needs;
-    if (needs === undefined) askingOf(this).decide(review, { answer: 'withdrawn', by: 'runtime' });
+  untilSpokenTo(start: StartWait): Promise<void> | undefined {
+    const { rest } = this;
+    return this.until((done) => {
+      const after = start(done);
+      rest.spokenTo = done;
+      return () => {
+        rest.spokenTo = undefined;
+        after?.();
+      };
+    });
+  }
+
+  isSpokenTo(): boolean {
+    return this.rest.hasWord();
+  }
+
+  within(exchange: Stop): Reviews {
+    return new SessionReviews(this.deps, this.rest, exchange);
+  }
+
+  tidy(): void {
+    const { deps } = this;
+    const { state } = deps.log;
+    for (const { review, action } of openReviews(state)) {
+      const known = state.actions.get(action);
+      const needs = known === undefined ? undefined : deps.traits(known.action)?.needs;
+      if (needs === undefined) this.asking().decide(review, { answer: 'withdrawn', by: 'runtime' });
+    }
   }
 }

@@ -136,7 +136,7 @@ export function createSessionRuns(deps: SessionRunsDeps): SessionRuns {
     store: deps.store,
     open: () => [
       ...state.runs,
-      ...[...called].map(([run, { workflow }]) => ({ run, workflow })),
+      ...Array.from(called, ([run, { workflow }]) => ({ run, workflow })),
       ...leading(prepared, state),
     ],
     whenThere(run, then) {

@@ -249,7 +249,6 @@ function closeResponse(
   const final = meant && context.guide === undefined;
   hearing.response = undefined;
   const inVain = meant && !final ? { inVain: true as const } : {};
-  // A copy: docs/decisions/copies.md
   hearing.responses = added(hearing.responses, { stream, final, ...inVain });
   writeOutput(spoken, consumed);
   endResponse(stream);

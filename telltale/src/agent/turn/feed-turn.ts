@@ -60,7 +60,6 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
   const { clock, model, manifest } = context;
   const firstTokenMs = manifest.limits.first_token.ms;
   const stream: TurnStream = {
-    // A copy: docs/decisions/copies.md
     model,
     clock,
     hearing,
@@ -75,37 +74,36 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
     thinksAgain: undefined,
     over: false,
     disarm: undefined,
-    onEnded,
+    onEnded: (ended) => finishStream(stream, ended),
     listener,
   };
   hearing.streaming = stream;
-  stream.disarmFirst = clock.after(firstTokenMs, tooLate.bind(stream));
+  stream.disarmFirst = clock.after(firstTokenMs, () => tooLate(stream));
   if (context.stop.reason !== undefined) endStream(hearing);
   startStream(stream, requestOf(context, prompt, abort.signal), {
-    // Bound: half the size of closures.
-    text: hearText.bind(stream),
-    reasoning: showReasoning.bind(stream),
-    part: keepGiven.bind(stream),
+    text: (delta) => hearText(stream, delta),
+    reasoning: (text) => showReasoning(stream, text),
+    part: (part) => keepGiven(stream, part),
   });
 }
 
-function hearText(this: TurnStream, delta: string): void {
-  if (this.over) return; // what comes after the stream's end belongs to no turn
-  if (typeof delta !== 'string') throw modelNotText(this.model.id, 'text', delta);
-  const { hearing } = this;
-  heardFirst(this);
+function hearText(stream: TurnStream, delta: string): void {
+  if (stream.over) return; // what comes after the stream's end belongs to no turn
+  if (typeof delta !== 'string') throw modelNotText(stream.model.id, 'text', delta);
+  const { hearing } = stream;
+  heardFirst(stream);
   if (hearing.context.stop.reason !== undefined) return;
-  const text = delta.length <= this.left ? delta : delta.slice(0, this.left);
-  const { repeats } = this;
-  for (let at = 0; at < text.length && this.left > 0; ) {
+  const text = delta.length <= stream.left ? delta : delta.slice(0, stream.left);
+  const { repeats } = stream;
+  for (let at = 0; at < text.length && stream.left > 0; ) {
     const to = untilLook(repeats, text, at);
     const piece = at === 0 && to === text.length ? text : text.slice(at, to);
-    this.heard += piece.length;
+    stream.heard += piece.length;
     hear(hearing, piece);
-    if (readRepetition(repeats, piece) && repeats.run >= mostRepeated(this)) cutRepeats(this, repeats);
+    if (readRepetition(repeats, piece) && repeats.run >= mostRepeated(stream)) cutRepeats(stream, repeats);
     at = to;
   }
-  take(this, delta.length);
+  take(stream, delta.length);
 }
 
 /**
@@ -134,10 +132,10 @@ function heardFirst(stream: TurnStream): void {
 }
 
 /** The request is made again, as one that failed before its first character. */
-function tooLate(this: TurnStream): void {
-  if (this.over || this.firstMs !== undefined) return;
-  const { hearing, model, firstTokenMs } = this;
-  endWith(this, firstTokenLate(model.id, firstTokenMs));
+function tooLate(stream: TurnStream): void {
+  if (stream.over || stream.firstMs !== undefined) return;
+  const { hearing, model, firstTokenMs } = stream;
+  endWith(stream, firstTokenLate(model.id, firstTokenMs));
   stopWith(hearing.abort, modelCancelled(model.id));
 }
 
@@ -153,37 +151,37 @@ function take(stream: TurnStream, chars: number): void {
   cut(stream.hearing, 'turn_too_long');
 }
 
-function showReasoning(this: TurnStream, text: string): void {
-  if (this.over) return;
-  if (typeof text !== 'string') throw modelNotText(this.model.id, 'reasoning', text);
-  const { hearing } = this;
+function showReasoning(stream: TurnStream, text: string): void {
+  if (stream.over) return;
+  if (typeof text !== 'string') throw modelNotText(stream.model.id, 'reasoning', text);
+  const { hearing } = stream;
   const { log, state } = hearing.context;
-  heardFirst(this);
+  heardFirst(stream);
   if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
-  this.reasoned += weighTokens(text);
-  this.thinksAgain ??= createRepetition();
-  const { thinksAgain } = this;
-  for (let at = 0; at < text.length && this.left > 0; ) {
+  stream.reasoned += weighTokens(text);
+  stream.thinksAgain ??= createRepetition();
+  const { thinksAgain } = stream;
+  for (let at = 0; at < text.length && stream.left > 0; ) {
     const to = untilLook(thinksAgain, text, at);
     if (readRepetition(thinksAgain, text.slice(at, to)) && thinksAgain.run >= MAX_REPEATED)
-      cutRepeats(this, thinksAgain);
+      cutRepeats(stream, thinksAgain);
     at = to;
   }
-  take(this, text.length);
+  take(stream, text.length);
 }
 
-function keepGiven(this: TurnStream, part: GivenPart): void {
-  if (this.over || this.hearing.context.stop.reason !== undefined) return;
-  hearPart(this.hearing, part);
+function keepGiven(stream: TurnStream, part: GivenPart): void {
+  if (stream.over || stream.hearing.context.stop.reason !== undefined) return;
+  hearPart(stream.hearing, part);
 }
 
-function onEnded(this: TurnStream, ended: Result<ModelEnd>): void {
-  const { hearing, clock, started, firstMs, heard, reasoned } = this;
-  this.disarmFirst();
+function finishStream(stream: TurnStream, ended: Result<ModelEnd>): void {
+  const { hearing, clock, started, firstMs, heard, reasoned } = stream;
+  stream.disarmFirst();
   hearing.streaming = undefined;
   // What is held back behind a sync action is acted on later: that is no time of the model's.
   hearing.streamed = { ended, streamMs: clock.monotonic() - started, firstMs, heard, reasoned };
-  this.listener.streamEnded();
+  stream.listener.streamEnded();
 }
 
 function requestOf(

@@ -28,7 +28,6 @@ export interface Spoken {
 }
 
 export const createSpoken = (log: SessionLog): Spoken => ({
-  // A copy: docs/decisions/copies.md
   log,
   pending: '',
   offset: 0,

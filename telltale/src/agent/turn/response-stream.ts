@@ -54,7 +54,6 @@ export function createResponseStream(
   after?: ResponseStream,
 ): ResponseStream {
   const stream: ResponseStream = {
-    // A copy: docs/decisions/copies.md
     scheduler,
     log,
     final,

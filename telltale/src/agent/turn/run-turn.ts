@@ -227,8 +227,7 @@ function takeHearing(context: SessionContext, before: Hearing | undefined): Hear
 }
 
 function createHearing(context: SessionContext, parser: Hearing['parser']): Hearing {
-  return {
-    // A copy: docs/decisions/copies.md
+  const hearing: Hearing = {
     context,
     abort: new AbortController(),
     streaming: undefined,
@@ -244,7 +243,7 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
     branchHolds: true,
     openIfs: NONE,
     spoken: createSpoken(context.log),
-    openSpeech,
+    openSpeech: () => openSpeechOf(hearing),
     responses: NONE,
     groups: NONE,
     spoilt: 0,
@@ -263,6 +262,7 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
     passedLast: undefined,
     passed: NONE,
   };
+  return hearing;
 }
 
 /** All that a turn changes, but for a gate: it has none. */
@@ -303,8 +303,7 @@ interface Speaking {
 }
 
 /** Undefined where nothing is open. */
-function openSpeech(this: Speaking): OpenSpeech | undefined {
-  const { context, spoken, responses, response } = this;
+function openSpeechOf({ context, spoken, responses, response }: Speaking): OpenSpeech | undefined {
   const { turn, signs } = context.state;
   const streams = responses.map(({ stream }) => stream);
   if (response !== undefined) streams.push(response);

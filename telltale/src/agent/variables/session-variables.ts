@@ -37,7 +37,6 @@ export function createSessionVariables(deps: VariableDeps, log: SessionLog): Ses
   const { manifest, derived, clock, artifacts } = deps;
   const triggers = deps.triggers?.vars;
   const keeper = createVariableKeeper(deps, log);
-  // A copy: docs/decisions/copies.md
   return { manifest, log, keeper, triggers, reactions: derived?.react({ log, clock, artifacts }) };
 }
 

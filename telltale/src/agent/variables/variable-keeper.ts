@@ -70,12 +70,12 @@ export async function readKept(
     else problems.push(misfit(wrong));
   };
   const own = placed.filter(({ variable }) => variable.store === undefined);
-  const relics = new Set(placed.flatMap(({ variable }) => variable.store ?? []));
+  const relics = [...new Set(placed.flatMap(({ variable }) => variable.store ?? []))];
   await Promise.all([
     ...own.map(async ({ variable, scope }) =>
       take(variable, await store.tables.get(tableOf(scope), variable.name)),
     ),
-    ...[...relics].map(async (relic) => {
+    ...relics.map(async (relic) => {
       const there = placed.filter(({ variable }) => variable.store === relic);
       try {
         const found = await createSqlVariables(relic, targets.find('relic', relic), keys.session, clock).read(

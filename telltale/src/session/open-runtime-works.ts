@@ -9,8 +9,9 @@ import { createLastFront } from '../events/codec.ts';
 import { RuntimeError } from '../kernel/errors.ts';
 import { createIdSource } from '../kernel/ids.ts';
 import { type Clock, createSystemClock } from '../kernel/time.ts';
+import { namedOptions, namedRef } from '../manifest/schema/model-options.ts';
 import type { Model } from '../models/model.ts';
-import { openModel } from '../models/open-model.ts';
+import { openModel, withSettings } from '../models/open-model.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import { createSandbox } from '../targets/sandbox/create-sandbox.ts';
@@ -243,7 +244,11 @@ function lateModel(
     },
     async stream(request, sink) {
       if (ref === undefined) throw noModel(name);
-      opened ??= agentCode(agent)?.models.get(ref) ?? (await open(manifest.models[ref] ?? ref, folder));
+      if (opened === undefined) {
+        const entry = manifest.models[ref];
+        const found = agentCode(agent)?.models.get(ref) ?? (await open(namedRef(entry) ?? ref, folder));
+        opened = withSettings(found, { options: { ...manifest.model_options, ...namedOptions(entry) } });
+      }
       return opened.stream(request, sink);
     },
   };

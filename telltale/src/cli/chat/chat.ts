@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import type { ObservedEvent } from '../../events/event.ts';
 import { usageOf } from '../../events/event.ts';
 import { RuntimeError } from '../../kernel/errors.ts';
+import { namedRef } from '../../manifest/schema/model-options.ts';
 import type { Model } from '../../models/model.ts';
 import { openModel } from '../../models/open-model.ts';
 import type { LoadedAgent } from '../../session/loaded-agent.ts';
@@ -163,7 +164,7 @@ export async function chatModel(
   { env, clock }: Pick<Io, 'env' | 'clock'>,
 ): Promise<{ readonly model?: Model }> {
   const named = chosen ?? manifest.model ?? '';
-  const ref = manifest.models[named] ?? named;
+  const ref = namedRef(manifest.models[named]) ?? named;
   if (!ref.startsWith('scripted:') || manifest.dialect === 'step' || manifest.output !== undefined) return {};
   const script = await openModel(ref, { env, folder, clock });
   const model: Model = {

@@ -246,7 +246,7 @@ function namedFiles(root: DocumentNode, kind: string | undefined): readonly Name
               ...root
                 .at('models')
                 .entries()
-                .map(([, model]) => model),
+                .map(([, model]) => (model.text() === undefined ? model.at('model') : model)),
             ]
           : [];
   return places.flatMap((place) => {

@@ -168,7 +168,14 @@ function readModels(model: unknown, models: unknown, findings: ArtifactManifestF
   const own = refer(model, ['model']);
   const isMap = typeof models === 'object' && models !== null;
   const others = isMap
-    ? Object.fromEntries(Object.entries(models).map(([name, each]) => [name, refer(each, ['models', name])]))
+    ? Object.fromEntries(
+        Object.entries(models).map(([name, each]) => [
+          name,
+          isOptioned(each)
+            ? { ...each, model: refer(each.model, ['models', name, 'model']) }
+            : refer(each, ['models', name]),
+        ]),
+      )
     : models;
   return {
     objects,
@@ -178,6 +185,10 @@ function readModels(model: unknown, models: unknown, findings: ArtifactManifestF
     },
   };
 }
+
+/** A model with sampling options of its own, rather than a model itself. */
+const isOptioned = (entry: unknown): entry is AgentManifestGiven & { readonly model: unknown } =>
+  typeof entry === 'object' && entry !== null && 'model' in entry && !isModelObject(entry);
 
 async function readOutput(output: unknown, findings: ArtifactManifestFound[]) {
   const { schema, jsonSchema, ...rest } = (output ?? {}) as AgentManifestGiven;

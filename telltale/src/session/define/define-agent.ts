@@ -67,7 +67,7 @@ export interface AgentDefinition<Output extends AgentOutput | undefined> extends
   /** `provider/model`, `scripted:FILE`, or a model itself: of the AI SDK (specification v2 to v4), or one of your own. */
   readonly model?: string | ModelObject;
   /** Names usable in llm actions; `fast` writes summaries. */
-  readonly models?: Readonly<Record<string, string | ModelObject>>;
+  readonly models?: Readonly<Record<string, string | ModelObject | ModelWithOptions>>;
   readonly metadata?: AgentMetadata;
   /** The final response must be JSON of this schema; what the schema gives is the result. */
   readonly output?: Output;
@@ -81,6 +81,11 @@ export interface AgentDefinition<Output extends AgentOutput | undefined> extends
   readonly workflows?: readonly (DefinedWorkflow<unknown> | string)[];
   /** Artifacts made with `defineArtifact`, or paths of manifests. */
   readonly artifacts?: readonly (DefinedArtifact | string)[];
+}
+
+/** A named model with sampling options of its own. */
+export interface ModelWithOptions extends NonNullable<AgentDocument['model_options']> {
+  readonly model: string | ModelObject;
 }
 
 export type AgentOutput =

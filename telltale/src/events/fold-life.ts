@@ -73,5 +73,6 @@ export function goOn(state: SessionState): void {
   if (state.status === 'stalled') state.idleTurns = 0;
   state.status = 'running';
   delete state.error;
+  delete state.fallback;
   state.totals.failedTurns = 0;
 }

@@ -28,6 +28,7 @@ import type { AgentFamily } from './children/agent-target.ts';
 import { agentTarget } from './children/agent-target.ts';
 import { agentCode, isInCode } from './define/agent-code.ts';
 import { judgeOutput } from './define/define-agent.ts';
+import { openedLater } from './fallback.ts';
 import { allowedInternalActions, ledInternalAction } from './internal/internal-actions.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { createMetadata, isDeeperThan, type Metadata } from './metadata/metadata.ts';
@@ -44,6 +45,8 @@ export interface PreparedAgent {
   /** What the logs of its sessions say of its manifest. */
   readonly source: SessionState['manifest'];
   readonly model: Model;
+  /** What a turn asks where that has failed for good. */
+  readonly fallbacks: readonly Model[];
   readonly fastModel: () => Promise<Model>;
   readonly targets: AgentTargets;
   /** The agents that it may call, by name. */
@@ -111,7 +114,14 @@ export async function prepareAgent(
     return withSettings(opened, { ...settings, options: { ...settings.options, ...namedOptions(entry) } });
   };
   const own = { contextWindow: manifest.context_window, options: manifest.model_options };
-  const model = typeof named === 'string' ? await open(named, own) : withSettings(named, own);
+  const later = (ref: string, settings: ModelSettings) =>
+    openedLater(namedRef(manifest.models[ref]) ?? ref, () => open(ref, settings));
+  const fallbacks = manifest.fallback_models.map((ref) => later(ref, { options: manifest.model_options }));
+  const opening = typeof named === 'string' ? open(named, own) : Promise.resolve(withSettings(named, own));
+  const model = await opening.catch((thrown: unknown) => {
+    if (typeof named !== 'string' || fallbacks.length === 0) throw thrown;
+    return later(named, own);
+  });
   const { contextWindow = DEFAULT_CONTEXT_WINDOW } = model;
   const agents = family.callableBy(agent);
   const workflows = workflowsOf(agent);
@@ -141,6 +151,7 @@ export async function prepareAgent(
     agent,
     source: { path: agent.path, hash: agent.hash, ...(isInCode(agent) ? { code: true as const } : {}) },
     model,
+    fallbacks,
     fastModel: () => (manifest.models.fast === undefined ? Promise.resolve(model) : open('fast')),
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     workflows,

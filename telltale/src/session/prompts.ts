@@ -67,7 +67,10 @@ export async function readPrompt(
   try {
     const face = prepared.face(state.led === true);
     const rebuilt = rebuildPrompt(found, face);
-    const request = await requestOptionsOf(own?.model ?? state.model, face, agent.manifest, { env, clock });
+    const request = await requestOptionsOf(started.model ?? own?.model ?? state.model, face, agent.manifest, {
+      env,
+      clock,
+    });
     const { count } = await tokenizer();
     const messages: CountedMessage[] = [];
     let uncounted = 0;
@@ -96,7 +99,7 @@ export async function readPrompt(
     return {
       session,
       agent: state.agent,
-      model: state.model,
+      model: started.model ?? state.model,
       dialect: agent.manifest.dialect,
       turn: started.turn,
       last,

@@ -66,6 +66,7 @@ it.each([
   };
   expect(temperature).toBe(0.2);
   expect(shown?.request).toMatchObject(some);
+  expect(shown?.options).toEqual(model_options);
 });
 
 it('a named model has options of its own, also where an action asks it by its provider and name', async () => {

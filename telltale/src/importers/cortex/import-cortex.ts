@@ -100,13 +100,16 @@ function modelsOf(fields: SourceFields, { options }: Cortex): JsonObject {
   return given({
     model: options.model ?? primary?.model,
     model_options: given({ ...shared, ...primary?.options }),
-    models: given({ fallback: withOptions(fallback?.model, fallback?.options) }),
+    ...fallbackOf(fallback?.model, fallback?.options),
   });
 }
 
-/** A named model, as a map where it has options of its own. */
-const withOptions = (model: string | undefined, options: JsonObject = {}): Json | undefined =>
-  model === undefined || Object.keys(options).length === 0 ? model : { model, ...options };
+/** A fallback model: by a name where it has options of its own. */
+function fallbackOf(model: string | undefined, options: JsonObject = {}): JsonObject {
+  if (model === undefined) return {};
+  if (Object.keys(options).length === 0) return { fallback_models: [model] };
+  return { models: { fallback: { model, ...options } }, fallback_models: ['fallback'] };
+}
 
 const OPTIONS: Readonly<Record<string, keyof ModelOptionsManifest>> = {
   temperature: 'temperature',

@@ -243,6 +243,7 @@ function namedFiles(root: DocumentNode, kind: string | undefined): readonly Name
         : kind === 'Agent'
           ? [
               root.at('model'),
+              ...root.at('fallback_models').items(),
               ...root
                 .at('models')
                 .entries()

@@ -326,6 +326,9 @@ export const agent = closed(
       stop_sequences: OPTION,
       presence_penalty: OPTION,
       frequency_penalty: OPTION,
+      fallback: 'Use "fallback_models", a list.',
+      fallbacks: 'Use "fallback_models".',
+      fallback_model: 'Use "fallback_models", a list.',
       sampling: 'Use "model_options".',
       model_parameters: 'Use "model_options".',
     },
@@ -344,6 +347,10 @@ export const agent = closed(
     ).optional(),
     models: models.prefault({}),
     model_options: modelOptions.prefault({}),
+    fallback_models: z
+      .array(modelRefOrAlias('A model, or a name in "models".'))
+      .prefault([])
+      .describe('Models that a turn asks, in this order, where its model has failed for good.'),
     instructions: text('The system prompt; it never changes within a session.').default(''),
     dialect: z.enum(['tags', 'tools', 'step']).default('tags').describe('How the model acts.'),
     workflow: name('A workflow.')

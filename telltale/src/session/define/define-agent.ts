@@ -57,7 +57,7 @@ const readerOf = <Output>(code: AgentCode | undefined): Pick<LoadedAgent<Output>
 
 type AgentDocument = z.input<typeof agent>;
 type Imports = NonNullable<AgentDocument['import']>;
-type OwnKeys = '$schema' | 'kind' | 'model' | 'models' | 'metadata' | 'output' | 'import';
+type OwnKeys = '$schema' | 'kind' | 'model' | 'models' | 'fallback_models' | 'metadata' | 'output' | 'import';
 
 /** The keys of the manifest that are the same in code. */
 type Sections = Written<Omit<AgentDocument, OwnKeys>>;
@@ -68,6 +68,8 @@ export interface AgentDefinition<Output extends AgentOutput | undefined> extends
   readonly model?: string | ModelObject;
   /** Names usable in llm actions; `fast` writes summaries. */
   readonly models?: Readonly<Record<string, string | ModelObject | ModelWithOptions>>;
+  /** What a turn asks, in this order, where its model has failed for good. */
+  readonly fallback_models?: readonly (string | ModelObject)[];
   readonly metadata?: AgentMetadata;
   /** The final response must be JSON of this schema; what the schema gives is the result. */
   readonly output?: Output;

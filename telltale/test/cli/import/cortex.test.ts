@@ -161,6 +161,7 @@ it('imports agents, tools, relics, workflows and metadata of Cortex', async () =
     model: 'google/gemini-2.5-flash',
     model_options: { temperature: 0.3, max_output_tokens: 900 },
     models: { fallback: { model: 'ollama/llama3.1:8b', temperature: 0 } },
+    fallback_models: ['fallback'],
     limits: { turns: 7 },
     instructions: 'You are a gardener. A bed costs $${price}.\n',
     protocol: { actions_in: ['outside', 'thought', 'response'] },

@@ -51,6 +51,7 @@ const classIn = ({ classes }: EventOf<'session.started'>, name: string): Variabl
 
 export function end(state: SessionState, status: SessionState['status']): void {
   state.status = status;
+  delete state.fallback;
   delete state.failing;
 }
 
@@ -73,6 +74,5 @@ export function goOn(state: SessionState): void {
   if (state.status === 'stalled') state.idleTurns = 0;
   state.status = 'running';
   delete state.error;
-  delete state.fallback;
   state.totals.failedTurns = 0;
 }

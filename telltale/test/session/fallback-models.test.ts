@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRuntime } from '../../src/index.ts';
 import type { Model } from '../../src/models/model.ts';
@@ -140,6 +143,33 @@ it.each(['model_bad_request', 'model_filtered', 'model_no_tools'] as const)(
     expect(spare.asked()).toBe(0);
   },
 );
+
+it('a session that is resumed goes on with the fallback that its turn had been given to', async () => {
+  const store = `sqlite:${join(mkdtempSync(join(tmpdir(), 'telltale-fallback-')), 'log.db')}`;
+  const hangs: Model = {
+    id: 'x/spare',
+    stream: ({ signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('Aborted.')));
+      }),
+  };
+  const main = answering('x/main', ['model_refused_key']);
+  const agentWith = (spare: Model) => defineAgent({ name: 'worker', model: main, fallback_models: [spare] });
+  const before = await createRuntime({ store, env: {} });
+  const session = before.start(await agentWith(hangs), { input: 'Do it.' });
+  await expect
+    .poll(async () => (await before.events(session.id)).findLast(({ type }) => type === 'turn.started'))
+    .toMatchObject({ model: 'x/spare' });
+  await before.close();
+  const after = await createRuntime({ store, env: {} });
+  try {
+    const agent = await agentWith(answering('x/spare', [FINAL]));
+    expect(await (await after.resume(session.id, { agent })).result).toMatchObject({ status: 'completed' });
+    expect(main.asked()).toBe(1);
+  } finally {
+    await after.close();
+  }
+});
 
 it('a turn that has begun to speak is never asked elsewhere', async () => {
   const spare = answering('x/spare', [FINAL]);

@@ -40,6 +40,24 @@ export async function openModel(name: string, options: OpenModelOptions): Promis
   return createProviderModel(ref, { env, clock, unasked, ...(fetch === undefined ? {} : { fetch }) });
 }
 
+/** A model that is opened when it is first asked. A key or a package that is missing is a failure of its request. */
+export function openedLater(ref: string, open: () => Promise<Model>): Model {
+  let opened: Model | undefined;
+  return {
+    id: fullModelRef(ref),
+    get price() {
+      return opened?.price as ModelPrice;
+    },
+    get contextWindow() {
+      return opened?.contextWindow as number;
+    },
+    async stream(request, sink) {
+      opened ??= await open();
+      return opened.stream(request, sink);
+    },
+  };
+}
+
 /** What a manifest says of a model beyond its name. */
 export interface ModelSettings {
   readonly contextWindow?: number | undefined;

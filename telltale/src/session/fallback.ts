@@ -1,7 +1,6 @@
 import type { SessionState } from '../events/state.ts';
 import type { RuntimeError } from '../kernel/errors.ts';
-import { fullModelRef } from '../manifest/schema/model-ref.ts';
-import type { Model, ModelPrice } from '../models/model.ts';
+import type { Model } from '../models/model.ts';
 import { isNoSuchModel } from '../models/model-errors.ts';
 import type { SessionContext } from './session-context.ts';
 
@@ -44,21 +43,3 @@ export function nextFallback(context: FallbackContext, error: RuntimeError): Mod
 }
 
 const isModelsFault = (error: RuntimeError): boolean => MODELS_FAULT.has(error.code) || isNoSuchModel(error);
-
-/** A model that is opened when it is first asked. A key or a package that is missing is a failure of its request. */
-export function openedLater(ref: string, open: () => Promise<Model>): Model {
-  let opened: Model | undefined;
-  return {
-    id: fullModelRef(ref),
-    get price() {
-      return opened?.price as ModelPrice;
-    },
-    get contextWindow() {
-      return opened?.contextWindow as number;
-    },
-    async stream(request, sink) {
-      opened ??= await open();
-      return opened.stream(request, sink);
-    },
-  };
-}

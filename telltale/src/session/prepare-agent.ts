@@ -13,7 +13,7 @@ import { compileUserSchema } from '../manifest/schema/user-schemas/check-user-sc
 import { once } from '../manifest/schema/values.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/context-windows.ts';
 import type { Model } from '../models/model.ts';
-import { type ModelSettings, openModel, withSettings } from '../models/open-model.ts';
+import { type ModelSettings, openedLater, openModel, withSettings } from '../models/open-model.ts';
 import type { PartLimits } from '../prompt/part-limits.ts';
 import type { Store } from '../store/store.ts';
 import { compileCheck } from '../targets/check-parameters.ts';
@@ -28,7 +28,6 @@ import type { AgentFamily } from './children/agent-target.ts';
 import { agentTarget } from './children/agent-target.ts';
 import { agentCode, isInCode } from './define/agent-code.ts';
 import { judgeOutput } from './define/define-agent.ts';
-import { openedLater } from './fallback.ts';
 import { allowedInternalActions, ledInternalAction } from './internal/internal-actions.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { createMetadata, isDeeperThan, type Metadata } from './metadata/metadata.ts';

@@ -4,6 +4,7 @@ import { estimateTokens, weighTokens } from '../lib/tokens.ts';
 import { LLM_USAGE } from '../log/reduce.ts';
 import type { Usage } from '../log/session-events.ts';
 import type { Counted, SessionState } from '../log/state.ts';
+import { namedRef } from '../manifest/schema/model-options.ts';
 import { contextFiguresOf } from '../models/context-exceeded.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/context-windows.ts';
 import type { Model, ModelSink } from '../models/model.ts';
@@ -266,7 +267,7 @@ async function askSummary(
 function noteFailure(context: SessionContext, thrown: unknown): void {
   const { log, manifest, model } = context;
   const { code, message } = toRuntimeError(thrown);
-  const what = `${manifest.models.fast ?? model.id} wrote no summary (${code}): ${message}`;
+  const what = `${namedRef(manifest.models.fast) ?? model.id} wrote no summary (${code}): ${message}`;
   log.append({ type: 'audit', who: 'runtime', what }, context.sessionOrigin());
 }
 

@@ -89,7 +89,7 @@ export function makeFace(
       contextWindow,
       calls: calls?.style,
       tools: calls?.request.tools,
-      options: optionsOf(calls),
+      options: optionsOf(manifest, calls),
     });
   };
   // Sessions without a seal that begin on the same day share it.
@@ -104,9 +104,9 @@ export function makeFace(
 }
 
 /** What every request has beside messages and tools. */
-function optionsOf(calls: PreparedCalls | undefined): JsonObject {
+function optionsOf({ model_options }: AgentManifest, calls: PreparedCalls | undefined): JsonObject {
   const toolChoice = calls?.request.toolChoice;
-  return toolChoice === undefined ? {} : { toolChoice };
+  return { ...(model_options as JsonObject), ...(toolChoice === undefined ? {} : { toolChoice }) };
 }
 
 interface ModelInterfaceCallable {

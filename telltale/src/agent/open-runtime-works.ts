@@ -5,12 +5,15 @@ import { createUnderWay } from '../engine/in-flight.ts';
 import { Places } from '../engine/locations.ts';
 import type { Slots } from '../engine/slots.ts';
 import { createLocalSlots } from '../engine/slots.ts';
+
 import { type Clock, createSystemClock } from '../lib/clock.ts';
 import { RuntimeError } from '../lib/errors.ts';
 import { createIdSource } from '../lib/ids.ts';
 import { createLastFront } from '../log/codec.ts';
+import { namedOptions, namedRef } from '../manifest/schema/model-options.ts';
+
 import type { Model } from '../models/model.ts';
-import { openModel } from '../models/open-model.ts';
+import { openModel, withSettings } from '../models/open-model.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import { createSandbox } from '../tools/sandbox/create-sandbox.ts';
@@ -243,7 +246,11 @@ function lateModel(
     },
     async stream(request, sink) {
       if (ref === undefined) throw noModel(name);
-      opened ??= agentCode(agent)?.models.get(ref) ?? (await open(manifest.models[ref] ?? ref, folder));
+      if (opened === undefined) {
+        const entry = manifest.models[ref];
+        const found = agentCode(agent)?.models.get(ref) ?? (await open(namedRef(entry) ?? ref, folder));
+        opened = withSettings(found, { options: { ...manifest.model_options, ...namedOptions(entry) } });
+      }
       return opened.stream(request, sink);
     },
   };

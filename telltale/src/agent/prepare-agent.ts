@@ -8,11 +8,14 @@ import type { LoadTokenizer } from '../lib/tokens.ts';
 import { BUILTIN_FEED } from '../log/fold-values.ts';
 import type { SessionState } from '../log/state.ts';
 import type { AgentManifest, WorkflowManifest } from '../manifest/schema/kinds.ts';
+
+import { namedOptions, namedRef } from '../manifest/schema/model-options.ts';
 import { once } from '../manifest/schema/plain-values.ts';
+
 import { compileUserSchema } from '../manifest/schema/user-schemas/check-user-schema.ts';
 import { DEFAULT_CONTEXT_WINDOW } from '../models/context-windows.ts';
 import type { Model } from '../models/model.ts';
-import { openModel } from '../models/open-model.ts';
+import { type ModelSettings, openedLater, openModel, withSettings } from '../models/open-model.ts';
 import type { PartLimits } from '../prompt/part-limits.ts';
 import type { Store } from '../store/store.ts';
 import { compileCheck } from '../tools/check-parameters.ts';
@@ -43,6 +46,8 @@ export interface PreparedAgent {
   /** What the logs of its sessions say of its manifest. */
   readonly source: SessionState['manifest'];
   readonly model: Model;
+  /** What a turn asks where that has failed for good. */
+  readonly fallbacks: readonly Model[];
   readonly fastModel: () => Promise<Model>;
   readonly targets: AgentTargets;
   /** The agents that it may call, by name. */
@@ -103,13 +108,22 @@ export async function prepareAgent(
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
   const code = agentCode(agent);
-  const open = async (ref: string) => {
-    const reference = manifest.models[ref] ?? ref;
-    return code?.models.get(reference) ?? openModel(reference, { env, folder, clock });
+  const open = async (ref: string, settings: ModelSettings = {}) => {
+    const entry = manifest.models[ref];
+    const reference = namedRef(entry) ?? ref;
+    const opened = code?.models.get(reference) ?? (await openModel(reference, { env, folder, clock }));
+    return withSettings(opened, { ...settings, options: { ...settings.options, ...namedOptions(entry) } });
   };
-  const model = withWindow(typeof named === 'string' ? await open(named) : named, manifest.context_window);
+  const own = { contextWindow: manifest.context_window, options: manifest.model_options };
+  const later = (ref: string, settings: ModelSettings) =>
+    openedLater(namedRef(manifest.models[ref]) ?? ref, () => open(ref, settings));
+  const fallbacks = manifest.fallback_models.map((ref) => later(ref, { options: manifest.model_options }));
+  const opening = typeof named === 'string' ? open(named, own) : Promise.resolve(withSettings(named, own));
+  const model = await opening.catch((thrown: unknown) => {
+    if (typeof named !== 'string' || fallbacks.length === 0) throw thrown;
+    return later(named, own);
+  });
   const { contextWindow = DEFAULT_CONTEXT_WINDOW } = model;
-  const fast = manifest.models.fast;
   const agents = family.callableBy(agent);
   const workflows = workflowsOf(agent);
   const targets = await createTargets({
@@ -138,7 +152,8 @@ export async function prepareAgent(
     agent,
     source: { path: agent.path, hash: agent.hash, ...(isInCode(agent) ? { code: true as const } : {}) },
     model,
-    fastModel: () => (fast === undefined ? Promise.resolve(model) : open(fast)),
+    fallbacks,
+    fastModel: () => (manifest.models.fast === undefined ? Promise.resolve(model) : open('fast')),
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     workflows,
     triggers: await triggersOf([...workflows.values()]),
@@ -176,22 +191,6 @@ export async function prepareAgent(
     return prepared;
   };
   return over(targets);
-}
-
-/** The same model, which can read as much as the manifest says. */
-function withWindow(model: Model, contextWindow: number | undefined): Model {
-  if (contextWindow === undefined || contextWindow === model.contextWindow) return model;
-  const told = {
-    id: model.id,
-    contextWindow,
-    // A price of somebody's own may change.
-    get price() {
-      return model.price;
-    },
-    requestOptions: model.requestOptions?.bind(model),
-    stream: (request, sink) => model.stream(request, sink),
-  } satisfies { [Field in keyof Model]-?: Model[Field] | undefined };
-  return told as Model;
 }
 
 /** The matcher is loaded by those who have something to match. */

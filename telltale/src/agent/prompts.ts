@@ -14,8 +14,10 @@ import type {
 } from '../log/session-prompt.ts';
 import type { SessionState } from '../log/state.ts';
 import { envOf, hideEnv } from '../manifest/env/hide-env.ts';
+import type { AgentManifest } from '../manifest/schema/kinds.ts';
+import { namedOptions, namedRef } from '../manifest/schema/model-options.ts';
 import type { Model } from '../models/model.ts';
-import { openModel } from '../models/open-model.ts';
+import { openModel, withSettings } from '../models/open-model.ts';
 import { createConversation } from '../prompt/conversation.ts';
 import type { Opening } from '../prompt/opening.ts';
 import { type CountedOpening, hashWith, promptParts } from '../prompt/opening.ts';
@@ -65,7 +67,10 @@ export async function readPrompt(
   try {
     const face = prepared.face(state.led === true);
     const rebuilt = rebuildPrompt(found, face);
-    const request = await requestOptionsOf(own?.model ?? state.model, face, { env, clock });
+    const request = await requestOptionsOf(started.model ?? own?.model ?? state.model, face, agent.manifest, {
+      env,
+      clock,
+    });
     const { count } = await tokenizer();
     const messages: CountedMessage[] = [];
     let uncounted = 0;
@@ -94,7 +99,7 @@ export async function readPrompt(
     return {
       session,
       agent: state.agent,
-      model: state.model,
+      model: started.model ?? state.model,
       dialect: agent.manifest.dialect,
       turn: started.turn,
       last,
@@ -315,9 +320,7 @@ export async function previewPrompt(
       ...(manifest.protocol.seal ? { seal: SAMPLE_SEAL } : {}),
     });
     const { count } = await tokenizer();
-    const model =
-      manifest.model === undefined ? undefined : (manifest.models[manifest.model] ?? manifest.model);
-    const request = await requestOptionsOf(model, face, { env, clock });
+    const request = await requestOptionsOf(manifest.model, face, manifest, { env, clock });
     return { ...promptParts(opening, count), ...(request === undefined ? {} : { request }) };
   } finally {
     shelf.release(prepared);
@@ -336,11 +339,17 @@ interface PromptsDeps {
 async function requestOptionsOf(
   model: string | Model | undefined,
   { calls }: Face,
+  { models, model_options }: Pick<AgentManifest, 'models' | 'model_options'>,
   { env, clock }: PromptsDeps,
 ): Promise<JsonObject | undefined> {
   if (model === undefined) return undefined;
-  const asked = typeof model === 'string' ? await openUnasked(model, { env, clock }) : model;
-  return asked?.requestOptions?.(calls?.request ?? {});
+  const request = calls?.request ?? {};
+  if (typeof model !== 'string') return model.requestOptions?.(request);
+  const entry = models[model];
+  const opened = await openUnasked(namedRef(entry) ?? model, { env, clock });
+  if (opened === undefined) return undefined;
+  const options = { ...model_options, ...namedOptions(entry) };
+  return withSettings(opened, { options }).requestOptions?.(request);
 }
 
 async function openUnasked(ref: string, deps: PromptsDeps): Promise<Model | undefined> {

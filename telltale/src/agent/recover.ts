@@ -4,6 +4,7 @@ import { TURN_CUT_SHORT } from '../log/fold-turns.ts';
 import type { SessionState } from '../log/state.ts';
 import { isLoop, loopOf } from '../scheduler/loops.ts';
 import { costWith, countUsage } from './cost.ts';
+import { modelInTurn } from './fallback.ts';
 import type { SessionContext } from './session-context.ts';
 import { setVariables } from './turn/act.ts';
 import type { Next } from './turn/final-response.ts';
@@ -26,7 +27,7 @@ export type Left =
  * interrupted; the turn that was open is closed. `promptTokens` is what it was asked with.
  */
 export function recover(context: SessionContext, promptTokens: number): Left | undefined {
-  const { state, log, scheduler, model } = context;
+  const { state, log, scheduler } = context;
   scheduler.restore(state);
   if (state.turn === 0) return undefined;
   const { response } = state;
@@ -40,7 +41,7 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
     return { kind: 'broken', heard };
   }
   const usage = countUsage(state, promptTokens);
-  const cost_usd = costWith(model, usage);
+  const cost_usd = costWith(modelInTurn(context), usage);
   if (heard.final || heard.observed !== undefined) {
     tellFaults(context, heard);
     sayThoughts(context, heard);

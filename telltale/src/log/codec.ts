@@ -82,7 +82,7 @@ function encodeBody(body: EventBody): string {
     case 'thought':
       return `"type":"thought","text":${JSON.stringify(body.text)},"depth":${body.depth}}`;
     case 'turn.started':
-      if (body.background !== undefined) break;
+      if (body.background !== undefined || body.model !== undefined) break;
       return `"type":"turn.started","prompt":${encodePrompt(body.prompt)}}`;
     case 'turn.completed': {
       const { usage, cost_usd, ms, first_token_ms, finish } = body;

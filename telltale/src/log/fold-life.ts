@@ -51,6 +51,7 @@ const classIn = ({ classes }: EventOf<'session.started'>, name: string): Variabl
 
 export function end(state: SessionState, status: SessionState['status']): void {
   state.status = status;
+  delete state.fallback;
   delete state.failing;
 }
 

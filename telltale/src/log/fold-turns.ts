@@ -100,6 +100,8 @@ export function endTurn(state: SessionState, { finish, usage }: EventOf<'turn.co
   state.turnOpen = false;
   const wasRefused = state.exceeded !== undefined;
   delete state.exceeded;
+  if (state.fallback?.active === true) state.fallback = { ...state.fallback, active: false };
+  else delete state.fallback;
   if (usage.estimated !== true) count(state, usage.input);
   else if (wasRefused) delete state.counted; // what the refusal said of it does not hold for what was taken
   if (finish === 'length' || state.news.faults.some(({ code }) => CUT_OFF.has(code))) state.news.short = true;
@@ -127,6 +129,10 @@ export function breakTurn(state: SessionState, event: EventOf<'turn.failed'>): v
   else {
     if (event.error.code !== TURN_BROKEN_OFF) state.totals.failedTurns++;
     state.asked = { turn: state.asked.turn + 1, said: 0 };
+  }
+  if (event.fallback !== undefined) {
+    state.fallback = { model: event.fallback, active: true };
+    state.totals.failedTurns = 0;
   }
   if (event.usage !== undefined) charge(state, event.usage, event.cost_usd ?? 0);
   const { exceeded } = event;

@@ -39,7 +39,8 @@ export function placeEvent(
 ): SessionEvent {
   switch (body.type) {
     case 'turn.started':
-      if (body.background !== undefined) return { ...body, seq, at, session, turn, cause };
+      if (body.background !== undefined || body.model !== undefined)
+        return { ...body, seq, at, session, turn, cause };
       return { type: body.type, prompt: body.prompt, seq, at, session, turn, cause };
     case 'model.output': {
       const { type, offset, text, parts } = body;

@@ -38,6 +38,8 @@ export type TurnEventBody =
       };
       /** Actions that the turn before stopped waiting for: nobody waits for them any more. Absent where there is none. */
       readonly background?: readonly string[];
+      /** The fallback model that is asked. Absent where it is the session's own. */
+      readonly model?: string;
     }
   | {
       readonly type: 'turn.completed';
@@ -55,6 +57,8 @@ export type TurnEventBody =
       readonly retry_in?: number;
       /** It failed before its first character: the same request is made again, as the same turn. */
       readonly again?: true;
+      /** The fallback model that the request is made to next. */
+      readonly fallback?: string;
       /** The prompt did not fit: the tokens that the model can read, and what the prompt came to at the least. */
       readonly exceeded?: { readonly window: number; readonly tokens: number };
       /** Only in logs of earlier versions: how many characters of what it said the model was shown, where not all. */

@@ -103,6 +103,8 @@ export interface SessionState {
   turnOpen: boolean;
   /** Whether its request failed before the first character: it is made again. */
   again?: true;
+  /** The model that takes the place of the session's own: in this turn, or, where it is not active, in the one before. */
+  fallback?: { readonly model: string; readonly active: boolean };
   /** Requests in a row that were refused because the prompt did not fit. */
   exceeded?: number;
   /** The tokens that the model can read, where it turned out to be less than was known of it. */

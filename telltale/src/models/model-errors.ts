@@ -64,6 +64,13 @@ const FAILURES: Readonly<Record<ModelFailure, { readonly retryable: boolean; rea
   },
 };
 
+/** The hint where the provider does not know the model. */
+export const NO_SUCH_MODEL = 'Check the name of the model and the base URL.';
+
+/** Whether the provider said that it does not have the model. */
+export const isNoSuchModel = ({ code, hint }: RuntimeError): boolean =>
+  code === 'model_bad_request' && hint === NO_SUCH_MODEL;
+
 export interface ModelFailedOptions {
   readonly hint?: string | undefined;
   readonly retryable?: boolean;

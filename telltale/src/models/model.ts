@@ -29,7 +29,19 @@ export interface ModelTool {
   readonly parameters: JsonObject;
 }
 
-export interface ModelRequest {
+/** Sampling options, by the names of the AI SDK. What is absent is left to the provider. */
+export interface ModelCallOptions {
+  readonly maxOutputTokens?: number;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly seed?: number;
+  readonly presencePenalty?: number;
+  readonly frequencyPenalty?: number;
+  readonly stopSequences?: readonly string[];
+}
+
+export interface ModelRequest extends ModelCallOptions {
   readonly system: string;
   /** Grows from turn to turn and is never changed before its end: it may be the same array each time. */
   readonly messages: readonly ModelMessage[];
@@ -43,7 +55,6 @@ export interface ModelRequest {
   /** The same for each restart: how many characters had been said since the one before it. */
   readonly saidParts?: readonly number[];
   readonly signal: AbortSignal;
-  readonly maxOutputTokens?: number;
   /** How long the first word may take, where the caller has a limit for it. */
   readonly firstTokenMs?: number;
   /** What the model may call natively, in the dialects `tools` and `step`; the same in every turn of a session. */
@@ -53,6 +64,9 @@ export interface ModelRequest {
   /** How a native call reads as text, for models that make one although no tools were offered. */
   readonly writeCall?: (name: string, input: string) => string;
 }
+
+/** What of a request is shown beside the conversation. */
+export type LookedAtRequest = Pick<ModelRequest, 'tools' | 'toolChoice' | keyof ModelCallOptions>;
 
 /** Where a model's stream goes. Called synchronously, as pieces come in; must not throw. */
 export interface ModelSink {
@@ -103,5 +117,5 @@ export interface Model {
   readonly price?: ModelPrice;
   stream(request: ModelRequest, sink: ModelSink): Promise<ModelEnd>;
   /** What such a request has beside conversation and tools, as the provider gets it: for people who look at a prompt. */
-  requestOptions?(request: Pick<ModelRequest, 'tools' | 'toolChoice'>): Promise<JsonObject>;
+  requestOptions?(request: LookedAtRequest): Promise<JsonObject>;
 }

@@ -1,8 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import { RuntimeError } from '../lib/errors.ts';
 import { quoted } from '../manifest/diagnostic.ts';
+import type { ModelOptionsManifest } from '../manifest/schema/model-options.ts';
 import { fullModelRef } from '../manifest/schema/model-ref.ts';
-import type { Model } from './model.ts';
+import type { Model, ModelCallOptions, ModelPrice } from './model.ts';
 
 export interface OpenModelOptions {
   /** Keys and addresses of providers. */
@@ -37,6 +38,63 @@ export async function openModel(name: string, options: OpenModelOptions): Promis
   const { createProviderModel } = await import('./providers/create-provider-model.ts');
   const { env, clock, fetch, unasked = false } = options;
   return createProviderModel(ref, { env, clock, unasked, ...(fetch === undefined ? {} : { fetch }) });
+}
+
+/** A model that is opened when it is first asked. A key or a package that is missing is a failure of its request. */
+export function openedLater(ref: string, open: () => Promise<Model>): Model {
+  let opened: Model | undefined;
+  return {
+    id: fullModelRef(ref),
+    get price() {
+      return opened?.price as ModelPrice;
+    },
+    get contextWindow() {
+      return opened?.contextWindow as number;
+    },
+    async stream(request, sink) {
+      opened ??= await open();
+      return opened.stream(request, sink);
+    },
+  };
+}
+
+/** What a manifest says of a model beyond its name. */
+export interface ModelSettings {
+  readonly contextWindow?: number | undefined;
+  readonly options?: ModelOptionsManifest;
+}
+
+/** The same model as a manifest wants it asked. What a request says itself comes first. */
+export function withSettings(model: Model, { contextWindow, options = {} }: ModelSettings): Model {
+  const call = callOptionsOf(options);
+  const isPlain = Object.keys(call).length === 0;
+  if (isPlain && (contextWindow === undefined || contextWindow === model.contextWindow)) return model;
+  const window = contextWindow ?? model.contextWindow;
+  const look = model.requestOptions?.bind(model);
+  return {
+    id: model.id,
+    ...(window === undefined ? {} : { contextWindow: window }),
+    // The price of a program's own model may change, or come later.
+    get price() {
+      return model.price as ModelPrice;
+    },
+    ...(look === undefined ? {} : { requestOptions: (request) => look({ ...call, ...request }) }),
+    stream: (request, sink) => model.stream(isPlain ? request : { ...call, ...request }, sink),
+  };
+}
+
+function callOptionsOf(options: ModelOptionsManifest): ModelCallOptions {
+  const named = {
+    maxOutputTokens: options.max_output_tokens,
+    temperature: options.temperature,
+    topP: options.top_p,
+    topK: options.top_k,
+    seed: options.seed,
+    presencePenalty: options.presence_penalty,
+    frequencyPenalty: options.frequency_penalty,
+    stopSequences: options.stop_sequences,
+  };
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
 }
 
 const notAModel = (ref: string) =>

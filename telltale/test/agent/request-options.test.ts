@@ -31,14 +31,86 @@ describe.each([
   });
 });
 
+const model_options = {
+  temperature: 0.2,
+  top_p: 0.9,
+  max_output_tokens: 700,
+  seed: 7,
+  presence_penalty: 0.5,
+  frequency_penalty: -0.5,
+  stop_sequences: ['END'],
+};
+
 it.each([
-  ['openai/gpt-5', { store: false, stream: true }],
-  ['openai-compatible/local', { stream: true, stream_options: { include_usage: true } }],
+  [
+    'openai-chat',
+    { max_tokens: 700, seed: 7, presence_penalty: 0.5, frequency_penalty: -0.5, stop: ['END'] },
+  ],
+  ['google', { generationConfig: { maxOutputTokens: 700, seed: 7, stopSequences: ['END'] } }],
+  ['anthropic', { max_tokens: 700, stop_sequences: ['END'] }],
+] as const)('the options of a manifest reach the provider in the format %s', async (format, some) => {
+  let shown: SessionPrompt | undefined;
+  const { bodies } = await runOverHttp({
+    format,
+    dialect: 'tags',
+    agent: { model_options },
+    answers: [{ move: { acts: [], final: 'Done.' } }],
+    async after(runtime, session, agent) {
+      shown = await runtime.prompt(session, 1, { agent });
+    },
+  });
+  expect(bodies[0]).toMatchObject(some);
+  const { temperature } = {
+    ...(bodies[0] as { generationConfig?: JsonObject }).generationConfig,
+    ...(bodies[0] as JsonObject),
+  };
+  expect(temperature).toBe(0.2);
+  expect(shown?.request).toMatchObject(some);
+  expect(shown?.options).toEqual(model_options);
+});
+
+it('a named model has options of its own, also where an action asks it by its provider and name', async () => {
+  const { bodies, of } = await runOverHttp({
+    format: 'openai-chat',
+    dialect: 'tags',
+    agent: {
+      model_options: { temperature: 1 },
+      models: { judge: { model: 'openai-compatible/judge', temperature: 0, seed: 3 } },
+      prompts: { ask: { template: 'Is it good?', model: 'judge' } },
+    },
+    answers: [
+      {
+        say: {
+          parts: [
+            {
+              type: 'text',
+              text: '<action type="llm" name="ask" id="a">{}</action><action type="llm" name="ask" id="b" depends_on="a">{"model": "judge"}</action>',
+            },
+          ],
+          finish: 'stop',
+        },
+      },
+      { say: { parts: [{ type: 'text', text: 'Yes.' }], finish: 'stop' } },
+      { say: { parts: [{ type: 'text', text: 'No.' }], finish: 'stop' } },
+      { move: { acts: [], final: 'Done.' } },
+    ],
+  });
+  expect(of('action.failed')).toEqual([]);
+  expect(bodies.map((body) => (body as JsonObject).model)).toEqual(['local', 'judge', 'judge', 'local']);
+  expect(bodies.map((body) => (body as JsonObject).temperature)).toEqual([1, 0, 0, 1]);
+  expect(bodies.map((body) => (body as JsonObject).seed)).toEqual([undefined, 3, 3, undefined]);
+});
+
+it.each([
+  ['openai/gpt-5', { store: false, stream: true, max_output_tokens: 9 }],
+  ['openai-compatible/local', { stream: true, max_tokens: 9 }],
   ['scripted:none.yml', undefined],
 ])('a preview of an agent on %s shows them without a key or an address', async (model, some) => {
   const runtime = await createRuntime({ store: 'memory', env: {} });
   try {
-    const { request } = await runtime.preview(await defineAgent({ name: 'worker', model }));
+    const { request } = await runtime.preview(
+      await defineAgent({ name: 'worker', model, model_options: { max_output_tokens: 9 } }),
+    );
     if (some === undefined) expect(request).toBeUndefined();
     else expect(request).toMatchObject(some);
   } finally {

@@ -29,6 +29,7 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
       type: fc.constant('turn.started' as const),
       prompt: fc.constant({ tokens: 1, reused_prefix: 1 }),
       background: fc.array(id, { maxLength: 2 }),
+      model: fc.constantFrom('x/spare', 'x/other'),
     },
     { requiredKeys: ['type', 'prompt'] },
   ),

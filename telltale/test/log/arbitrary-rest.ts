@@ -123,6 +123,7 @@ export const restBody: fc.Arbitrary<EventBody> = fc.oneof(
       kept: fc.nat(9),
       usage,
       again: fc.constant(true as const),
+      fallback: fc.constantFrom('x/spare', 'x/other'),
       exceeded: fc.record({ window: fc.nat(9_000), tokens: fc.nat(9_000) }),
     },
     { requiredKeys: ['type', 'error'] },

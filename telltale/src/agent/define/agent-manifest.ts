@@ -40,11 +40,12 @@ type AgentManifestGiven = Readonly<Record<string, unknown>>;
 
 /** An agent as the checks of manifests see it, with all that it imports from code. Findings, never throws. */
 export async function agentManifest(definition: AgentManifestGiven, folder: string): Promise<CodeManifest> {
-  const { tools, relics, agents, workflows, artifacts, model, models, output, ...settings } = definition;
+  const { tools, relics, agents, workflows, artifacts, model, models, output, ...more } = definition;
+  const { fallback_models, ...settings } = more;
   const findings: ArtifactManifestFound[] = [];
   if ('import' in settings) findings.push({ path: ['import'], finding: importsInCode() });
   const imports = await readImports({ tools, relics, agents, workflows, artifacts }, folder, findings);
-  const named = readModels(model, models, findings);
+  const named = readModels({ model, models, fallback_models }, findings);
   const results = await readOutput(output, findings);
   const code: AgentCode = { models: named.objects, output: results.standard, folder };
   return {
@@ -146,7 +147,10 @@ export async function codeImport(
 
 const PROVIDER_MODEL = /^[A-Za-z0-9][A-Za-z0-9_.-]*\/\S+$/;
 
-function readModels(model: unknown, models: unknown, findings: ArtifactManifestFound[]) {
+function readModels(
+  { model, models, fallback_models: fallbacks }: AgentManifestGiven,
+  findings: ArtifactManifestFound[],
+) {
   const objects = new Map<string, Model>();
   const refer = (found: unknown, path: readonly string[]): unknown => {
     if ((typeof found !== 'object' && typeof found !== 'function') || found === null) return found;
@@ -168,16 +172,34 @@ function readModels(model: unknown, models: unknown, findings: ArtifactManifestF
   const own = refer(model, ['model']);
   const isMap = typeof models === 'object' && models !== null;
   const others = isMap
-    ? Object.fromEntries(Object.entries(models).map(([name, each]) => [name, refer(each, ['models', name])]))
+    ? Object.fromEntries(
+        Object.entries(models).map(([name, each]) => [
+          name,
+          isOptioned(each)
+            ? { ...each, model: refer(each.model, ['models', name, 'model']) }
+            : refer(each, ['models', name]),
+        ]),
+      )
     : models;
   return {
     objects,
     document: {
       ...(own === undefined ? {} : { model: own }),
       ...(others === undefined ? {} : { models: others }),
+      ...(fallbacks === undefined
+        ? {}
+        : {
+            fallback_models: Array.isArray(fallbacks)
+              ? fallbacks.map((each: unknown, index) => refer(each, ['fallback_models', String(index)]))
+              : fallbacks,
+          }),
     },
   };
 }
+
+/** A model with sampling options of its own, rather than a model itself. */
+const isOptioned = (entry: unknown): entry is AgentManifestGiven & { readonly model: unknown } =>
+  typeof entry === 'object' && entry !== null && 'model' in entry && !isModelObject(entry);
 
 async function readOutput(output: unknown, findings: ArtifactManifestFound[]) {
   const { schema, jsonSchema, ...rest } = (output ?? {}) as AgentManifestGiven;

@@ -57,7 +57,7 @@ const readerOf = <Output>(code: AgentCode | undefined): Pick<LoadedAgent<Output>
 
 type AgentDocument = z.input<typeof agent>;
 type Imports = NonNullable<AgentDocument['import']>;
-type OwnKeys = '$schema' | 'kind' | 'model' | 'models' | 'metadata' | 'output' | 'import';
+type OwnKeys = '$schema' | 'kind' | 'model' | 'models' | 'fallback_models' | 'metadata' | 'output' | 'import';
 
 /** The keys of the manifest that are the same in code. */
 type Sections = Written<Omit<AgentDocument, OwnKeys>>;
@@ -67,7 +67,9 @@ export interface AgentDefinition<Output extends AgentOutput | undefined> extends
   /** `provider/model`, `scripted:FILE`, or a model itself: of the AI SDK (specification v2 to v4), or one of your own. */
   readonly model?: string | ModelObject;
   /** Names usable in llm actions; `fast` writes summaries. */
-  readonly models?: Readonly<Record<string, string | ModelObject>>;
+  readonly models?: Readonly<Record<string, string | ModelObject | ModelWithOptions>>;
+  /** What a turn asks, in this order, where its model has failed for good. */
+  readonly fallback_models?: readonly (string | ModelObject)[];
   readonly metadata?: AgentMetadata;
   /** The final response must be JSON of this schema; what the schema gives is the result. */
   readonly output?: Output;
@@ -81,6 +83,11 @@ export interface AgentDefinition<Output extends AgentOutput | undefined> extends
   readonly workflows?: readonly (DefinedWorkflow<unknown> | string)[];
   /** Artifacts made with `defineArtifact`, or paths of manifests. */
   readonly artifacts?: readonly (DefinedArtifact | string)[];
+}
+
+/** A named model with sampling options of its own. */
+export interface ModelWithOptions extends NonNullable<AgentDocument['model_options']> {
+  readonly model: string | ModelObject;
 }
 
 export type AgentOutput =

@@ -10,6 +10,9 @@ import type { CallParser } from '../../parser/calls/call-parser.ts';
 import type { ParserEvent } from '../../parser/intents.ts';
 import { truncated } from '../../parser/tags/faults.ts';
 import type { Prompt } from '../../prompt/prompt.ts';
+
+import { modelInTurn } from '../fallback.ts';
+
 import type { SessionContext } from '../session-context.ts';
 import { endWith, type ModelStream, startStream } from '../stream-model.ts';
 import { act, closeOpen } from './act.ts';
@@ -57,7 +60,8 @@ export interface Listener {
  */
 export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): void {
   const { context, abort } = hearing;
-  const { clock, model, manifest } = context;
+  const { clock, manifest } = context;
+  const model = modelInTurn(context);
   const firstTokenMs = manifest.limits.first_token.ms;
   const stream: TurnStream = {
     model,
@@ -269,7 +273,7 @@ function hear(hearing: Hearing, delta: string): void {
 
 /** Something that the provider wants back with the text. */
 function hearPart({ spoken, observed, context }: Hearing, part: GivenPart): void {
-  if (observed === undefined) keepPart(spoken, part, context.model.id);
+  if (observed === undefined) keepPart(spoken, part, modelInTurn(context).id);
 }
 
 /** As with tags, what is on the log ends where an intent does: nothing is read behind one before it is acted on. */

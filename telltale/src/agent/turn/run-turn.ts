@@ -11,6 +11,7 @@ import { type Prompt, reusedPrefix } from '../../prompt/prompt.ts';
 import { OUTPUT_LIMIT, REPEATS } from '../../prompt/text.ts';
 import { exceededBy, MAX_REFUSALS } from '../compact.ts';
 import { costWith, countUsage } from '../cost.ts';
+import { modelInTurn, nextFallback } from '../fallback.ts';
 import type { SessionContext } from '../session-context.ts';
 import type { OpenSpeech } from '../speech.ts';
 import type { Heard, Hearing, Streamed } from './active-turn.ts';
@@ -52,6 +53,7 @@ export function openTurn(
         ...(state.promptFrame === prompt.frame.hash ? {} : { frame: prompt.frame }),
       },
       ...(background.length === 0 ? {} : { background }),
+      ...(state.fallback?.active === true ? { model: modelInTurn(context).id } : {}),
     },
     state.task?.place ?? context.sessionOrigin(),
   );
@@ -72,7 +74,7 @@ function givenUp({ scheduler, state }: SessionContext): readonly string[] {
 /** Writes down how the turn ended, once all that was heard has been acted on. */
 export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
   const { context, cutFor } = hearing;
-  const { log, state, model, scheduler, stop } = context;
+  const { log, state, scheduler, stop } = context;
   if (stop.reason !== undefined) {
     abandonHearing(hearing);
     return { kind: 'stopped' };
@@ -105,7 +107,7 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
   log.append({
     type: 'turn.completed',
     usage,
-    cost_usd: costWith(model, usage),
+    cost_usd: costWith(modelInTurn(context), usage),
     ms: round(streamMs),
     first_token_ms: round(firstMs ?? streamMs),
     finish: cutFor !== undefined || !ended.ok ? 'cut' : ended.value.finish,
@@ -124,11 +126,19 @@ function breakOff(
   usage: Usage | undefined,
   isUnheard: boolean,
 ) {
-  const { log, state, deps, scheduler, model } = context;
-  const exceeded = exceededBy(context, error);
+  const { log, state, deps, scheduler } = context;
+  const model = modelInTurn(context);
+  const exceeded = exceededBy({ model, state }, error);
+  const next = isUnheard ? nextFallback(context, error)?.id : undefined;
+  // A model that failed in the turn before gets one try: not every turn waits for all of them.
+  const hasOneTry = next !== undefined && state.fallback?.active === false;
+  const delay = hasOneTry ? undefined : nextDelay(state.totals.failedTurns + 1, error, deps.runtime.random());
+  const fallback = delay === undefined ? next : undefined;
   const retryInMs =
     exceeded === undefined
-      ? nextDelay(state.totals.failedTurns + 1, error, deps.runtime.random())
+      ? fallback === undefined
+        ? delay
+        : 0
       : (state.exceeded ?? 0) < MAX_REFUSALS
         ? 0
         : undefined;
@@ -137,6 +147,7 @@ function breakOff(
     error: error.toJSON(),
     ...(retryInMs === undefined ? {} : { retry_in: Math.round(retryInMs) }),
     ...(isUnheard && retryInMs !== undefined ? { again: true } : {}),
+    ...(fallback === undefined ? {} : { fallback }),
     ...(exceeded === undefined ? {} : { exceeded }),
     ...(usage === undefined ? {} : { usage, cost_usd: costWith(model, usage) }),
   });
@@ -147,7 +158,7 @@ function breakOff(
 /** A person decides on what held it up, and somebody has a word for the agent: as after a restart, it goes on with that. */
 function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
   const { context, groups } = hearing;
-  const { log, scheduler, model } = context;
+  const { log, scheduler } = context;
   const error = new RuntimeError(TURN_CUT_SHORT, CUT_SHORT, { retryable: true });
   log.append({
     type: 'turn.failed',
@@ -155,7 +166,7 @@ function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
     retry_in: 0,
     ...(groups.length === 0 ? {} : { groups }),
     usage,
-    cost_usd: costWith(model, usage),
+    cost_usd: costWith(modelInTurn(context), usage),
   });
   scheduler.spoil(groups);
   scheduler.turnEnded('broken');

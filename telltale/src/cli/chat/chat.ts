@@ -4,6 +4,8 @@ import type { Session } from '../../agent/runtime-types.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { ObservedEvent } from '../../log/event.ts';
 import { usageOf } from '../../log/event.ts';
+import { namedRef } from '../../manifest/schema/model-options.ts';
+
 import type { Model } from '../../models/model.ts';
 import { openModel } from '../../models/open-model.ts';
 import type { Io } from '../io.ts';
@@ -163,7 +165,7 @@ export async function chatModel(
   { env, clock }: Pick<Io, 'env' | 'clock'>,
 ): Promise<{ readonly model?: Model }> {
   const named = chosen ?? manifest.model ?? '';
-  const ref = manifest.models[named] ?? named;
+  const ref = namedRef(manifest.models[named]) ?? named;
   if (!ref.startsWith('scripted:') || manifest.dialect === 'step' || manifest.output !== undefined) return {};
   const script = await openModel(ref, { env, folder, clock });
   const model: Model = {

@@ -4,8 +4,11 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import { KIND_OF_LIST, type LoadedManifest } from '../../manifest/project/project.ts';
 import type { AgentManifest, Manifest } from '../../manifest/schema/kinds.ts';
+
+import { type ModelOptionsManifest, namedOptions, namedRef } from '../../manifest/schema/model-options.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { Target } from '../../tools/target.ts';
+
 import type { Io } from '../io.ts';
 import { countText, spanText } from '../view/figures.ts';
 
@@ -105,7 +108,13 @@ function agentFacts(agent: AgentManifest, beside: FactsBeside): readonly FactsFa
   );
   return [
     ['model', [agent.model ?? 'none: its caller’s, or --model']],
-    ['models', Object.entries(agent.models).map(([name, ref]) => `${name}: ${ref}`)],
+    [
+      'models',
+      Object.entries(agent.models).map(
+        ([name, entry]) => `${name}: ${[namedRef(entry), ...optionTexts(namedOptions(entry))].join(', ')}`,
+      ),
+    ],
+    ['model options', optionTexts(agent.model_options)],
     ['dialect', [agent.dialect]],
     ['workflow', agent.workflow === null ? [] : [agent.workflow]],
     ...imported,
@@ -130,6 +139,11 @@ function agentFacts(agent: AgentManifest, beside: FactsBeside): readonly FactsFa
     ['output', agent.output?.schema === undefined ? [] : ['JSON of a schema']],
   ];
 }
+
+const optionTexts = (options: ModelOptionsManifest): readonly string[] =>
+  Object.entries(options).map(
+    ([name, value]) => `${name} ${Array.isArray(value) ? JSON.stringify(value) : value}`,
+  );
 
 function feedText(feed: AgentManifest['context_feeds'][number]): string {
   const notes = [

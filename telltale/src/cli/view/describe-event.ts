@@ -69,7 +69,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'session.waiting':
       return `for ${safe(event.for)}`;
     case 'turn.started':
-      return `turn ${event.turn}, a prompt of ${countText(event.prompt.tokens, 'token')}`;
+      return `turn ${event.turn}, a prompt of ${countText(event.prompt.tokens, 'token')}${event.model === undefined ? '' : ` for ${safe(event.model)}`}`;
     case 'turn.completed':
       return turnEnd(event);
     case 'turn.failed': {
@@ -77,7 +77,8 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       if (event.error.code === TURN_CUT_SHORT) return text;
       if (event.retry_in === undefined) return text;
       const next = event.retry_in === 0 ? 'at once' : `in ${spanText(event.retry_in)}`;
-      return `${text.replace(/\.$/, '')}; next try ${next}`;
+      const asked = event.fallback === undefined ? '' : ` with ${safe(event.fallback)}`;
+      return `${text.replace(/\.$/, '')}; next try ${next}${asked}`;
     }
     case 'model.output':
       // Where a native call begins and ends; on a terminal the mark itself would only be an unprintable character.

@@ -1,6 +1,7 @@
 import { dirname, join, posix, relative, sep } from 'node:path';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
+import { type ModelOptionsManifest, modelOptions } from '../../manifest/schema/model-options.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile, SourceFile } from '../importer.ts';
@@ -26,7 +27,7 @@ import {
 } from './cortex.ts';
 
 const ENVIRONMENT = 'permissions.environment; set the values in the environment';
-const SAMPLING = 'sampling options are not set in a manifest: set them at the provider';
+const SAMPLING = 'model_options has no such option';
 const THINKING = 'the provider decides how much its model thinks';
 const COMPACTION = 'the runtime compacts by the tokens that the provider reports';
 
@@ -81,7 +82,7 @@ const PROVIDERS: Readonly<Record<string, string>> = { 'x-ai': 'xai', gemini: 'go
 
 function modelsOf(fields: SourceFields, { options }: Cortex): JsonObject {
   const engine = fields.map('cognitive_engine');
-  const [model, fallback] = ['primary', 'fallback'].map((key) => {
+  const [primary, fallback] = ['primary', 'fallback'].map((key) => {
     const given = engine.map(key);
     const provider = textOf(given.take('provider')) ?? '';
     const name = textOf(given.take('model'));
@@ -89,14 +90,54 @@ function modelsOf(fields: SourceFields, { options }: Cortex): JsonObject {
     const isKept = isModelRef(reference);
     for (const part of ['provider', 'model'])
       if (given.value[part] !== undefined) given.either(part, isKept, reference, `${reference} is no model`);
-    given.map('parameters').rest(SAMPLING);
+    const options = optionsOf(given.map('parameters'), isKept);
     given.rest(THINKING);
-    return isKept ? reference : undefined;
+    return { model: isKept ? reference : undefined, options };
   });
-  engine.map('parameters').rest(SAMPLING);
+  const shared = optionsOf(engine.map('parameters'), true);
   engine.rest(THINKING);
   if (options.model !== undefined) engine.note('primary', 'changed', `--model ${options.model}`);
-  return given({ model: options.model ?? model, models: given({ fallback }) });
+  return given({
+    model: options.model ?? primary?.model,
+    model_options: given({ ...shared, ...primary?.options }),
+    ...fallbackOf(fallback?.model, fallback?.options),
+  });
+}
+
+/** A fallback model: by a name where it has options of its own. */
+function fallbackOf(model: string | undefined, options: JsonObject = {}): JsonObject {
+  if (model === undefined) return {};
+  if (Object.keys(options).length === 0) return { fallback_models: [model] };
+  return { models: { fallback: { model, ...options } }, fallback_models: ['fallback'] };
+}
+
+const OPTIONS: Readonly<Record<string, keyof ModelOptionsManifest>> = {
+  temperature: 'temperature',
+  top_p: 'top_p',
+  top_k: 'top_k',
+  max_tokens: 'max_output_tokens',
+  max_output_tokens: 'max_output_tokens',
+  seed: 'seed',
+  presence_penalty: 'presence_penalty',
+  frequency_penalty: 'frequency_penalty',
+  stop: 'stop_sequences',
+  stop_sequences: 'stop_sequences',
+};
+
+/** The parameters of a model as sampling options: those that the manifest takes. */
+function optionsOf(parameters: SourceFields, isUsed: boolean): JsonObject {
+  const found: Record<string, Json> = {};
+  for (const [key, option] of Object.entries(OPTIONS)) {
+    const value = parameters.take(key);
+    if (value === undefined || value === null) continue;
+    const written = option === 'stop_sequences' ? listOf(value) : value;
+    const isKept = isUsed && modelOptions.safeParse({ [option]: written }).success;
+    const why = isUsed ? `${JSON.stringify(value)} is out of range` : 'its model is left out';
+    parameters.either(key, isKept, `model_options.${option}`, why);
+    if (isKept) found[option] = written;
+  }
+  parameters.rest(SAMPLING);
+  return found;
 }
 
 function limitsOf(fields: SourceFields): JsonObject {

@@ -243,10 +243,11 @@ function namedFiles(root: DocumentNode, kind: string | undefined): readonly Name
         : kind === 'Agent'
           ? [
               root.at('model'),
+              ...root.at('fallback_models').items(),
               ...root
                 .at('models')
                 .entries()
-                .map(([, model]) => model),
+                .map(([, model]) => (model.text() === undefined ? model.at('model') : model)),
             ]
           : [];
   return places.flatMap((place) => {

@@ -8,6 +8,7 @@ import { group, handoff } from './handoff.ts';
 import { hooks, notifications } from './hooks.ts';
 import { budget, limits } from './limits.ts';
 import { metadataField } from './metadata-field.ts';
+import { modelOptions, namedModel } from './model-options.ts';
 import { modelName, modelRef, modelRefOrAlias } from './model-ref.ts';
 import { permissions } from './permissions.ts';
 import { userSchema } from './user-schema.ts';
@@ -247,11 +248,10 @@ const prompts = z
   .describe('What actions of type llm name. Built in: summarize, extract, classify.');
 
 const models = z
-  .record(
-    modelName('A name for a model.'),
-    modelRef('provider/model or scripted:FILE. Claude, GPT and Gemini models need no provider.'),
-  )
-  .describe('Names of models, usable in llm actions, verifiers and llm feeds.');
+  .record(modelName('A name for a model.'), namedModel)
+  .describe(
+    'Names of models, usable in llm actions, verifiers and llm feeds: each a model, or { model, temperature, … }.',
+  );
 
 const memory = closed(
   {
@@ -268,6 +268,7 @@ const memory = closed(
 
 const IMPORTED = 'Put it under "import".';
 const LIMITED = 'Put it under "limits".';
+const OPTION = 'Put it under "model_options".';
 
 export const agent = closed(
   {
@@ -317,7 +318,19 @@ export const agent = closed(
       contextWindow: 'Use "context_window".',
       max_context: 'Use "context_window".',
       num_ctx: 'Use "context_window" for what the model can read. Ollama\'s server has its own setting.',
-      temperature: 'A manifest cannot set sampling options.',
+      temperature: OPTION,
+      top_p: OPTION,
+      top_k: OPTION,
+      seed: OPTION,
+      max_output_tokens: OPTION,
+      stop_sequences: OPTION,
+      presence_penalty: OPTION,
+      frequency_penalty: OPTION,
+      fallback: 'Use "fallback_models", a list.',
+      fallbacks: 'Use "fallback_models".',
+      fallback_model: 'Use "fallback_models", a list.',
+      sampling: 'Use "model_options".',
+      model_parameters: 'Use "model_options".',
     },
   },
   {
@@ -333,6 +346,11 @@ export const agent = closed(
       'Tokens that the model can read; by default what is known of it, and 128,000 where nothing is.',
     ).optional(),
     models: models.prefault({}),
+    model_options: modelOptions.prefault({}),
+    fallback_models: z
+      .array(modelRefOrAlias('A model, or a name in "models".'))
+      .prefault([])
+      .describe('Models that a turn asks, in this order, where its model has failed for good.'),
     instructions: text('The system prompt; it never changes within a session.').default(''),
     dialect: z.enum(['tags', 'tools', 'step']).default('tags').describe('How the model acts.'),
     workflow: name('A workflow.')

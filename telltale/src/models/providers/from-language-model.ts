@@ -1,6 +1,16 @@
 import { type Clock, createSystemClock } from '../../lib/clock.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
-import type { Model, ModelMessage, ModelPrice, ModelRequest, ModelTool, ToolAnswer } from '../model.ts';
+import type {
+  LookedAtRequest,
+  Model,
+  ModelCallOptions,
+  ModelMessage,
+  ModelPrice,
+  ModelRequest,
+  ModelTool,
+  ToolAnswer,
+} from '../model.ts';
+
 import type {
   FunctionTool,
   LanguageModel,
@@ -74,10 +84,10 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
   const firstMsOf = ({ firstTokenMs }: ModelRequest) =>
     options.firstTokenTimeoutMs ?? firstTokenMs ?? FIRST_TOKEN_MS;
   const callOptions = (
-    request: Pick<ModelRequest, 'system' | 'messages' | 'maxOutputTokens' | 'tools' | 'toolChoice'>,
+    request: LookedAtRequest & Pick<ModelRequest, 'system' | 'messages'>,
     abortSignal: AbortSignal,
   ): LanguageModelCallOptions => {
-    const { system, messages, maxOutputTokens, tools = [] } = request;
+    const { system, messages, tools = [] } = request;
     const plain: LanguageModelCallOptions = {
       prompt: toPrompt(system, messages, {
         isAnthropic,
@@ -86,7 +96,7 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
         keepsIds: isCompatible,
       }),
       abortSignal,
-      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      ...samplingOf(request),
       ...(providerOptions === undefined ? {} : { providerOptions }),
     };
     return tools.length === 0 ? plain : withTools(plain, functionsOf(tools), request.toolChoice, isLate);
@@ -101,7 +111,8 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
       if (options.openOn !== undefined) return requestOptions(options.openOn, call);
       // What the package of a program's own makes of it is not known.
       const { toolChoice, providerOptions: given } = call;
-      return JSON.parse(JSON.stringify({ toolChoice, providerOptions: given })) as JsonObject;
+      const known = { ...samplingOf(call), toolChoice, providerOptions: given };
+      return JSON.parse(JSON.stringify(known)) as JsonObject;
     },
     stream: (request, sink) =>
       superviseCall({ ...limits, firstMs: firstMsOf(request), signal: request.signal }, (call) => {
@@ -121,6 +132,23 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
         });
       }),
   };
+}
+
+const SAMPLING = [
+  'maxOutputTokens',
+  'temperature',
+  'topP',
+  'topK',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+  'stopSequences',
+] as const satisfies readonly (keyof ModelCallOptions)[];
+
+/** The sampling options among the fields of a request. */
+function samplingOf(request: ModelCallOptions): ModelCallOptions {
+  const given = SAMPLING.filter((key) => request[key] !== undefined);
+  return Object.fromEntries(given.map((key) => [key, request[key]]));
 }
 
 /** A tool that must be called is called once: Anthropic's models are known to call it twice. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
+import type { ModelCallOptions } from '../model.ts';
 
 /**
  * What every provider of the AI SDK makes, in each of its versions. Written out here, so that a program compiles without
@@ -60,10 +61,9 @@ export interface FunctionTool {
 
 export type ToolChoice = { readonly type: 'auto' } | { readonly type: 'tool'; readonly toolName: string };
 
-export interface LanguageModelCallOptions {
+export interface LanguageModelCallOptions extends ModelCallOptions {
   readonly prompt: readonly LanguageModelPromptMessage[];
   readonly abortSignal: AbortSignal;
-  readonly maxOutputTokens?: number;
   readonly tools?: readonly FunctionTool[];
   readonly toolChoice?: ToolChoice;
   readonly includeRawChunks?: boolean;

@@ -1,7 +1,7 @@
 import { RuntimeError } from '../../lib/errors.ts';
 import { printable } from '../../manifest/diagnostic.ts';
 import { contextFiguresIn, saysTooLong, withContextFigures } from '../context-exceeded.ts';
-import { type ModelFailure, modelFailed } from '../model-errors.ts';
+import { type ModelFailure, modelFailed, NO_SUCH_MODEL } from '../model-errors.ts';
 import { readRetryAfter, withRetryAfter } from '../retry.ts';
 
 export interface FailureContext {
@@ -113,7 +113,6 @@ function statusFailure(status: number, seen: ProviderFailureSeen, context: Failu
 }
 
 const PAY = "Your account has no credit left. See the provider's billing page.";
-const NO_SUCH_MODEL = 'Check the name of the model and the base URL.';
 
 const keyHint = ({ keyVariable }: FailureContext) =>
   keyVariable === undefined

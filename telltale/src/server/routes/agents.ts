@@ -18,6 +18,7 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
 import { type EnvValue, envOf, hideEnv } from '../../manifest/env/hide-env.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import { namedRef } from '../../manifest/schema/model-options.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import { graphOf } from '../../workflows/graph/graph-of.ts';
 import type { CatalogEntry } from '../catalog/agent-catalog.ts';
@@ -296,9 +297,9 @@ const SCRIPTED = 'scripted:';
  */
 export function chosenModel(asked: string, agent: Agent): string {
   const { model, models = {} } = agent?.manifest ?? {};
-  const named = Object.hasOwn(models, asked) ? models[asked] : undefined;
+  const named = Object.hasOwn(models, asked) ? namedRef(models[asked]) : undefined;
   if (named !== undefined) return named;
-  const isOwn = asked === model || Object.values(models).includes(asked);
+  const isOwn = asked === model || Object.values(models).some((entry) => namedRef(entry) === asked);
   if (isOwn || (isModelRef(asked) && !asked.startsWith(SCRIPTED))) return asked;
   throw notChosen(asked, Object.keys(models));
 }

@@ -3,6 +3,7 @@ import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
+import { type NamedModel, namedRef } from '../../manifest/schema/model-options.ts';
 import { fullModelRef, isModelRef } from '../../manifest/schema/model-ref.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import { clip, showValue } from '../../manifest/schema/show-value.ts';
@@ -401,13 +402,15 @@ const tooMuch = (what: string) =>
 /** The models that a manifest names. */
 export interface AgentModels {
   readonly model?: string | undefined;
-  readonly models: Readonly<Record<string, string>>;
+  readonly models: Readonly<Record<string, NamedModel>>;
 }
 
-/** A name of `models`, a model by itself, or the agent's own. */
+/** What to open for a name of `models`, a model by itself, or the agent's own. An entry with options is opened by its name. */
 function modelOf({ model, models }: AgentModels, named: string | undefined): string | undefined {
   if (named === undefined) return model;
-  return Object.hasOwn(models, named) ? models[named] : isModelRef(named) ? named : model;
+  const entry = Object.hasOwn(models, named) ? models[named] : undefined;
+  if (entry !== undefined) return typeof entry === 'string' ? entry : named;
+  return isModelRef(named) ? named : model;
 }
 
 /**
@@ -422,8 +425,10 @@ export function askedModel(
   if (typeof asked === 'string') {
     if (Object.hasOwn(models, asked)) return asked;
     const full = fullModelRef(asked);
-    for (const ref of [model, ...Object.values(models)])
-      if (ref !== undefined && (fullModelRef(ref) === full || withoutProvider(ref) === asked)) return ref;
+    const isAsked = (ref: string) => fullModelRef(ref) === full || withoutProvider(ref) === asked;
+    if (model !== undefined && isAsked(model)) return model;
+    for (const [name, entry] of Object.entries(models))
+      if (isAsked(namedRef(entry))) return typeof entry === 'string' ? entry : name;
   }
   return new RuntimeError(
     'bad_parameters',

@@ -19,8 +19,8 @@ moon_phase: full
 persona: { agent: ./prompts/gardener.md }
 iteration_cap: 7
 cognitive_engine:
-  primary: { provider: google, model: gemini-2.5-flash, parameters: { temperature: 0.3 } }
-  fallback: { provider: ollama, model: "llama3.1:8b" }
+  primary: { provider: google, model: gemini-2.5-flash, parameters: { temperature: 0.3, max_tokens: 900, temperature_decay: 2 } }
+  fallback: { provider: ollama, model: "llama3.1:8b", parameters: { temperature: 0, top_p: 7 } }
 import:
   tools: [./tools/count/tool.yml, fs_read, no_such_tool]
   relics: [../../relics/shed.yml]
@@ -159,7 +159,9 @@ it('imports agents, tools, relics, workflows and metadata of Cortex', async () =
     version: '1.2',
     description: 'Looks after the beds.',
     model: 'google/gemini-2.5-flash',
-    models: { fallback: 'ollama/llama3.1:8b' },
+    model_options: { temperature: 0.3, max_output_tokens: 900 },
+    models: { fallback: { model: 'ollama/llama3.1:8b', temperature: 0 } },
+    fallback_models: ['fallback'],
     limits: { turns: 7 },
     instructions: 'You are a gardener. A bed costs $${price}.\n',
     protocol: { actions_in: ['outside', 'thought', 'response'] },
@@ -244,7 +246,8 @@ it('reports every key of Cortex, those that nothing corresponds to among them', 
   expect(left('agents/gardener/agent.yml')).toEqual([
     '12  import.tools: no_such_tool: not among the imported files',
     '19 moon source: there is no internal "moon_phase": the feed is left out',
-    '9  cognitive_engine.primary.parameters.temperature: sampling options are not set in a manifest: set them at the provider',
+    '9  cognitive_engine.primary.parameters.temperature_decay: model_options has no such option',
+    '9  cognitive_engine.fallback.parameters.top_p: 7 is out of range',
     '6  moon_phase: nothing here corresponds to it',
   ]);
   expect(left('agents/gardener/tools/count/tool.yml')).toEqual([

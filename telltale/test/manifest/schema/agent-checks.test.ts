@@ -645,3 +645,47 @@ describe('handoffs', () => {
     ]);
   });
 });
+
+describe('sampling options', () => {
+  it.each([
+    [
+      { model_options: { temperature: 3 } },
+      'not_allowed model_options.temperature: "temperature" cannot be 3. | Write a number from 0 to 2.',
+    ],
+    [
+      { model_options: { temprature: 1 } },
+      'unknown_key model_options.temprature: Unknown key "temprature" in "model_options". | Did you mean "temperature"?',
+    ],
+    [
+      { model_options: { max_tokens: 5 } },
+      'unknown_key model_options.max_tokens: Unknown key "max_tokens" in "model_options". | Use "max_output_tokens".',
+    ],
+    [
+      { model_options: { seed: 1.5 } },
+      'wrong_type model_options.seed: "seed" cannot be 1.5. | Write a whole number.',
+    ],
+    [
+      { temperature: 1 },
+      'unknown_key temperature: Unknown key "temperature" in Agent. | Put it under "model_options".',
+    ],
+    [
+      { models: { a: { model: 'openai/gpt-5', top_p: 2 } } },
+      'not_allowed models.a.top_p: "top_p" cannot be 2. | Write a number from 0 to 1.',
+    ],
+    [{ models: { a: { temperature: 1 } } }, 'missing models.a: A model needs "model".'],
+    [{ models: { a: { model: 'nothing' } } }, 'not_allowed models.a.model: "model" cannot be "nothing".'],
+  ])('%j is refused', (keys, what) => {
+    expect(said(agent(keys))).toEqual([expect.stringContaining(what)]);
+  });
+
+  it('are checked where they stand, and may stand beside a named model', () => {
+    expect(
+      found(
+        agent({
+          model_options: { temperature: 2, top_k: 40, stop_sequences: ['END'] },
+          models: { judge: { model: 'openai/gpt-5', temperature: 0 }, fast: 'openai/gpt-5-mini' },
+        }),
+      ),
+    ).toEqual([]);
+  });
+});

@@ -106,6 +106,7 @@ function checkModels(agent: DocumentNode): readonly Issue[] {
     .entries()
     .map(([name]) => name);
   const used = [
+    ...agent.at('fallback_models').items(),
     ...agent
       .at('prompts')
       .entries()

@@ -10,8 +10,10 @@ export type { Notifications } from './notify/create-notifications.ts';
 export { mountProtocols } from './protocols/mount-protocols.ts';
 export type { Recovered } from './recovery/recovery-service.ts';
 export { mountRoutes } from './routes/mount-routes.ts';
-export type { AppEnv, Caller, ServerDeps } from './server-edges.ts';
+/** @deprecated Use `ServerDeps`. This name goes with the next release. */
+export type { AppEnv, Caller, ServerDeps, ServerDeps as ServerEdges } from './server-edges.ts';
 export { type Daemon, type DaemonOptions, startDaemon } from './start-daemon.ts';
-export type { Streams } from './stream/create-streams.ts';
+/** @deprecated Use `StreamsDeps`. This name goes with the next release. */
+export type { Streams, StreamsDeps as StreamsEdges } from './stream/create-streams.ts';
 export { createStreams, type StreamsDeps } from './stream/create-streams.ts';
 export type { StreamLimits } from './stream/stream-source.ts';

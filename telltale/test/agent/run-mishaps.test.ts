@@ -382,8 +382,8 @@ describe('a run that is held', PATIENT, () => {
       [
         '--input-type=module',
         '-e',
-        `import { createRuntime } from ${module('session/create-runtime.ts')};
-         import { loadWorkflow } from ${module('session/runs/load-workflow.ts')};
+        `import { createRuntime } from ${module('agent/create-runtime.ts')};
+         import { loadWorkflow } from ${module('agent/runs/load-workflow.ts')};
          const runtime = await createRuntime({ store: 'sqlite:runs.db', durability: 'process' });
          const workflow = await loadWorkflow('agent.yml', { workflow: 'long' });
          const run = runtime.workflows.start(workflow, { id: 'run_h', onWaiting: 'hold' });

@@ -12,7 +12,7 @@ const section = (heading: string): string =>
 const WORDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['everything', ['testing', 'cli']],
   ['all but cli, importers', ['testing', 'cli', 'importers']],
-  ['all above', ['session', 'telemetry', 'client', 'server', 'mcp', 'importers', 'testing', 'cli']],
+  ['all above', ['agent', 'telemetry', 'client', 'server', 'mcp', 'importers', 'testing', 'cli']],
 ]);
 
 function importsOf(words: string): readonly string[] {
@@ -38,7 +38,7 @@ describe('ARCHITECTURE.md', () => {
     const missing = [
       ...walk.map(([, path = '']) => path).filter((path) => !isThere(path)),
       ...parser
-        .map(([, path = '']) => (path.includes('/') ? `protocol/${path}` : `protocol/tags/${path}`))
+        .map(([, path = '']) => (path.includes('/') ? `parser/${path}` : `parser/tags/${path}`))
         .filter((path) => !isThere(path)),
     ];
     expect(missing).toEqual([]);

@@ -6,7 +6,7 @@ export function eventKeys(
   file: 'event' | 'run-event',
   union: string,
 ): ReadonlyMap<string, readonly string[]> {
-  const path = fileURLToPath(new URL(`../../src/events/${file}.ts`, import.meta.url));
+  const path = fileURLToPath(new URL(`../../src/log/${file}.ts`, import.meta.url));
   // Without the library's own types: nothing of them has keys that an event has, and they take a second to read.
   const program = ts.createProgram([path], { noLib: true, noEmit: true, allowImportingTsExtensions: true });
   const checker = program.getTypeChecker();

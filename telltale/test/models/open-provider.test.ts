@@ -56,7 +56,7 @@ describe('a provider', () => {
 
   it('whose package is not installed says what to install', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'telltale-bare-'));
-    for (const room of ['kernel', 'manifest', 'models'])
+    for (const room of ['lib', 'manifest', 'models'])
       await cp(join(import.meta.dirname, '../../src', room), join(folder, room), { recursive: true });
     await writeFile(
       join(folder, 'try.ts'),

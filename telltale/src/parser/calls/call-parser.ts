@@ -3,7 +3,7 @@ import type { ParserEvent } from '../intents.ts';
 import { emit, endPair, endRun, newRun, type ProseOutput, putText, takeEvents } from '../prose/output.ts';
 import { pushedAfterEnd, type TurnParser } from '../turn-parser.ts';
 
-/** Reads one turn with native calls (kernel/call-frames.ts). */
+/** Reads one turn with native calls (lib/calls.ts). */
 export interface CallParser extends TurnParser {
   /**
    * Reads on from `from`, at most to behind what closes next: a call, or a part of one that acts by itself. Returns how

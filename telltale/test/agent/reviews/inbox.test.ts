@@ -352,7 +352,7 @@ describe('days later', () => {
   const later = (days: number): Clock => ({ ...clock, now: () => clock.now() + days * DAY });
   /** Starts what waits in a process of its own, which is killed as soon as it has asked. */
   const STARTER = (cwd: string, store: string) => `
-const load = (path) => import(new URL(path, ${JSON.stringify(new URL('../../../src/session/', import.meta.url).href)}));
+const load = (path) => import(new URL(path, ${JSON.stringify(new URL('../../../src/agent/', import.meta.url).href)}));
 const { createRuntime } = await load('create-runtime.ts');
 const { loadAgent } = await load('load-agent.ts');
 const { findWorkflow } = await load('runs/find-workflow.ts');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { RunRequest } from '../../src/tools/sandbox/sandbox.ts';
+import type { RunRequest } from '../../src/tools/sandbox/messages.ts';
 import { createKnownTexts, MAX_TEXTS } from '../../src/tools/sandbox/sandbox-thread.ts';
 import { BOX_BYTES, openBox } from '../../src/tools/sandbox/shared-box.ts';
 

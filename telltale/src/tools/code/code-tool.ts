@@ -11,7 +11,7 @@ import { defineOperations, type Operation } from '../operations.ts';
 import { DEFAULT_OUTPUT_BYTES, placedCause, plainJson, thrownMessage } from '../output/output.ts';
 import { stopped } from '../stop-and-wait.ts';
 import type { Target, TargetCall } from '../target.ts';
-import type { HttpToolContext, Implementation } from '../tools/http-tool.ts';
+import type { Implementation, ImplementationContext } from '../tools/implementation.ts';
 
 /** What `defineTool` keeps beside the manifest. */
 export interface CodeTool {
@@ -24,7 +24,7 @@ export interface CodeTool {
 /** A tool that is a function of the program, and, where it has a schema of a library's own, that schema's judgement. */
 export function codeTool(
   { run, parameters, output }: CodeTool,
-  context: HttpToolContext,
+  context: ImplementationContext,
 ): { readonly implementation: Implementation; readonly check: Check | undefined } {
   const { what } = context;
   const judge = parameters === undefined ? undefined : createJudge(parameters, what);

@@ -37,7 +37,7 @@ const MAX_KEPT = 128 * 1024;
 
 export function cannotStart(
   { what, program, cwd }: ProcessRequest,
-  cause: NodeJS.ErrnoException,
+  cause: Error & { readonly code?: string | undefined },
 ): RuntimeError {
   const shown = clip(program, 200);
   switch (cause.code) {

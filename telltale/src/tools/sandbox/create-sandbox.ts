@@ -3,7 +3,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { RuntimeError } from '../../lib/errors.ts';
 import { outputTooLarge } from '../output/output.ts';
 import { stopped } from '../stop-and-wait.ts';
-import type { RunRequest, Sandbox, SandboxJob } from './sandbox.ts';
+import type { RunRequest } from './messages.ts';
+import type { Sandbox, SandboxJob } from './sandbox.ts';
 import { noThread, sandboxBusy, sandboxClosed, scriptFailure, scriptMemory } from './sandbox.ts';
 import { type Ended, type SandboxThread, startSandboxThread } from './sandbox-thread.ts';
 

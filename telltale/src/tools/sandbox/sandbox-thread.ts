@@ -2,7 +2,6 @@ import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_thread
 import { builtFile } from '../../lib/built-file.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { RuntimeError } from '../../lib/errors.ts';
-import type { SandboxJob } from './sandbox.ts';
 import {
   ASKED,
   CELLS,
@@ -13,15 +12,15 @@ import {
   REQUEST,
   type RunRequest,
   type SandboxFromThread,
-  type SandboxOutcome,
   STATE,
   STOP,
-  sandboxClosed,
-  sandboxEnded,
   type TextNumbers,
   type ThreadData,
   WAITED_FOR,
-} from './sandbox.ts';
+} from './messages.ts';
+import type { SandboxOutcome } from './outcome.ts';
+import type { SandboxJob } from './sandbox.ts';
+import { sandboxClosed, sandboxEnded } from './sandbox.ts';
 import { BOX_BYTES, openBox } from './shared-box.ts';
 
 /** How a script ended, and what it took in its thread. */

@@ -1,4 +1,4 @@
-import type { RunRequest, TextNumbers } from './sandbox.ts';
+import type { RunRequest, TextNumbers } from './messages.ts';
 
 /** Of globals and of a result; longer ones are posted. A character takes three bytes at most. */
 const MAX_CHARACTERS = 32 * 1024;

@@ -4,12 +4,12 @@ import { asText } from '../../expressions/values.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { urlNeed } from '../access/need.ts';
-import type { Coverage } from '../definition/command-coverage.ts';
 import { bodyText, httpRequest, idempotencyHeader, isJsonType } from '../http/http-request.ts';
 import { outputTooLarge } from '../output/output.ts';
 import { textProgress } from '../process/run-process.ts';
-import type { Need, Target, TargetCall } from '../target.ts';
+import type { TargetCall } from '../target.ts';
 import type { TargetDeps } from '../target-edges.ts';
+import type { ImplementationContext, Implemented } from './implementation.ts';
 
 interface HttpImplementation {
   readonly method: string;
@@ -19,6 +19,7 @@ interface HttpImplementation {
 }
 
 const MAX_SHOWN_BODY = 500;
+
 /** A whole segment of dots, which no encoding keeps: `users/..` would be another address than the manifest's. */
 const CLIMBS = /^[^?#]*\/\.\.?(?:[/?#]|$)/;
 
@@ -29,7 +30,7 @@ const CLIMBS = /^[^?#]*\/\.\.?(?:[/?#]|$)/;
  */
 export function httpTool(
   { method, url, headers, body }: HttpImplementation,
-  { what, parameterNames, maxBytes, wantsJson, stream }: HttpToolContext,
+  { what, parameterNames, maxBytes, wantsJson, stream }: ImplementationContext,
   { permissions, resolveHost, own }: TargetDeps,
 ): Implemented {
   const read = (text: string) => readFilling(text, what, parameterNames);
@@ -175,6 +176,7 @@ export interface Filling {
 
 /** The same braces as the manifest's check looks for: a name and nothing else. */
 const BRACES = /(?<!\$)\{([A-Za-z_][A-Za-z0-9_-]*)\}/g;
+
 const WHOLE = /^\{([A-Za-z_][A-Za-z0-9_-]*)\}$/;
 
 /** Stands for all parameters where it is the whole text. Inside a longer text it is text. */
@@ -249,41 +251,3 @@ const badTemplate = (source: string, what: string, why: string) =>
   new RuntimeError('bad_template', `A template of ${what} cannot be read: ${why}`, {
     hint: `It is ${JSON.stringify(source.slice(0, 100))}.`,
   });
-
-/**
- * Runs one try of a tool, once permission is given; `input` is the call's with defaults filled in. The call itself is
- * passed on as it is, never copied: its snapshot of the agent may be made only when it is read. The result is JSON of
- * bounded size.
- */
-export type Implementation = (input: JsonObject, call: TargetCall) => Promise<Json>;
-
-/** An implementation, and what its calls need a person's approval for, where they may. */
-export interface Implemented {
-  readonly run: Implementation;
-  /** The hash of the files that are its code. */
-  readonly code?: () => string;
-  /** What an approval of a call covers besides its code. */
-  readonly covers?: (...asked: Parameters<NonNullable<Target['needs']>>) => Promise<Coverage>;
-  readonly needs?: (
-    ...asked: Parameters<NonNullable<Target['needs']>>
-  ) => Need | undefined | Promise<Need | undefined>;
-}
-
-/** What an implementation is made from. */
-export interface HttpToolContext {
-  /** For messages: `tool "search"`. */
-  readonly what: string;
-  /** The manifest's file, absolute. */
-  readonly file: string;
-  readonly parameterNames: ReadonlySet<string>;
-  readonly maxBytes: number;
-  /** Whether the result must be JSON of a schema. */
-  readonly wantsJson: boolean;
-  readonly stream: boolean;
-  /** Whether a person approves each call: then it has to be known what code that is. */
-  readonly isApproved: boolean;
-  /** Whether a call is refused where an approval cannot cover all that it runs. */
-  readonly isStrict: boolean;
-  /** What the manifest gives each try. */
-  readonly timeoutMs?: number | undefined;
-}

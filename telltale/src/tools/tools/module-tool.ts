@@ -8,12 +8,12 @@ import { type CodeToolRun, runUserCode } from '../code/code-tool.ts';
 import { moduleFiles } from '../definition/covered-call.ts';
 import { definitionHash } from '../definition/definition-hash.ts';
 import { placedCause, thrownMessage } from '../output/output.ts';
-import type { HttpToolContext, Implemented } from './http-tool.ts';
+import type { ImplementationContext, Implemented } from './implementation.ts';
 
 /** A function of a user's module, loaded at its first call: what its code does while loading is part of an action. */
 export function moduleTool(
   { module, export: name }: { readonly module: string; readonly export: string },
-  context: HttpToolContext,
+  context: ImplementationContext,
 ): Implemented {
   const { what, file, isApproved } = context;
   let loading: Promise<CodeToolRun> | undefined;

@@ -21,8 +21,8 @@ import { textProgress } from '../process/run-process.ts';
 import { DEFAULT_SCRIPT_MEMORY, DEFAULT_SCRIPT_MS, type Sandbox } from '../sandbox/sandbox.ts';
 import type { Target, TargetCall } from '../target.ts';
 import type { TargetDeps } from '../target-edges.ts';
-import type { HttpToolContext, Implementation, Implemented } from './http-tool.ts';
 import { type Filling, type FillScope, fillScope, httpTool, readFilling } from './http-tool.ts';
+import type { Implementation, ImplementationContext, Implemented } from './implementation.ts';
 import { moduleTool } from './module-tool.ts';
 
 /**
@@ -34,7 +34,7 @@ export function toolTarget(manifest: ToolManifest, file: string, deps: TargetDep
   const { name, parameters, approval, output } = tool;
   const what = `tool "${name}"`;
   const properties = isMap(parameters.properties) ? parameters.properties : {};
-  const context: HttpToolContext = {
+  const context: ImplementationContext = {
     what,
     file,
     parameterNames: new Set(Object.keys(properties)),
@@ -93,7 +93,7 @@ export function toolTarget(manifest: ToolManifest, file: string, deps: TargetDep
 
 function implement(
   { implementation }: ToolManifest,
-  context: HttpToolContext,
+  context: ImplementationContext,
   deps: TargetDeps,
 ): Implemented {
   if ('module' in implementation) return moduleTool(implementation, context);
@@ -128,7 +128,7 @@ const outputViolates = (what: string, message: string) =>
  */
 function scriptTool(
   { script }: { readonly script: string },
-  { what, maxBytes, stream, timeoutMs = DEFAULT_SCRIPT_MS }: HttpToolContext,
+  { what, maxBytes, stream, timeoutMs = DEFAULT_SCRIPT_MS }: ImplementationContext,
   { sandbox }: { readonly sandbox: Sandbox },
 ): Implementation {
   // The snapshot takes longer to make and to pass on than most scripts take to run.
@@ -157,7 +157,7 @@ interface McpImplementation {
 /** A tool of one of the agent's MCP servers, under a name and rules of the manifest's own. */
 function mcpTool(
   { server, tool }: McpImplementation,
-  { what, maxBytes, wantsJson, stream }: HttpToolContext,
+  { what, maxBytes, wantsJson, stream }: ImplementationContext,
   { servers }: { readonly servers: McpServers },
 ): Implementation {
   const found = servers.get(server);
@@ -220,7 +220,7 @@ interface CommandImplementation {
  */
 function commandTool(
   { command, cwd = '.', env, stdin }: CommandImplementation,
-  { what, parameterNames, maxBytes, wantsJson, stream, isApproved }: HttpToolContext,
+  { what, parameterNames, maxBytes, wantsJson, stream, isApproved }: ImplementationContext,
   deps: TargetDeps,
 ): Implemented {
   const read = (text: string) => readFilling(text, what, parameterNames);

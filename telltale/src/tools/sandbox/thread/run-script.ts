@@ -1,5 +1,6 @@
 import { EvalFlags, JSException, type JSValueHandle, type QuickJS } from 'quickjs-wasi';
-import type { RunRequest, SandboxOutcome, SandboxPlace } from '../sandbox.ts';
+import type { RunRequest } from '../messages.ts';
+import type { SandboxOutcome, SandboxPlace } from '../outcome.ts';
 import type { Machine, MachineMoment } from './machine.ts';
 import { WebAssembly } from './machine.ts';
 

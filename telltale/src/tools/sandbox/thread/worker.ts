@@ -7,12 +7,12 @@ import {
   REQUEST,
   type RunRequest,
   type SandboxFromThread,
-  type SandboxOutcome,
   STATE,
   STOP,
   type ThreadData,
   WAITED_FOR,
-} from '../sandbox.ts';
+} from '../messages.ts';
+import type { SandboxOutcome } from '../outcome.ts';
 import { openBox } from '../shared-box.ts';
 import { loadEngine, openMachine } from './machine.ts';
 import { emptyScriptCache, runScript } from './run-script.ts';

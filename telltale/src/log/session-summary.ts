@@ -71,6 +71,7 @@ const SUMMED = [
   'session.cancelled',
   'turn.started',
   'message.received',
+  'handoff',
   'turn.completed',
   'turn.failed',
   'child.turn.completed',
@@ -178,6 +179,9 @@ function changesOf(
       return { status: 'stalled', error: event.error };
     case 'session.cancelled':
       return { status: 'cancelled' };
+    case 'handoff':
+      // The next agent may have its own log: then no `turn.started` follows here.
+      return { status: 'running' };
     case 'turn.started':
       return { status: 'running', turn: event.turn };
     case 'message.received':

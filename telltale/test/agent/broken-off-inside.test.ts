@@ -60,6 +60,14 @@ describe('a turn that broke off inside of a <parallel>', () => {
     );
     expect([result.status, skipped(all), declared(all)]).toEqual(['completed', [], ['a', 'b', 'd']]);
   });
+
+  it('frees its id if it broke off before its first action, and not afterwards', async () => {
+    const again = `<parallel id="g">${act('b')}</parallel>${needs('d', 'g')}${DONE}`;
+    const empty = await (await stoppedBehind('<parallel id="g">')).goOn(anew(again));
+    expect([declared(empty.all), skipped(empty.all)]).toEqual([['b', 'd'], []]);
+    const begun = await (await stoppedBehind(`<parallel id="g">${act('a')}`)).goOn(anew(again, DONE));
+    expect(skipped(begun.all)).toEqual([['d', 'g']]);
+  });
 });
 
 describe('a turn that broke off inside of an <if> or a <foreach>', () => {

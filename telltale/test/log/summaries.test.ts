@@ -133,6 +133,22 @@ describe('the summary of a session', () => {
     fc.assert(fc.property(sessionLog, agreesWithState));
   });
 
+  it('runs again once the conversation is handed to another agent', () => {
+    const waiting: EventBody = { type: 'session.waiting', for: 'review' };
+    const handoff: EventBody = {
+      type: 'handoff',
+      from: 'coder',
+      to: 'billing',
+      agent_session: 'ses_test.speaker.billing',
+      by: 'rule',
+      carry: 'messages',
+      text: '',
+    };
+    const log = numbered([STARTED, waiting, handoff]);
+    expect(summaryOf(log).status).toBe('running');
+    agreesWithState(log);
+  });
+
   it('says what its state says after every event of the logs of the examples', () => {
     const files = globSync('examples/*/expected.events.jsonl', { absolute: true });
     expect(files.length).toBeGreaterThan(5);

@@ -58,6 +58,9 @@ console.log(JSON.stringify(trace));
 process.exitCode = status === 'completed' ? 0 : 1;
 `;
 
+/** A timer that fires within the window adds a few calls, so the shortest of these walks counts. */
+const RUNS = 3;
+
 /** Copies the sources to a temporary folder, puts a mark into every function there, and counts the marks of one action. */
 export async function walkOneAction(root: string): Promise<Walk> {
   const temporary = mkdtempSync(join(tmpdir(), 'walk-'));
@@ -70,19 +73,21 @@ export async function walkOneAction(root: string): Promise<Walk> {
     for (const file of readdirSync(src, { recursive: true, encoding: 'utf8' }))
       if (file.endsWith('.ts')) writeFileSync(join(src, file), markFunctions(src, join(src, file)));
     writeFileSync(join(temporary, 'scenario.ts'), SCENARIO);
-    const run = await runCaptured(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', 'scenario.ts'],
-      {
-        cwd: temporary,
-        env: process.env,
-      },
-    );
-    if (run.code !== 0) throw new Error(`The walk's agent did not complete:\n${run.output}`);
-    return countWalk(JSON.parse(run.output.trim().split('\n').at(-1) ?? '[]') as readonly string[]);
+    const walks: Walk[] = [];
+    for (let run = 0; run < RUNS; run++) walks.push(await walkOnce(temporary));
+    return walks.reduce((best, walk) => (walk.fileChanges < best.fileChanges ? walk : best));
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }
+}
+
+async function walkOnce(folder: string): Promise<Walk> {
+  const run = await runCaptured(process.execPath, ['--disable-warning=ExperimentalWarning', 'scenario.ts'], {
+    cwd: folder,
+    env: process.env,
+  });
+  if (run.code !== 0) throw new Error(`The walk's agent did not complete:\n${run.output}`);
+  return countWalk(JSON.parse(run.output.trim().split('\n').at(-1) ?? '[]') as readonly string[]);
 }
 
 function countWalk(trace: readonly string[]): Walk {

@@ -111,8 +111,8 @@ require('node:child_process').spawn('sh', ['-c', "trap '' TERM; while :; do echo
   await until(() => pidsOf(cwd).length === 2);
   run.child.kill('SIGKILL');
   await run.ended;
-  await expect.poll(() => pidsOf(cwd).filter(isAlive), { timeout: 15_000 }).toEqual([]);
-}, 30_000);
+  await expect.poll(() => pidsOf(cwd).filter(isAlive), { timeout: 40_000 }).toEqual([]);
+}, 60_000);
 
 test('a program that a finished action left running on purpose is not ended by a resume', async () => {
   const cwd = project({

@@ -87,6 +87,8 @@ describe('a checked manifest', () => {
       internal_actions: { enabled: true, blocked_actions: [] },
       import: { tools: [], relics: [], agents: [], workflows: [], artifacts: [] },
       handoff: [],
+      fallback_models: [],
+      model_options: {},
       action_templates: {},
       permissions: {
         paths: { allow: ['.'], ask: [], deny: [] },

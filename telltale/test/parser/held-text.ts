@@ -46,8 +46,9 @@ function mayBeTag(held: string, inResponse: boolean): boolean {
 /** Whether `held`, the end of what was `read`, may still be undelivered after the events `before`. */
 export function mayBeHeld(held: string, read: string, before: readonly ParserEvent[]): boolean {
   const last = before.at(-1);
-  // A `<foreach>` begins a run without an event.
-  const afterTag = read.slice(0, -held.length).endsWith('>');
+  // A `<foreach>` begins a run without an event. The line break at the end of an open thought or response is in what was
+  // read, but not in what is held: where the stream ends, it is dropped.
+  const afterTag = read.slice(0, read.lastIndexOf(held)).endsWith('>');
   const inRun = (last?.type === 'text' || last?.type === 'delta') && !afterTag;
   const open = before.filter((event) => event.type === 'open' || event.type === 'close');
   const inResponse = open.at(-1)?.type === 'open' && last !== undefined && speaks(open.at(-1)) === 'response';

@@ -27,7 +27,8 @@ vi.setConfig({ testTimeout: 120_000 });
 const always = <Values extends [unknown, ...unknown[]]>(
   numRuns: number,
   property: fc.IProperty<Values>,
-): void => fc.assert(property, { numRuns: moreRuns(numRuns) });
+  examples: Values[] = [],
+): void => fc.assert(property, { numRuns: moreRuns(numRuns), examples });
 
 const anyTurn = fc.oneof(turn, codeTurn, attributeTurn, bodyTurn, branchTurn, noise);
 
@@ -102,6 +103,7 @@ describe('prose', () => {
             expect.fail(`held back ${JSON.stringify(held)} of ${JSON.stringify(read)}`);
         }
       }),
+      [['<thought><action/><foreach in="$l">\n </action\n</foreach></thought>', [1]]],
     );
   });
 

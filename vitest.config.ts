@@ -2,8 +2,11 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-/** They only end what hangs: on a busy machine a test that starts processes takes its time. */
-const TIMEOUT_MS = 60_000;
+/**
+ * They only end what hangs: on a busy machine a test that starts processes takes its time, and with CHECK_RUNS properties
+ * run more often.
+ */
+const TIMEOUT_MS = 60_000 * Number(process.env.CHECK_RUNS ?? 1);
 const POLL_TIMEOUT_MS = 20_000;
 const PACKAGING_TIMEOUT_MS = 180_000;
 

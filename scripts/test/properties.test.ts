@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { StageResult } from '../check/stage-result.ts';
@@ -59,6 +60,14 @@ describe('the search for failing seeds', () => {
     expect(files).toEqual(['telltale/test/lib/ids.test.ts']);
     expect(filesWithProperties(ROOT, []).length).toBeGreaterThan(files.length);
   });
+});
+
+test('every property that says how often it runs does so CHECK_RUNS times as often', () => {
+  const fixedRuns = /\.(?:assert|check)\([^;]*?numRuns: \d/;
+  // Draws a single case to see the seed.
+  const files = filesWithProperties(ROOT, []).filter((file) => !file.endsWith('scripts/test/check.test.ts'));
+  const fixed = files.filter((file) => fixedRuns.test(readFileSync(join(ROOT, file), 'utf8')));
+  expect(fixed).toEqual([]);
 });
 
 test('npm run lab -- properties runs the chosen files and reports a seed a line', async () => {

@@ -1,2 +1,5 @@
-/** How many rounds a property is tried in: CHECK_RUNS times as many, for who looks longer than the check does. */
-export const moreRuns = (rounds: number): number => rounds * Number(process.env.CHECK_RUNS ?? 1);
+/**
+ * How often a property runs: CHECK_RUNS times as often, to search longer than the check does. `vitest.config.ts` gives
+ * each test as much more time.
+ */
+export const moreRuns = (runs: number): number => runs * Number(process.env.CHECK_RUNS ?? 1);

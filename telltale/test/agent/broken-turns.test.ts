@@ -7,7 +7,6 @@ import { moreRuns } from '../more-runs.ts';
 import { lived } from './taken-up-stage.ts';
 
 const RUNS = moreRuns(120);
-const TIMEOUT_MS = 60_000 + 50 * RUNS;
 const AFTER = Array.from({ length: 5 }, () => '<response>Done.</response>');
 const MOST_IDS = 6;
 
@@ -108,42 +107,38 @@ const stray = fc.constantFrom(
 const wild = fc.tuple(stray, turn, stray).map((parts) => parts.join(''));
 const ENDS = ['completed', 'failed', 'skipped', 'cancelled', 'interrupted'].map((end) => `action.${end}`);
 
-it(
-  'whatever a model says where its turn was cut short, time and again, its session ends, and so does each action, once',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        turn,
-        fc.array(fc.tuple(fc.nat(), wild), { minLength: 1, maxLength: 3 }),
-        async (text, cuts) => {
-          const { events, behind, close } = await lived([text, ...AFTER], { agent });
-          let log: readonly SessionEvent[] = events;
-          let from: string | undefined;
-          for (const [place, said] of cuts) {
-            const seq = 2 + (place % (log.length - 2));
-            const { all, id, result } = await behind(
-              (event) => event.seq === seq,
-              sayingAnew([said, said]),
-              undefined,
-              from,
-            );
-            expect(['completed', 'failed', 'stalled']).toContain(result.status);
-            const declared = all.flatMap((event) =>
-              event.type === 'action.declared' ? [event.action.id] : [],
-            );
-            expect(new Set(declared).size).toBe(declared.length);
-            const ended = all.flatMap((event) =>
-              ENDS.includes(event.type) ? [(event as { id?: string }).id] : [],
-            );
-            expect(ended.sort()).toEqual(declared.sort());
-            log = all;
-            from = id;
-          }
-          await close();
-        },
-      ),
-      { numRuns: RUNS },
-    );
-  },
-  TIMEOUT_MS,
-);
+it('whatever a model says where its turn was cut short, time and again, its session ends, and so does each action, once', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      turn,
+      fc.array(fc.tuple(fc.nat(), wild), { minLength: 1, maxLength: 3 }),
+      async (text, cuts) => {
+        const { events, behind, close } = await lived([text, ...AFTER], { agent });
+        let log: readonly SessionEvent[] = events;
+        let from: string | undefined;
+        for (const [place, said] of cuts) {
+          const seq = 2 + (place % (log.length - 2));
+          const { all, id, result } = await behind(
+            (event) => event.seq === seq,
+            sayingAnew([said, said]),
+            undefined,
+            from,
+          );
+          expect(['completed', 'failed', 'stalled']).toContain(result.status);
+          const declared = all.flatMap((event) =>
+            event.type === 'action.declared' ? [event.action.id] : [],
+          );
+          expect(new Set(declared).size).toBe(declared.length);
+          const ended = all.flatMap((event) =>
+            ENDS.includes(event.type) ? [(event as { id?: string }).id] : [],
+          );
+          expect(ended.sort()).toEqual(declared.sort());
+          log = all;
+          from = id;
+        }
+        await close();
+      },
+    ),
+    { numRuns: RUNS },
+  );
+});

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { splitAtCloses } from '../../src/agent/turn/active-turn.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const split = (chunks: readonly string[]) => {
   const splitter = { closing: false, endsWithLess: false };
@@ -37,7 +38,7 @@ describe('the stream is cut behind closing tags', () => {
         }
         for (const end of ends(whole)) expect(cuts).toContain(end);
       }),
-      { numRuns: 1_000 },
+      { numRuns: moreRuns(1_000) },
     );
   });
 

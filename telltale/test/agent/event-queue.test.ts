@@ -5,6 +5,7 @@ import { createSystemClock } from '../../src/lib/clock.ts';
 import { encodeEvent } from '../../src/log/codec.ts';
 import type { ObservedEvent } from '../../src/log/event.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const SESSION = 'ses_queue';
 
@@ -164,7 +165,7 @@ describe('the events of a session', () => {
           expect(heard).toEqual([...new Set(heard)].toSorted((a, b) => a - b));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: moreRuns(60) },
     );
   });
 

@@ -4,6 +4,7 @@ import { loadAgent } from '../../src/agent/load-agent.ts';
 import { ResponseReader } from '../../src/agent/turn/response-stream.ts';
 import { resumeEverywhere } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
+import { moreRuns } from '../more-runs.ts';
 import { agentFolder, runAgent, tool } from './run-agent.ts';
 
 const SCHEMA = 'output: { schema: { type: object, required: [n], properties: { n: { type: number } } } }\n';
@@ -191,7 +192,7 @@ describe('a dollar in a response', () => {
         expect(written(pieces([...whole]))).toBe(written(pieces([whole])));
         expect(written(pieces(chunks)).replaceAll(/[<>]/g, '')).toBe(whole.replaceAll(/[<>]/g, ''));
       }),
-      { numRuns: 2_000 },
+      { numRuns: moreRuns(2_000) },
     );
   });
 

@@ -10,6 +10,7 @@ import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { StreamInfo, Tables } from '../../src/store/store.ts';
 import type { OutsideTrigger } from '../../src/triggers/outside-triggers.ts';
+import { moreRuns } from '../more-runs.ts';
 
 /** A store, the runs in it, and processes that come to the gate of one trigger. Runs go on whoever dies. */
 function createWorld(runMs: (run: string) => number, latency: () => number = () => 1) {
@@ -318,7 +319,7 @@ describe('the gate of a trigger', () => {
           expect(await world.tables.keys('gates_seen')).toEqual([]);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: moreRuns(60) },
     );
   });
 });

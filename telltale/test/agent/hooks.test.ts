@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   createHooks,
   type HookDeps,
@@ -27,8 +27,6 @@ import { agentFolder, runAgent, tool } from './run-agent.ts';
 import { speak } from './speak.ts';
 
 // Real processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 30_000 });
-
 const folders: string[] = [];
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });

@@ -10,6 +10,7 @@ import type { SessionEvent } from '../../src/log/event.ts';
 import { fold } from '../../src/log/reduce.ts';
 import { resumeEverywhere } from '../../src/testing/crash.ts';
 import { scripted } from '../../src/testing/scripted.ts';
+import { moreRuns } from '../more-runs.ts';
 import { agentFolder, type RunOptions, runAgent, tool } from './run-agent.ts';
 import { type Deed, speak } from './speak.ts';
 
@@ -374,5 +375,5 @@ it('a session that uses ids again comes to the same end, wherever it was killed'
       );
     },
   );
-  await fc.assert(property, { numRuns: 5 });
+  await fc.assert(property, { numRuns: moreRuns(5) });
 });

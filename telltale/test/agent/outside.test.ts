@@ -24,6 +24,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import { unreachable } from '../../src/store/postgres/postgres-errors.ts';
 import type { Store } from '../../src/store/store.ts';
 import { mortal } from '../../src/testing/crash.ts';
+import { moreRuns } from '../more-runs.ts';
 import { eventually } from '../store/eventually.ts';
 import { agentFolder, tool } from './run-agent.ts';
 
@@ -475,7 +476,7 @@ describe('a schedule', () => {
           expect(older).toBe(Math.max(0, onward.length - 100));
         },
       ),
-      { numRuns: 30 },
+      { numRuns: moreRuns(30) },
     );
   });
 });

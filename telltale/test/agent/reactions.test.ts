@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { InvokeRecord } from '../../src/lib/calls.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { Invoke, Question } from '../../src/tools/artifacts/create-invoke.ts';
+import { moreRuns } from '../more-runs.ts';
 import { openStage, type Stage, type StageOptions, workflowOf } from './reaction-stage.ts';
 
 const onStatus = (more: object = {}, status: unknown = 'CODING') => ({
@@ -671,7 +672,7 @@ describe('a session that is taken up again', () => {
           expect(await live(triggers, deeds, true)).toEqual(await live(triggers, deeds, false));
         },
       ),
-      { numRuns: 80 },
+      { numRuns: moreRuns(80) },
     );
   }, 60_000);
 });

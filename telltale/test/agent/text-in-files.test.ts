@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Dialect } from '../../src/parser/dialect-parser.ts';
+import { moreRuns } from '../more-runs.ts';
 import { runAgent, tool } from './run-agent.ts';
 import { type Deed, speak } from './speak.ts';
 
@@ -99,7 +100,7 @@ describe.each(DIALECTS)('what a model writes into a file, in the dialect %s', (d
         const { files } = await written(dialect, texts);
         expect(files).toEqual(texts);
       }),
-      { numRuns: 8 },
+      { numRuns: moreRuns(8) },
     );
   });
 });

@@ -7,6 +7,7 @@ import { toRuntimeError } from '../../src/lib/errors.ts';
 import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { StreamInfo } from '../../src/store/store.ts';
+import { moreRuns } from '../more-runs.ts';
 
 describe('turns', () => {
   const LIMITS = [
@@ -104,7 +105,7 @@ describe('turns', () => {
         expect(left).toBe(0);
         if (limit.when_busy !== 'skip') expect(refused).toEqual([]);
       }),
-      { numRuns: 40 },
+      { numRuns: moreRuns(40) },
     );
   });
 

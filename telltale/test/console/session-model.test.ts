@@ -24,6 +24,7 @@ import { fold } from '../../src/log/reduce.ts';
 import { timeSavedText } from '../../src/log/time-saved.ts';
 import { command } from '../cli/run-command.ts';
 import { arbitraryLog } from '../log/arbitrary-log.ts';
+import { moreRuns } from '../more-runs.ts';
 import { generateLog } from './generate-log.ts';
 
 type Told = Followed<SessionEvent | LiveEvent | LiveSnapshot>;
@@ -133,7 +134,7 @@ describe('the log of the page', () => {
         expect(model.events.length).toBeGreaterThanOrEqual(Math.max(5, ...order.map((at) => at + 1)));
         model.close();
       }),
-      { numRuns: 30 },
+      { numRuns: moreRuns(30) },
     );
   });
 

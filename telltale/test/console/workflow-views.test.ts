@@ -19,6 +19,7 @@ import type { ApiGraph } from '../../src/client/api.ts';
 import type { Followed } from '../../src/client/client.ts';
 import { foldRun } from '../../src/log/reduce-run.ts';
 import type { RunEvent, RunEventBody } from '../../src/log/run-event.ts';
+import { moreRuns } from '../more-runs.ts';
 
 type Node = ApiGraph['nodes'][number];
 const node = (id: string, more: Partial<Node> = {}): Node => ({
@@ -99,7 +100,7 @@ describe('the layout of a graph', () => {
           }
         });
       }),
-      { numRuns: 60 },
+      { numRuns: moreRuns(60) },
     );
   });
 
@@ -120,7 +121,7 @@ describe('the layout of a graph', () => {
           }
         }
       }),
-      { numRuns: 60 },
+      { numRuns: moreRuns(60) },
     );
   });
 
@@ -240,7 +241,7 @@ describe('layers', () => {
           }
         },
       ),
-      { numRuns: 50 },
+      { numRuns: moreRuns(50) },
     );
     const far = [0, 300, 900].map((at) => ({ at, width: 50, weight: 1 }));
     expect(poolApart(far, 10)).toEqual([0, 300, 900]);

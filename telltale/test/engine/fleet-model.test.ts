@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { MemoryHome } from '../../src/store/memory/memory-tables.ts';
 import { addRow } from '../../src/store/memory/memory-tables.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
+import { moreRuns } from '../more-runs.ts';
 import { type Played, play, type Spoil, scenario } from './fleet-model.ts';
 
 /** How many are played. When one fails, fast-check prints its seed and path: give both to `fc.assert`. */
-const SCENARIOS = 2_000;
+const SCENARIOS = moreRuns(2_000);
 
 const holds = (spoil?: Spoil, met: Played['met'][] = []) =>
   fc.asyncProperty(scenario, async (given) => {

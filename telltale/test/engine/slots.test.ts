@@ -9,6 +9,7 @@ import { createSimulatedClock, type SimulatedClock } from '../../src/lib/simulat
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import type { SharedSlots, SharedStore } from '../../src/store/shared-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { moreRuns } from '../more-runs.ts';
 import { type TestDatabase, testDatabase } from '../servers/shared-postgres.ts';
 import { PATIENT } from '../store/eventually.ts';
 import { type TemporaryFolder, temporaryFolder } from '../store/temporary-folder.ts';
@@ -359,7 +360,7 @@ describe('slots of several processes', () => {
         expect(database.most()).toBeLessThanOrEqual(max);
         expect(database.rows.size).toBe(0);
       }),
-      { numRuns: 150 },
+      { numRuns: moreRuns(150) },
     );
   });
 });

@@ -7,6 +7,7 @@ import {
   type WorkOffer,
   type WorkQueue,
 } from '../../src/engine/fleet/work-queue.ts';
+import { moreRuns } from '../more-runs.ts';
 
 /** Two processes of a fleet, and the queue that they share. */
 export interface QueueStage {
@@ -281,7 +282,7 @@ export function workQueueContract(open: () => Promise<QueueStage>): void {
         }
         await stage.clear();
       }),
-      { numRuns: 25 },
+      { numRuns: moreRuns(25) },
     );
   });
 }

@@ -3,10 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { evaluate } from '../../src/expressions/cel/evaluate.ts';
 import { parseExpression } from '../../src/expressions/cel/parse-expression.ts';
+import { moreRuns } from '../more-runs.ts';
 import { outcome } from './run-cel.ts';
-
-/** Thousands of runs on a machine that is busy with other things. */
-const PROPERTY_TIMEOUT_MS = 60_000;
 
 /** Expressions of ints, strings and booleans over `a` (a list of ints), `i`, `s` and `m`. */
 const typed = fc.letrec<{ int: string; bool: string; text: string; list: string }>((tie) => ({
@@ -70,109 +68,97 @@ const plain = (value: unknown): unknown =>
   typeof value === 'bigint' ? Number(value) : Array.isArray(value) ? value.map(plain) : value;
 
 describe('the evaluator', () => {
-  it(
-    'agrees with the library whose parser it uses, in values and in what is an error',
-    () => {
-      fc.assert(
-        fc.property(
-          fc.oneof(typed.int, typed.bool, typed.text, typed.list),
-          fc.array(fc.integer({ min: -9, max: 9 }), { maxLength: 5 }),
-          fc.integer({ min: -9, max: 9 }),
-          (source, a, i) => {
-            const parsed = parseExpression(source);
-            // What the library refuses for its static types (an empty list in a comparison) is no oracle.
-            fc.pre(parsed.ok && library.check(source).valid);
-            const ours = evaluate(parsed.value, { a, i, s: 'abc', m: { n: 2, flag: true } });
-            const theirs = byLibrary(source, {
-              a: a.map(BigInt),
-              i: BigInt(i),
-              s: 'abc',
-              m: { n: 2n, flag: true },
-            });
-            expect(ours.ok ? ours.value : 'error', source).toEqual(theirs);
-          },
-        ),
-        { numRuns: 2_000 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+  it('agrees with the library whose parser it uses, in values and in what is an error', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(typed.int, typed.bool, typed.text, typed.list),
+        fc.array(fc.integer({ min: -9, max: 9 }), { maxLength: 5 }),
+        fc.integer({ min: -9, max: 9 }),
+        (source, a, i) => {
+          const parsed = parseExpression(source);
+          // What the library refuses for its static types (an empty list in a comparison) is no oracle.
+          fc.pre(parsed.ok && library.check(source).valid);
+          const ours = evaluate(parsed.value, { a, i, s: 'abc', m: { n: 2, flag: true } });
+          const theirs = byLibrary(source, {
+            a: a.map(BigInt),
+            i: BigInt(i),
+            s: 'abc',
+            m: { n: 2n, flag: true },
+          });
+          expect(ours.ok ? ours.value : 'error', source).toEqual(theirs);
+        },
+      ),
+      { numRuns: moreRuns(2_000) },
+    );
+  });
 
-  it(
-    'answers any text and any context with a result, never with a throw',
-    () => {
-      const words = fc.constantFrom(
-        'a',
-        'b',
-        '.',
-        '(',
-        ')',
-        '[',
-        ']',
-        '==',
-        '&&',
-        '||',
-        '!',
-        '1',
-        '"x"',
-        'has',
-        'size',
-        '.map(x,',
-        '.all(x,',
-        'in',
-        '?',
-        ':',
-        '{',
-        '}',
-        ',',
-        '-',
-        '0.5',
-        'null',
-        '.regex(',
-        "'",
-        '\\',
-        '$',
-      );
-      const source = fc.oneof(
-        fc.string(),
-        fc.array(words, { maxLength: 20 }).map((parts) => parts.join(' ')),
-        typed.bool,
-      );
-      fc.assert(
-        fc.property(
-          source,
-          fc.dictionary(fc.constantFrom('a', 'b', 'i', 's', 'm'), fc.jsonValue()),
-          (text, context) => {
-            const parsed = parseExpression(text);
-            if (!parsed.ok) return (parsed.error.offset ?? 0) <= text.length && parsed.error.message !== '';
-            const result = evaluate(parsed.value, context);
-            return result.ok
-              ? JSON.stringify(result.value) !== undefined
-              : (result.error.offset ?? 0) <= text.length;
-          },
-        ),
-        { numRuns: 2_000 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+  it('answers any text and any context with a result, never with a throw', () => {
+    const words = fc.constantFrom(
+      'a',
+      'b',
+      '.',
+      '(',
+      ')',
+      '[',
+      ']',
+      '==',
+      '&&',
+      '||',
+      '!',
+      '1',
+      '"x"',
+      'has',
+      'size',
+      '.map(x,',
+      '.all(x,',
+      'in',
+      '?',
+      ':',
+      '{',
+      '}',
+      ',',
+      '-',
+      '0.5',
+      'null',
+      '.regex(',
+      "'",
+      '\\',
+      '$',
+    );
+    const source = fc.oneof(
+      fc.string(),
+      fc.array(words, { maxLength: 20 }).map((parts) => parts.join(' ')),
+      typed.bool,
+    );
+    fc.assert(
+      fc.property(
+        source,
+        fc.dictionary(fc.constantFrom('a', 'b', 'i', 's', 'm'), fc.jsonValue()),
+        (text, context) => {
+          const parsed = parseExpression(text);
+          if (!parsed.ok) return (parsed.error.offset ?? 0) <= text.length && parsed.error.message !== '';
+          const result = evaluate(parsed.value, context);
+          return result.ok
+            ? JSON.stringify(result.value) !== undefined
+            : (result.error.offset ?? 0) <= text.length;
+        },
+      ),
+      { numRuns: moreRuns(2_000) },
+    );
+  });
 
-  it(
-    'returns JSON that JSON itself can carry',
-    () => {
-      fc.assert(
-        fc.property(fc.jsonValue(), (value) => {
-          const parsed = parseExpression('[a, {"k": a}]');
-          if (!parsed.ok) throw new Error('unreadable');
-          const result = evaluate(parsed.value, { a: value });
-          expect(result).toMatchObject({ ok: true });
-          expect(JSON.stringify(result.ok && result.value)).toBe(JSON.stringify([value, { k: value }]));
-        }),
-        { numRuns: 1_000 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+  it('returns JSON that JSON itself can carry', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const parsed = parseExpression('[a, {"k": a}]');
+        if (!parsed.ok) throw new Error('unreadable');
+        const result = evaluate(parsed.value, { a: value });
+        expect(result).toMatchObject({ ok: true });
+        expect(JSON.stringify(result.ok && result.value)).toBe(JSON.stringify([value, { k: value }]));
+      }),
+      { numRuns: moreRuns(1_000) },
+    );
+  });
 });
 
 describe('prototypes are out of reach', () => {

@@ -2,9 +2,7 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { fieldsOf, matches } from '../../src/expressions/maps/conditions.ts';
 import { parseConditions } from '../../src/expressions/maps/parse-conditions.ts';
-
-/** Thousands of runs on a machine that is busy with other things. */
-const PROPERTY_TIMEOUT_MS = 60_000;
+import { moreRuns } from '../more-runs.ts';
 
 /** The rules of docs/conditions.md, written again on the raw map, without a parser and without the room's code. */
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
@@ -125,62 +123,50 @@ const read = (conditions: unknown, matchAll = true) => {
 };
 
 describe('condition maps', () => {
-  it(
-    'say what a naive reading of the raw map says',
-    () => {
-      fc.assert(
-        fc.property(
-          map,
-          fc.boolean(),
-          fields,
-          fc.option(fields, { nil: undefined }),
-          (conditions, matchAll, current, previous) => {
-            const ours = matches(read(conditions, matchAll), { current, previous });
-            return ours === naiveMap(conditions, current, previous, matchAll);
-          },
-        ),
-        { numRuns: 5_000 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+  it('say what a naive reading of the raw map says', () => {
+    fc.assert(
+      fc.property(
+        map,
+        fc.boolean(),
+        fields,
+        fc.option(fields, { nil: undefined }),
+        (conditions, matchAll, current, previous) => {
+          const ours = matches(read(conditions, matchAll), { current, previous });
+          return ours === naiveMap(conditions, current, previous, matchAll);
+        },
+      ),
+      { numRuns: moreRuns(5_000) },
+    );
+  });
 
-  it(
-    'do not change their answer when a field they do not mention changes',
-    () => {
-      fc.assert(
-        fc.property(map, fields, fields, (conditions, current, previous) => {
-          const condition = read(conditions);
-          const roots = fieldsOf(condition).map(({ path }) => path[0]);
-          const unrelated = ['x', 'y', 'z'].filter((name) => !roots.includes(name));
-          const drop = (of: Obj) =>
-            Object.fromEntries(Object.entries(of).filter(([name]) => !unrelated.includes(name)));
-          return (
-            matches(condition, { current, previous }) ===
-            matches(condition, { current: drop(current), previous: drop(previous) })
-          );
-        }),
-        { numRuns: 2_000 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+  it('do not change their answer when a field they do not mention changes', () => {
+    fc.assert(
+      fc.property(map, fields, fields, (conditions, current, previous) => {
+        const condition = read(conditions);
+        const roots = fieldsOf(condition).map(({ path }) => path[0]);
+        const unrelated = ['x', 'y', 'z'].filter((name) => !roots.includes(name));
+        const drop = (of: Obj) =>
+          Object.fromEntries(Object.entries(of).filter(([name]) => !unrelated.includes(name)));
+        return (
+          matches(condition, { current, previous }) ===
+          matches(condition, { current: drop(current), previous: drop(previous) })
+        );
+      }),
+      { numRuns: moreRuns(2_000) },
+    );
+  });
 
-  it(
-    'answer anything that JSON can hold with conditions or issues, never with a throw',
-    () => {
-      fc.assert(
-        fc.property(fc.jsonValue(), fc.object(), (value, odd) => {
-          for (const conditions of [value, odd, { a: value }, { any: [value] }, { a: { not: odd } }]) {
-            const parsed = parseConditions(conditions);
-            if (parsed.ok) matches(parsed.value, { current: { a: value }, previous: { a: odd } });
-            else if (parsed.error.length === 0) return false;
-          }
-          return true;
-        }),
-        { numRuns: 1_500 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+  it('answer anything that JSON can hold with conditions or issues, never with a throw', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.object(), (value, odd) => {
+        for (const conditions of [value, odd, { a: value }, { any: [value] }, { a: { not: odd } }]) {
+          const parsed = parseConditions(conditions);
+          if (parsed.ok) matches(parsed.value, { current: { a: value }, previous: { a: odd } });
+          else if (parsed.error.length === 0) return false;
+        }
+        return true;
+      }),
+      { numRuns: moreRuns(1_500) },
+    );
+  });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { describe, expect, it } from 'vitest';
 import { compilePattern, expandedSize } from '../../src/expressions/linear-regex.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const compiled = (source: string) => {
   const pattern = compilePattern(source);
@@ -106,7 +107,7 @@ describe('a pattern', () => {
           return true; // no pattern at all
         }
       }),
-      { numRuns: 5_000 },
+      { numRuns: moreRuns(5_000) },
     );
   });
 });

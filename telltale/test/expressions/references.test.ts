@@ -13,9 +13,7 @@ import {
   resolveReferences,
 } from '../../src/expressions/references/resolve-references.ts';
 import type { Json } from '../../src/lib/json.ts';
-
-/** Thousands of runs on a machine that is busy with other things. */
-const PROPERTY_TIMEOUT_MS = 60_000;
+import { moreRuns } from '../more-runs.ts';
 
 /** Pieces with adjacent text joined into one. */
 function joinText(pieces: readonly ReferencePiece[]): readonly ReferencePiece[] {
@@ -105,51 +103,43 @@ describe('a reader of a stream', () => {
   );
   const text = fc.string({ unit, maxLength: 40 });
 
-  it(
-    'gives the same pieces however the text is cut, and holds at most 256 characters',
-    () => {
-      fc.assert(
-        fc.property(
-          text,
-          fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }),
-          (whole, sizes) => {
-            const reader = createReferenceReader();
-            const pieces = [];
-            let pushed = 0;
-            let given = 0;
-            for (let at = 0, i = 0; at < whole.length; i++) {
-              const chunk = whole.slice(at, at + (sizes[i % sizes.length] ?? 1));
-              at += chunk.length;
-              pushed += chunk.length;
-              for (const piece of reader.push(chunk)) {
-                pieces.push(piece);
-                given += written(piece).length;
-              }
-              if (pushed - given > MAX_REFERENCE_LENGTH) return false;
+  it('gives the same pieces however the text is cut, and holds at most 256 characters', () => {
+    fc.assert(
+      fc.property(
+        text,
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }),
+        (whole, sizes) => {
+          const reader = createReferenceReader();
+          const pieces = [];
+          let pushed = 0;
+          let given = 0;
+          for (let at = 0, i = 0; at < whole.length; i++) {
+            const chunk = whole.slice(at, at + (sizes[i % sizes.length] ?? 1));
+            at += chunk.length;
+            pushed += chunk.length;
+            for (const piece of reader.push(chunk)) {
+              pieces.push(piece);
+              given += written(piece).length;
             }
-            pieces.push(...reader.end());
-            expect(joinText(pieces)).toEqual(parseReferences(whole));
-            return true;
-          },
-        ),
-        { numRuns: 3_000 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+            if (pushed - given > MAX_REFERENCE_LENGTH) return false;
+          }
+          pieces.push(...reader.end());
+          expect(joinText(pieces)).toEqual(parseReferences(whole));
+          return true;
+        },
+      ),
+      { numRuns: moreRuns(3_000) },
+    );
+  });
 
-  it(
-    'loses no character',
-    () => {
-      fc.assert(
-        fc.property(fc.oneof(text, fc.string()), (whole) => {
-          return parseReferences(whole).map(written).join('') === whole;
-        }),
-        { numRuns: 2_000 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+  it('loses no character', () => {
+    fc.assert(
+      fc.property(fc.oneof(text, fc.string()), (whole) => {
+        return parseReferences(whole).map(written).join('') === whole;
+      }),
+      { numRuns: moreRuns(2_000) },
+    );
+  });
 
   it('lets text go at once and holds back only what may still be a reference', () => {
     const reader = createReferenceReader();
@@ -277,7 +267,7 @@ describe('resolving parameters', () => {
         fc.pre(!/^\$name(\.|$)/.test(text) && !/\{\{name(\.name|\.x|\[0\])*\}\}/.test(text));
         expect(resolve(text).value).toBe(text);
       }),
-      { numRuns: 3_000 },
+      { numRuns: moreRuns(3_000) },
     );
   });
 
@@ -297,7 +287,7 @@ describe('resolving parameters', () => {
         const source = `${clean(before)}:{{a}}{{b}}${clean(after)}`;
         expect(value(source)).toBe(`${clean(before)}:${a}${b}${clean(after)}`);
       }),
-      { numRuns: 1_000 },
+      { numRuns: moreRuns(1_000) },
     );
   });
 

@@ -10,9 +10,7 @@ import {
   formatTemplate,
   resolveTemplate,
 } from '../../src/expressions/templates/resolve-template.ts';
-
-/** Thousands of runs on a machine that is busy with other things. */
-const PROPERTY_TIMEOUT_MS = 60_000;
+import { moreRuns } from '../more-runs.ts';
 
 function read(text: string, names: readonly string[] = []): Template {
   const parsed = parseTemplate(text, { names });
@@ -268,113 +266,100 @@ describe('the environment', () => {
     ]);
   });
 
-  it(
-    'what a variable holds is never read as a reference',
-    () => {
-      fc.assert(
-        fc.property(
-          fc.string({ unit: fc.constantFrom('$', '{', '}', 'a', 'vars.b') }),
-          fc.string({ unit: fc.constantFrom('$', '{', ' ') }),
-          (value, tail) => {
-            const filled = fill(`x\${A}${escapeTemplate(tail, true)}\${vars.count}`, {
-              A: value,
-            }) as Template;
-            const again = resolveTemplate(read(filled.source), scope);
-            const text = `x${value}${tail}`;
-            return (
-              again.ok &&
-              again.value === `${text}3` &&
-              filled.pieces.filter(({ kind }) => kind === 'reference').length === 1
-            );
-          },
-        ),
-        { numRuns: 2_000 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+  it('what a variable holds is never read as a reference', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('$', '{', '}', 'a', 'vars.b') }),
+        fc.string({ unit: fc.constantFrom('$', '{', ' ') }),
+        (value, tail) => {
+          const filled = fill(`x\${A}${escapeTemplate(tail, true)}\${vars.count}`, {
+            A: value,
+          }) as Template;
+          const again = resolveTemplate(read(filled.source), scope);
+          const text = `x${value}${tail}`;
+          return (
+            again.ok &&
+            again.value === `${text}3` &&
+            filled.pieces.filter(({ kind }) => kind === 'reference').length === 1
+          );
+        },
+      ),
+      { numRuns: moreRuns(2_000) },
+    );
+  });
 });
 
 describe('a template', () => {
-  it(
-    'comes back as it was written, piece by piece',
-    () => {
-      const text = fc.string({ unit: fc.constantFrom('$', '{', '}', 'a', ' ', '"') });
-      const reference = fc.constantFrom(
-        '${vars.a}',
-        '${steps.b.output[0]}',
-        '${A}',
-        '${A:-b}',
-        "${vars.a ?? 'x'}",
-        '${item}',
-      );
-      const piece = fc.oneof(
-        text.map((value) => ({ kind: 'text', value }) as const),
-        reference.map((value) => ({ kind: 'reference', value }) as const),
-      );
-      fc.assert(
-        fc.property(fc.array(piece, { maxLength: 8 }), (parts) => {
-          // Text before a reference keeps its dollars by doubling them, as everywhere before a brace.
-          let source = '';
-          let pending = '';
-          const expected: string[] = [];
-          for (const part of parts) {
-            if (part.kind === 'text') pending += part.value;
-            else {
-              source += escapeTemplate(pending, true) + part.value;
-              if (pending !== '') expected.push(pending);
-              expected.push(part.value);
-              pending = '';
-            }
+  it('comes back as it was written, piece by piece', () => {
+    const text = fc.string({ unit: fc.constantFrom('$', '{', '}', 'a', ' ', '"') });
+    const reference = fc.constantFrom(
+      '${vars.a}',
+      '${steps.b.output[0]}',
+      '${A}',
+      '${A:-b}',
+      "${vars.a ?? 'x'}",
+      '${item}',
+    );
+    const piece = fc.oneof(
+      text.map((value) => ({ kind: 'text', value }) as const),
+      reference.map((value) => ({ kind: 'reference', value }) as const),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (parts) => {
+        // Text before a reference keeps its dollars by doubling them, as everywhere before a brace.
+        let source = '';
+        let pending = '';
+        const expected: string[] = [];
+        for (const part of parts) {
+          if (part.kind === 'text') pending += part.value;
+          else {
+            source += escapeTemplate(pending, true) + part.value;
+            if (pending !== '') expected.push(pending);
+            expected.push(part.value);
+            pending = '';
           }
-          source += escapeTemplate(pending);
-          if (pending !== '') expected.push(pending);
-          const { pieces } = read(source);
-          expect(pieces.map((p) => (p.kind === 'text' ? p.text : p.source))).toEqual(expected);
-          expect(formatTemplate(pieces)).toBe(source);
-        }),
-        { numRuns: 2_000 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+        }
+        source += escapeTemplate(pending);
+        if (pending !== '') expected.push(pending);
+        const { pieces } = read(source);
+        expect(pieces.map((p) => (p.kind === 'text' ? p.text : p.source))).toEqual(expected);
+        expect(formatTemplate(pieces)).toBe(source);
+      }),
+      { numRuns: moreRuns(2_000) },
+    );
+  });
 
-  it(
-    'answers any text with pieces or issues, never with a throw',
-    () => {
-      const unit = fc.constantFrom(
-        '$',
-        '{',
-        '}',
-        '${',
-        '?',
-        '??',
-        'vars',
-        '.',
-        '[',
-        ']',
-        '0',
-        '"',
-        "'",
-        ':-',
-        'A',
-        ' ',
-        '\\',
-        '\n',
-      );
-      fc.assert(
-        fc.property(fc.string({ unit, maxLength: 30 }), (text) => {
-          const parsed = parseTemplate(text);
-          if (!parsed.ok)
-            return parsed.error.every(({ offset = -1 }) => offset >= 0 && offset <= text.length);
-          resolveTemplate(parsed.value, scope);
-          return parsed.value.pieces.every(
-            (piece) => piece.kind === 'text' || text.startsWith(piece.source, piece.offset),
-          );
-        }),
-        { numRuns: 4_000 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+  it('answers any text with pieces or issues, never with a throw', () => {
+    const unit = fc.constantFrom(
+      '$',
+      '{',
+      '}',
+      '${',
+      '?',
+      '??',
+      'vars',
+      '.',
+      '[',
+      ']',
+      '0',
+      '"',
+      "'",
+      ':-',
+      'A',
+      ' ',
+      '\\',
+      '\n',
+    );
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 30 }), (text) => {
+        const parsed = parseTemplate(text);
+        if (!parsed.ok) return parsed.error.every(({ offset = -1 }) => offset >= 0 && offset <= text.length);
+        resolveTemplate(parsed.value, scope);
+        return parsed.value.pieces.every(
+          (piece) => piece.kind === 'text' || text.startsWith(piece.source, piece.offset),
+        );
+      }),
+      { numRuns: moreRuns(4_000) },
+    );
+  });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { backOffMs } from '../../src/feeds/feed-loads.ts';
 import { cycleThrough, orderFeeds } from '../../src/feeds/feed-table.ts';
+import { moreRuns } from '../more-runs.ts';
 import { benchOf, every, failing, feed, inShort } from './feed-bench.ts';
 
 const SIZE = 8;
@@ -62,7 +63,7 @@ describe('the graph of references', () => {
           expect(bench.calls).toHaveLength(graph.length);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: moreRuns(40) },
     );
   });
 });
@@ -151,7 +152,7 @@ describe('whatever values and failures come', () => {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: moreRuns(150) },
     );
   });
 
@@ -185,7 +186,7 @@ describe('whatever values and failures come', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: moreRuns(100) },
     );
   });
 });

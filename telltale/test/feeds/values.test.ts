@@ -6,6 +6,7 @@ import { cutText } from '../../src/feeds/values/cut-text.ts';
 import { prepareValue } from '../../src/feeds/values/prepare-value.ts';
 import { RuntimeError } from '../../src/lib/errors.ts';
 import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const tokenizer = createTokenizer();
 const MIB = 1024 * 1024;
@@ -155,7 +156,7 @@ test('what is kept always fits and is a beginning of the text', async () => {
         expect(truncated === undefined).toBe(kept === text);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: moreRuns(150) },
   );
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { holdsInfinity } from '../../src/lib/json.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const hasOne = (value: unknown): boolean =>
   typeof value === 'object' && value !== null
@@ -39,7 +40,7 @@ it('a number that is not finite is found wherever it stands and however it is wr
       const value: unknown = JSON.parse(text);
       expect(holdsInfinity(value)).toBe(hasOne(value));
     }),
-    { numRuns: 500 },
+    { numRuns: moreRuns(500) },
   );
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createIdSource } from '../../src/lib/ids.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const all31 = (bytes: Uint8Array) => {
   bytes.fill(255);
@@ -52,7 +53,7 @@ describe('ids', () => {
           return made.every((id, i) => i === 0 || id > (made[i - 1] ?? ''));
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: moreRuns(1_000) },
     );
   });
 

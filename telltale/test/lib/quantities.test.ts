@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Result } from '../../src/lib/errors.ts';
 import { BYTE_SIZE_PATTERN, DURATION_PATTERN, parseByteSize, parseDuration } from '../../src/lib/quantity.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const DURATION_HINT = 'Write it like "250ms", "30s", "5m", "1h30m" or a bare number of seconds.';
 const SIZE_HINT = 'Write it like "512B", "64KiB", "1.5MiB", "2GB" or a bare number of bytes.';
@@ -90,7 +91,7 @@ describe('durations', () => {
           return read.ok ? read.value >= 0 : read.error.code === 'bad_duration';
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: moreRuns(2_000) },
     );
   });
 });
@@ -181,7 +182,7 @@ describe('the patterns for JSON Schemas', () => {
       fc.property(text, (input) => {
         expect(pattern.test(input)).toBe(isWritten(parseDuration(input)));
       }),
-      { numRuns: 3000 },
+      { numRuns: moreRuns(3000) },
     );
   });
 
@@ -191,7 +192,7 @@ describe('the patterns for JSON Schemas', () => {
       fc.property(text, (input) => {
         expect(pattern.test(input)).toBe(isWritten(parseByteSize(input)));
       }),
-      { numRuns: 3000 },
+      { numRuns: moreRuns(3000) },
     );
   });
 

@@ -7,6 +7,7 @@ import {
   repeatedEnd,
   untilLook,
 } from '../../src/lib/repetition.ts';
+import { moreRuns } from '../more-runs.ts';
 
 /** The runs that are seen at each look, for a text in pieces. */
 function runsOf(text: string, cut: (at: number) => number): readonly number[] {
@@ -46,7 +47,7 @@ it('is seen for every period up to the longest, wherever it begins and however i
         expect(period % (end?.period ?? 0)).toBe(0);
       },
     ),
-    { numRuns: 30 },
+    { numRuns: moreRuns(30) },
   );
 });
 

@@ -4,6 +4,7 @@ import type { Json } from '../../src/lib/json.ts';
 import { decodeEvent, encodeEvent } from '../../src/log/codec.ts';
 import { createLineJson } from '../../src/log/line-json.ts';
 import { decodeRunEvent, encodeRunEvent } from '../../src/log/run-codec.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const name = fc.string({ minLength: 1, unit: 'grapheme' });
 const count = fc.nat();
@@ -88,7 +89,7 @@ describe('a line of the log as JSON', () => {
         const line = `{"v":1,"seq":2,"at":1,"turn":3,"cause":[1,1],${JSON.stringify(each).slice(1)}`;
         expect(encodeEvent(head, each)).toBe(line);
       }),
-      { numRuns: 2_000 },
+      { numRuns: moreRuns(2_000) },
     );
   });
 

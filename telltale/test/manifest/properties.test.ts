@@ -8,6 +8,7 @@ import type { Diagnostic } from '../../src/manifest/diagnostic.ts';
 import { displayWidth, formatDiagnostic } from '../../src/manifest/format-diagnostic.ts';
 import { readManifests } from '../../src/manifest/read-manifests.ts';
 import { decodeSource } from '../../src/manifest/source-text.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const check = (bytes: Uint8Array): { readonly text: string; readonly diagnostics: readonly Diagnostic[] } => {
   const decoded = decodeSource('x.yml', bytes);
@@ -47,7 +48,7 @@ describe('whatever the bytes', () => {
   it('reading never throws, and every position is inside the file', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => expectPlaced(check(bytes))),
-      { numRuns: 300 },
+      { numRuns: moreRuns(300) },
     );
   });
 
@@ -100,7 +101,7 @@ describe('whatever the bytes', () => {
       fc.property(fc.array(piece, { maxLength: 25 }), (pieces) =>
         expectPlaced(check(Buffer.from(pieces.join('')))),
       ),
-      { numRuns: 1000 },
+      { numRuns: moreRuns(1000) },
     );
   });
 
@@ -112,7 +113,7 @@ describe('whatever the bytes', () => {
         expectPlaced(result);
         expect(result.diagnostics.length).toBeGreaterThan(0);
       }),
-      { numRuns: 300 },
+      { numRuns: moreRuns(300) },
     );
   });
 
@@ -130,7 +131,7 @@ describe('whatever the bytes', () => {
       });
     fc.assert(
       fc.property(mutated, (text) => expectPlaced(check(Buffer.from(text)))),
-      { numRuns: 600 },
+      { numRuns: moreRuns(600) },
     );
   });
 

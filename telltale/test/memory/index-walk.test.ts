@@ -8,6 +8,7 @@ import { commitOf as commitIn } from '../../src/memory/index/git-folder.ts';
 import { isMinified, MAX_DEPTH, MAX_PATH_CHARS, readSource } from '../../src/memory/index/read-source.ts';
 import { walk } from '../../src/memory/index/walk.ts';
 import { graphName, graphPath } from '../../src/memory/open-memory.ts';
+import { moreRuns } from '../more-runs.ts';
 
 type Files = Readonly<Record<string, string>>;
 
@@ -143,7 +144,7 @@ describe('what is ignored', () => {
         write(root, { '.gitignore': top, 'x/.gitignore': inner });
         expect(walked(root).files.toSorted()).toEqual(gitFiles(root));
       }),
-      { numRuns: 40 },
+      { numRuns: moreRuns(40) },
     );
   });
 

@@ -5,6 +5,7 @@ import { LANGUAGES, type Language } from '../../src/memory/memory.ts';
 import { languageOf } from '../../src/memory/parse/language-of.ts';
 import { MAX_CALLS, MAX_CHARS, MAX_SIGNATURE, MAX_SYMBOLS } from '../../src/memory/parse/reading.ts';
 import { createSourceParser, loadEngine, loadGrammar } from '../../src/memory/parse/source-parser.ts';
+import { moreRuns } from '../more-runs.ts';
 import { said } from './said.ts';
 
 const BUDGET_MS = 60_000;
@@ -586,7 +587,7 @@ describe('bad input', { timeout: PATIENCE_MS }, () => {
         }
         for (const { from } of calls) expect(from ?? -1).toBeLessThan(symbols.length);
       }),
-      { numRuns: 300 },
+      { numRuns: moreRuns(300) },
     );
   });
 

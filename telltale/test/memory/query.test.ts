@@ -7,6 +7,7 @@ import { relevantPart } from '../../src/memory/query/relevant-part.ts';
 import { renderAnswer } from '../../src/memory/query/render-answer.ts';
 import type { GraphStore } from '../../src/store/graph.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
+import { moreRuns } from '../more-runs.ts';
 import { fileRecord, symbolOf } from '../store/graph-contract.ts';
 
 const TEXTS: Readonly<Record<string, string>> = {
@@ -260,7 +261,7 @@ describe('what an answer may take', () => {
           expect(typeof renderAnswer(answer)).toBe('string');
         },
       ),
-      { numRuns: 60 },
+      { numRuns: moreRuns(60) },
     );
   });
 });

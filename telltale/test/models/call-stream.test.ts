@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openFrame, readTurnParts } from '../../src/lib/calls.ts';
 import { type CallStream, createCallStream, scanObject } from '../../src/models/providers/call-stream.ts';
+import { moreRuns } from '../more-runs.ts';
 
 function started(isLate: boolean) {
   const said: string[] = [];
@@ -84,7 +85,7 @@ describe('calls that come in any order', () => {
           });
         expect(found.map((part) => (part.type === 'text' ? part.text : '')).join('')).toBe(prose);
       }),
-      { numRuns: 300 },
+      { numRuns: moreRuns(300) },
     );
   });
 
@@ -99,7 +100,7 @@ describe('calls that come in any order', () => {
           if (part.type === 'broken') expect(index).toBe(parts().length - 1);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: moreRuns(300) },
     );
   });
 });

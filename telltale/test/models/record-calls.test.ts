@@ -22,6 +22,7 @@ import { readScript } from '../../src/models/scripted/load-script.ts';
 import type { Script, ScriptCall, ScriptPart } from '../../src/models/scripted/script.ts';
 import { turnText } from '../../src/models/scripted/script.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
+import { moreRuns } from '../more-runs.ts';
 import { ask } from './collect.ts';
 
 /** From text to bytes and back, as a file would. */
@@ -119,7 +120,7 @@ describe('a turn with native calls that is written down', () => {
         const written = formatScript({ turns: texts.map((text) => ({ text })) });
         expect(readBack(written).turns.map((turn, index) => turnText(turn, index + 1))).toEqual(texts);
       }),
-      { numRuns: 200 },
+      { numRuns: moreRuns(200) },
     );
   });
 

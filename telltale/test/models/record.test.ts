@@ -14,6 +14,7 @@ import { formatScript, recordModel, recordToFile } from '../../src/models/record
 import { readScript } from '../../src/models/scripted/load-script.ts';
 import type { Script } from '../../src/models/scripted/script.ts';
 import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts';
+import { moreRuns } from '../more-runs.ts';
 import { ask } from './collect.ts';
 
 const clock = createSystemClock();
@@ -124,7 +125,7 @@ describe('a script that is written down', () => {
       fc.property(anyScript, (script) => {
         expect(readBack(formatScript(script, 'x'))).toEqual(script);
       }),
-      { numRuns: 200 },
+      { numRuns: moreRuns(200) },
     );
   });
 

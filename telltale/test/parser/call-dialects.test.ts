@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readTurnParts } from '../../src/lib/calls.ts';
 import type { CallDialect } from '../../src/parser/dialect-parser.ts';
 import { createCallDialectParser } from '../../src/parser/dialect-parser.ts';
+import { moreRuns } from '../more-runs.ts';
 import { chunkSizes } from './chunking.ts';
 import { frame, hear, hearByIntents, hostileTurn } from './frames.ts';
 
@@ -17,7 +18,7 @@ describe.each(DIALECTS)('the parser of the dialect %s', (dialect) => {
         expect(hearByIntents(dialect, text)).toEqual(whole);
         expect(whole.consumed).toBe(text.length);
       }),
-      { numRuns: 500 },
+      { numRuns: moreRuns(500) },
     );
   });
 
@@ -26,7 +27,7 @@ describe.each(DIALECTS)('the parser of the dialect %s', (dialect) => {
       fc.property(hostileTurn, chunkSizes, fc.nat(40), (text, sizes, max_body) => {
         expect(hear(dialect, text, { max_body }, sizes)).toEqual(hear(dialect, text, { max_body }));
       }),
-      { numRuns: 300 },
+      { numRuns: moreRuns(300) },
     );
   });
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ParserEvent } from '../../src/parser/intents.ts';
 import { createTagParser } from '../../src/parser/tags/tag-parser.ts';
 import { moreRuns } from '../more-runs.ts';
@@ -21,8 +21,6 @@ import { envelopeTurn } from './envelope-arbitrary.ts';
 import { mayBeHeld } from './held-text.ts';
 import { fingerprint, parseInChunks, withoutMessages } from './parse-in-chunks.ts';
 import { referenceParse } from './reference-parser.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const always = <Values extends [unknown, ...unknown[]]>(
   numRuns: number,

@@ -11,6 +11,7 @@ import type { CallStyle } from '../../src/prompt/calls/answer-calls.ts';
 import { createConversation } from '../../src/prompt/conversation.ts';
 import { openingOf } from '../../src/prompt/opening.ts';
 import { commonPrefix, reusedPrefix } from '../../src/prompt/prompt.ts';
+import { moreRuns } from '../more-runs.ts';
 import { agentWith } from './agent.ts';
 import { copiedPrompt } from './copied-prompt.ts';
 import { completed, drivenSession, failed } from './driven-session.ts';
@@ -164,7 +165,7 @@ describe.each(['tools', 'step'] as const)('a conversation with native calls, dia
       }
       checkAnswers(grown);
     });
-    fc.assert(property, { numRuns: 60 });
+    fc.assert(property, { numRuns: moreRuns(60) });
   });
 });
 

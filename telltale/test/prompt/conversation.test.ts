@@ -6,6 +6,7 @@ import { openingOf } from '../../src/prompt/opening.ts';
 import { commonPrefix, reusedPrefix } from '../../src/prompt/prompt.ts';
 import { type BlockStyle, renderNews, type Told } from '../../src/prompt/render-block.ts';
 import { createEscape } from '../../src/prompt/text.ts';
+import { moreRuns } from '../more-runs.ts';
 import { agentWith } from './agent.ts';
 import { copiedPrompt } from './copied-prompt.ts';
 import { completed, drivenSession, failed } from './driven-session.ts';
@@ -199,7 +200,7 @@ describe('a conversation', () => {
         }
       },
     );
-    fc.assert(property, { numRuns: 150 });
+    fc.assert(property, { numRuns: moreRuns(150) });
   });
 
   it('shows the variables that are exposed to the agent, then those that changed, and all again once it was compacted', () => {

@@ -4,6 +4,7 @@ import { RESERVED_NAMES } from '../../src/lib/text.ts';
 import type { Place } from '../../src/parser/intents.ts';
 import { createTagParser } from '../../src/parser/tags/tag-parser.ts';
 import { createEscape, escapeAttribute } from '../../src/prompt/text.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const safe = createEscape();
 
@@ -75,7 +76,7 @@ describe('escaped text', () => {
         // A code span or fence left open is a fault about code, not a tag.
         expect(events.filter((event) => event.type !== 'text' && !isOpenFence(event))).toEqual([]);
       }),
-      { numRuns: 2000 },
+      { numRuns: moreRuns(2000) },
     );
   });
 
@@ -89,7 +90,7 @@ describe('escaped text', () => {
           'close',
         ]);
       }),
-      { numRuns: 1000 },
+      { numRuns: moreRuns(1000) },
     );
   });
 

@@ -14,7 +14,6 @@ import { moreRuns } from '../more-runs.ts';
 import { turns } from './turn-arbitrary.ts';
 
 const RUNS = moreRuns(200);
-const TIMEOUT_MS = 60_000 + 300 * RUNS;
 
 /** What the turns speak of. */
 const NAMES = {
@@ -123,43 +122,35 @@ const EXAMPLES: [readonly string[], number][] = [
 const chunks = fc.integer({ min: 1, max: 40 });
 const places = fc.array(fc.nat(), { minLength: 1, maxLength: 3 });
 
-it(
-  'a session that is killed anywhere comes to an end, ends each action that it declared, and does none twice',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(turns, chunks, places, async (script, chunk, where) => {
-        const scenario = scenarioOf(script, chunk);
-        const points = await crashPoints(scenario);
-        for (const place of where) {
-          const point = points[place % points.length];
-          if (point !== undefined) check(await crashAt(scenario, point));
-        }
-      }),
-      { numRuns: RUNS },
-    );
-  },
-  TIMEOUT_MS,
-);
+it('a session that is killed anywhere comes to an end, ends each action that it declared, and does none twice', async () => {
+  await fc.assert(
+    fc.asyncProperty(turns, chunks, places, async (script, chunk, where) => {
+      const scenario = scenarioOf(script, chunk);
+      const points = await crashPoints(scenario);
+      for (const place of where) {
+        const point = points[place % points.length];
+        if (point !== undefined) check(await crashAt(scenario, point));
+      }
+    }),
+    { numRuns: RUNS },
+  );
+});
 
-it(
-  'a log that ends behind any character of a turn is gone on with, and does nothing of that twice',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(turns, fc.nat(), async (script, where) => {
-        const asked = script.map((turn) => turn.replaceAll(/"(keep|once)"/g, '"run"'));
-        const [first = ''] = asked;
-        const said = first.slice(0, 1 + (where % first.length));
-        fc.pre(/\S/.test(said));
-        const { goOn } = await stoppedBehind(said, NAMES);
-        const { all, result } = await goOn(scripted(asked));
-        const ids = declared(all);
-        expect(new Set(ids).size, said).toBe(ids.length);
-        expect([...fold(all).open], said).toEqual([]);
-        expect(['completed', 'failed', 'stalled'], said).toContain(result.status);
-        checkGroups(all, said);
-      }),
-      { numRuns: RUNS, examples: EXAMPLES },
-    );
-  },
-  TIMEOUT_MS,
-);
+it('a log that ends behind any character of a turn is gone on with, and does nothing of that twice', async () => {
+  await fc.assert(
+    fc.asyncProperty(turns, fc.nat(), async (script, where) => {
+      const asked = script.map((turn) => turn.replaceAll(/"(keep|once)"/g, '"run"'));
+      const [first = ''] = asked;
+      const said = first.slice(0, 1 + (where % first.length));
+      fc.pre(/\S/.test(said));
+      const { goOn } = await stoppedBehind(said, NAMES);
+      const { all, result } = await goOn(scripted(asked));
+      const ids = declared(all);
+      expect(new Set(ids).size, said).toBe(ids.length);
+      expect([...fold(all).open], said).toEqual([]);
+      expect(['completed', 'failed', 'stalled'], said).toContain(result.status);
+      checkGroups(all, said);
+    }),
+    { numRuns: RUNS, examples: EXAMPLES },
+  );
+});

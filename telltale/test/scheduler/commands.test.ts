@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GRACE_MS } from '../../src/scheduler/attempt.ts';
+import { moreRuns } from '../more-runs.ts';
 import { audit } from './audit.ts';
 import type { Real } from './graph-acts.ts';
 import { drain, graphCommands } from './graph-commands.ts';
@@ -61,7 +62,7 @@ describe('whatever a session is told, in whatever order', () => {
         for (const kind of model.kinds) kinds.add(kind);
       },
     );
-    await fc.assert(property, { numRuns: 1500 });
+    await fc.assert(property, { numRuns: moreRuns(1500) });
     // A property that never gets there shows nothing.
     expect([...kinds].sort()).toEqual(KINDS);
   }, 60_000);

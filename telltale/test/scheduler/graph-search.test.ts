@@ -9,6 +9,7 @@ import {
   isPending,
   type Node,
 } from '../../src/scheduler/graph.ts';
+import { moreRuns } from '../more-runs.ts';
 import { add } from './graph-of.ts';
 
 /** Long enough that a search does not come to the end of it. */
@@ -139,7 +140,7 @@ describe('however a graph grows', () => {
       fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
         cycles += play(steps);
       }),
-      { numRuns: 300 },
+      { numRuns: moreRuns(300) },
     );
     expect(cycles).toBeGreaterThan(50);
   });

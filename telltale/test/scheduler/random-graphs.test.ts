@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { RuntimeError } from '../../src/lib/errors.ts';
 import type { Json } from '../../src/lib/json.ts';
 import type { DeclaredAction } from '../../src/log/action.ts';
+import { moreRuns } from '../more-runs.ts';
 import { audit } from './audit.ts';
 import { CAUSE, restart, type Stage, stage } from './stage.ts';
 
@@ -315,13 +316,17 @@ const script = fc.array(fc.record({ step, rest: fc.integer({ min: 0, max: 3 }).m
 
 describe('whatever is declared, ends, fails, is cancelled or crashes', () => {
   test('nothing starts too early, twice or too much at once, and nothing is lost', async () => {
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), script, play), { numRuns: 400 });
+    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), script, play), {
+      numRuns: moreRuns(400),
+    });
   }, 60_000);
 
   test('a cancel of everything stops everything', async () => {
     const ended = fc
       .tuple(script, fc.boolean(), script)
       .map(([before, rest, after]) => [...before, { step: { do: 'cancel_all' } as const, rest }, ...after]);
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), ended, play), { numRuns: 150 });
+    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), ended, play), {
+      numRuns: moreRuns(150),
+    });
   }, 60_000);
 });

@@ -4,6 +4,7 @@ import type { Slots } from '../../src/engine/slots.ts';
 import { createLocalSlots } from '../../src/engine/slots.ts';
 import { RuntimeError } from '../../src/lib/errors.ts';
 import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
+import { moreRuns } from '../more-runs.ts';
 import { restart, type Stage, type StageOptions, stage } from './stage.ts';
 
 const LIMITED = { name: 'limited' } as const;
@@ -284,7 +285,7 @@ describe('an action whose target has slots', () => {
         );
         expect(all.every((each) => typeof each === 'function')).toBe(true);
       }),
-      { numRuns: 150 },
+      { numRuns: moreRuns(150) },
     );
   });
 });

@@ -8,6 +8,7 @@ import type { ToBackend } from '../../src/store/grouped/messages.ts';
 import { createWriterState, newWriterState, type WriterState } from '../../src/store/grouped/writer-state.ts';
 import { createListeners } from '../../src/store/listeners.ts';
 import { addToBatch, createStreamBatches } from '../../src/store/stream-batches.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const WRITERS = 32;
 const LAST_SEQ = 3;
@@ -458,7 +459,7 @@ test('what a log adds in one go is in one group, and in its order, however group
         groups.filter((group) => group.some((name) => name.split(':')[1] === `${place}`));
       for (const place of goes.keys()) expect(groupsOf(place)).toHaveLength(1);
     }),
-    { numRuns: 100 },
+    { numRuns: moreRuns(100) },
   );
   expect(parted).toBeGreaterThan(0);
 });

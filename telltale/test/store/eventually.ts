@@ -1,6 +1,8 @@
+import { moreRuns } from '../more-runs.ts';
+
 const PATIENCE_MS = 20_000;
 /** For tests that start threads and processes: a busy machine takes its time. */
-export const PATIENT = { timeout: 30_000 } as const;
+export const PATIENT = { timeout: moreRuns(30_000) } as const;
 const PAUSE_MS = 5;
 
 /** Tries until it no longer throws: for what another thread or process does. */

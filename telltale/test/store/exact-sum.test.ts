@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isExactSum } from '../../src/store/store-errors.ts';
+import { moreRuns } from '../more-runs.ts';
 
 /** Whole numbers of every size, and those beside which another one is lost. */
 const whole = fc
@@ -18,7 +19,7 @@ test('a sum of whole numbers is exact where it is theirs', () => {
       const isTheirs = BigInt(sum) === BigInt(before) + BigInt(by);
       expect(isExactSum(before, by)).toBe(isTheirs);
     }),
-    { numRuns: 2_000 },
+    { numRuns: moreRuns(2_000) },
   );
 });
 

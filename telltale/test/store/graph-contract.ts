@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FileRecord, FoundSymbol, GraphStore } from '../../src/store/graph.ts';
+import { moreRuns } from '../more-runs.ts';
 
 export const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
 
@@ -308,7 +309,7 @@ export function graphContract(open: () => GraphStore): void {
           await store.search(graph, words, { limit: 3 });
           await store.symbols(graph, words, 3);
         }),
-        { numRuns: 60 },
+        { numRuns: moreRuns(60) },
       );
     });
 
@@ -321,7 +322,7 @@ export function graphContract(open: () => GraphStore): void {
           await store.search(graph, name, { limit: 3 });
         }),
         // SQLite has the first of these for no letter, and JavaScript for one.
-        { numRuns: 40, examples: [['ᦰⰀ'], ['a\u19b0b'], ['\u19b0\u3021'], ['größe_наме中文']] },
+        { numRuns: moreRuns(40), examples: [['ᦰⰀ'], ['a\u19b0b'], ['\u19b0\u3021'], ['größe_наме中文']] },
       );
       await store.write(graph, {
         records: [fileRecord('a.ts', { symbols: [symbolOf('größe_наме中文', 1)] })],

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/lib/clock.ts';
 import { createMemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { Store, StreamWriter } from '../../src/store/store.ts';
+import { moreRuns } from '../more-runs.ts';
 import { append } from './appending.ts';
 import { corner } from './corner.ts';
 import { PATIENT } from './eventually.ts';
@@ -78,6 +79,6 @@ describe('whatever is appended, in whatever pieces, any range of it is read back
         }
       },
     );
-    await fc.assert(property, { numRuns });
+    await fc.assert(property, { numRuns: moreRuns(numRuns) });
   });
 });

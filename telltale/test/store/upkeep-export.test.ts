@@ -8,6 +8,7 @@ import { importStore } from '../../src/store/upkeep/import-store.ts';
 import { readLines } from '../../src/store/upkeep/read-record.ts';
 import { RESTORING } from '../../src/store/upkeep/upkeep.ts';
 import { arbitraryLog } from '../log/arbitrary-log.ts';
+import { moreRuns } from '../more-runs.ts';
 import { append } from './appending.ts';
 import { keepSession, linesOf, putSession, sessionLog, thought } from './stored-logs.ts';
 import type { TemporaryFolder } from './temporary-folder.ts';
@@ -92,7 +93,7 @@ describe('export and import', () => {
         expect(await exported(to)).toBe(text);
         await Promise.all([from, to].map((store) => store.close()));
       }),
-      { numRuns: 12 },
+      { numRuns: moreRuns(12) },
     );
   });
 

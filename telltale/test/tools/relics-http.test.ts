@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { RuntimeError } from '../../src/lib/errors.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { createRelicUrl } from '../../src/tools/relics/http/http-relic.ts';
+import { moreRuns } from '../more-runs.ts';
 import { freePort } from '../servers/free-port.ts';
 import { type AgentTargets, agentTargets } from './agent-targets.ts';
 import { httpServer, type SeenRequest } from './http-server.ts';
@@ -151,7 +152,7 @@ describe('an http relic', () => {
           expect(decoded(decoded(found.pathname)).split(/[\\/]/)).not.toContain('..');
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: moreRuns(2_000) },
     );
   });
 

@@ -6,6 +6,7 @@ import { createSimulatedClock, type SimulatedClock } from '../../src/lib/simulat
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Tables } from '../../src/store/store.ts';
 import { createQueue } from '../../src/tools/relics/queue/queue-relic.ts';
+import { moreRuns } from '../more-runs.ts';
 import { PATIENT } from '../store/eventually.ts';
 import { startStoreProcess } from '../store/start-store-process.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
@@ -239,7 +240,7 @@ test('whatever is done in whatever order, nothing is lost, doubled or out of ord
       first();
       expect(await queue.size()).toEqual({ ready: ready.size, leased: held.size, delayed: 0 });
     }),
-    { numRuns: 60 },
+    { numRuns: moreRuns(60) },
   );
 });
 

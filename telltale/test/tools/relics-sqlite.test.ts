@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { bindParams, placeholders } from '../../src/tools/relics/sql/sqlite/serve-sqlite.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
+import { moreRuns } from '../more-runs.ts';
 import { eventually, PATIENT } from '../store/eventually.ts';
 import { type TemporaryFolder, temporaryFolder } from '../store/temporary-folder.ts';
 import { type AgentTargets, agentTargets } from './agent-targets.ts';
@@ -344,7 +345,7 @@ describe('placeholders', () => {
         expect(() => statement.all(...Array.from({ length: wanted }, () => 7))).not.toThrow();
         expect(() => statement.all(...Array.from({ length: wanted + 1 }, () => 7))).toThrow();
       }),
-      { numRuns: 300 },
+      { numRuns: moreRuns(300) },
     );
     db.close();
   });
@@ -372,7 +373,7 @@ describe('placeholders', () => {
         const { rows } = (await call('db', { sql, params })) as { rows: JsonObject[] };
         expect(Object.values(rows[0] ?? {})).toEqual(params);
       }),
-      { numRuns: 100 },
+      { numRuns: moreRuns(100) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { RunRequest } from '../../src/tools/sandbox/messages.ts';
 import { createKnownTexts, MAX_TEXTS } from '../../src/tools/sandbox/sandbox-thread.ts';
 import { BOX_BYTES, openBox } from '../../src/tools/sandbox/shared-box.ts';
+import { moreRuns } from '../more-runs.ts';
 
 const anyRequest = fc.record<RunRequest>({
   id: fc.nat(),
@@ -65,7 +66,7 @@ test('a text that is known has the number under which the thread keeps it, howev
       expect(kept.length).toBeLessThanOrEqual(MAX_TEXTS);
       expect(known.numberOf(asked.at(-1) ?? '')).toBeDefined();
     }),
-    { numRuns: 20 },
+    { numRuns: moreRuns(20) },
   );
 });
 

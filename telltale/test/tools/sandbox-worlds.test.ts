@@ -5,6 +5,7 @@ import type { SandboxOutcome } from '../../src/tools/sandbox/outcome.ts';
 import type { EngineModule } from '../../src/tools/sandbox/thread/machine.ts';
 import { loadEngine, type Machine, openMachine } from '../../src/tools/sandbox/thread/machine.ts';
 import { emptyScriptCache, runScript, type ScriptCache } from '../../src/tools/sandbox/thread/run-script.ts';
+import { moreRuns } from '../more-runs.ts';
 
 let engine: EngineModule;
 let isOver = false;
@@ -131,7 +132,7 @@ describe('a world that is kept', () => {
           if (other.isSpent()) other = await open();
         }
       }),
-      { numRuns: 40, examples: [[everyThrice()]] },
+      { numRuns: moreRuns(40), examples: [[everyThrice()]] },
     );
   }, 60_000);
 

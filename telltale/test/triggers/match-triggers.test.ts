@@ -12,10 +12,9 @@ import {
 } from '../../src/triggers/match-triggers.ts';
 import type { Fire, Firing, StateTrigger } from '../../src/triggers/state-trigger.ts';
 import { createTriggerIndex } from '../../src/triggers/trigger-index.ts';
+import { moreRuns } from '../more-runs.ts';
 import { conditionMap, fields, history } from './arbitrary-conditions.ts';
 import { naiveFirings, type Values } from './naive-triggers.ts';
-
-const PROPERTY_TIMEOUT_MS = 60_000;
 
 /** `restart` is the update before which the stand is made anew from the values. */
 function indexed(
@@ -66,25 +65,21 @@ const celTrigger = fc.tuple(fc.constantFrom(...CEL), aFire).map(([source, fire])
 const anyTrigger = fc.oneof({ weight: 6, arbitrary: mapTrigger }, celTrigger);
 
 describe('triggers on state', () => {
-  it(
-    'fire exactly as when each of them is looked at after each update, whenever the session is taken up anew',
-    () => {
-      fc.assert(
-        fc.property(
-          fc.array(anyTrigger, { minLength: 1, maxLength: 12 }),
-          fields,
-          history,
-          fc.integer({ min: -1, max: 9 }),
-          (triggers, defaults, updates, restart) => {
-            const expected = naiveFirings(triggers, defaults, updates);
-            expect(indexed(triggers, updates, { defaults, restart })).toEqual(expected);
-          },
-        ),
-        { numRuns: 600 },
-      );
-    },
-    PROPERTY_TIMEOUT_MS,
-  );
+  it('fire exactly as when each of them is looked at after each update, whenever the session is taken up anew', () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyTrigger, { minLength: 1, maxLength: 12 }),
+        fields,
+        history,
+        fc.integer({ min: -1, max: 9 }),
+        (triggers, defaults, updates, restart) => {
+          const expected = naiveFirings(triggers, defaults, updates);
+          expect(indexed(triggers, updates, { defaults, restart })).toEqual(expected);
+        },
+      ),
+      { numRuns: moreRuns(600) },
+    );
+  });
 
   it('a condition that the defaults satisfy counts as false until the first update, and fires with it', () => {
     const updates = [

@@ -17,6 +17,7 @@ import {
   timerId,
   waitingData,
 } from '../../src/triggers/pacing.ts';
+import { moreRuns } from '../more-runs.ts';
 import { conditionMap, fields } from './arbitrary-conditions.ts';
 
 const STILL: Pacing = { isOnce: false, dropsOnExit: false, debounceMs: 0, cooldownMs: 0, delayMs: 0 };
@@ -210,7 +211,7 @@ describe('pacing', () => {
         if (!parsed.ok || !matches(parsed.value, { current, previous })) return;
         expect(matches(withoutChange(parsed.value), { current, previous: current })).toBe(true);
       }),
-      { numRuns: 1_000 },
+      { numRuns: moreRuns(1_000) },
     );
   });
 });

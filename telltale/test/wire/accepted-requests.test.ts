@@ -5,6 +5,7 @@ import type { JsonObject } from '../../src/lib/json.ts';
 import type { ModelMessage, ModelTool } from '../../src/models/model.ts';
 import { toPrompt } from '../../src/models/providers/from-language-model.ts';
 import { functionTool } from '../../src/models/providers/tool-schema.ts';
+import { moreRuns } from '../more-runs.ts';
 import { refusedBy } from './provider-bodies.ts';
 
 const tool = (parameters: JsonObject, name = 'search'): ModelTool => ({
@@ -133,7 +134,7 @@ describe('schemas of tools', () => {
             functionTool(tool(structuredClone(parameters)), dialect),
           );
       }),
-      { numRuns: 60 },
+      { numRuns: moreRuns(60) },
     );
   });
 

@@ -7,10 +7,11 @@ import { closeChangedSteps } from '../../src/workflows/changes/follow-change.ts'
 import { pinSteps, planChanges } from '../../src/workflows/changes/plan-changes.ts';
 import type { MachineEnd } from '../../src/workflows/machine/run-machine.ts';
 import type { LeafCall } from '../../src/workflows/step-executor.ts';
+import { moreRuns } from '../more-runs.ts';
 import { boom, createStage, DEAD, type Stage, step } from './machine-stage.ts';
 import { type RandomWorkflow, randomWorkflow } from './random-workflow.ts';
 
-const RUNS = 120;
+const RUNS = moreRuns(120);
 const MAX_WALKS = 400;
 
 const hash = (text: string): number => {

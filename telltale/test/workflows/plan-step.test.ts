@@ -20,6 +20,7 @@ import { createScope } from '../../src/workflows/scope.ts';
 import type { Decisions, StepHooks } from '../../src/workflows/step-executor.ts';
 import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
 import type { LeafDeps } from '../../src/workflows/steps/step-deps.ts';
+import { moreRuns } from '../more-runs.ts';
 import { begin, doStep, type FakeJournal, failure, fakeJournal, workflowOf } from './fake-run.ts';
 import { NOBODY_WORKS, reviewsOn } from './leaf-stand-ins.ts';
 
@@ -1016,7 +1017,7 @@ describe('whatever a model writes', () => {
         expect(run.asked.length).toBeLessThanOrEqual(4);
         JSON.stringify(run.journal.events);
       }),
-      { numRuns: 150 },
+      { numRuns: moreRuns(150) },
     );
   });
 

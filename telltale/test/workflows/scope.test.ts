@@ -7,6 +7,7 @@ import { createTemplateReader } from '../../src/workflows/read-templates.ts';
 import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
 import type { Locals } from '../../src/workflows/scope.ts';
 import { createScope } from '../../src/workflows/scope.ts';
+import { moreRuns } from '../more-runs.ts';
 import { type Begun, begin, completed, failure, fakeJournal, workflowOf } from './fake-run.ts';
 
 const AGENT = { session_id: 's1', metadata: { status: 'CODING' }, variables: { phase: 'build', tries: 2 } };
@@ -214,7 +215,7 @@ test('what holds no reference comes out as it is', async () => {
         expect(await resolve(value as Json)).toEqual(value);
       },
     ),
-    { numRuns: 100 },
+    { numRuns: moreRuns(100) },
   );
   expect(reads()).toBe(0);
 });

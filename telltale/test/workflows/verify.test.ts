@@ -10,6 +10,7 @@ import type { WorkedAction } from '../../src/workflows/guided/task.ts';
 import { readVerdict } from '../../src/workflows/guided/verify/read-verdict.ts';
 import type { JudgedWork, ModelVerifier } from '../../src/workflows/guided/verify/verify-work.ts';
 import { modelQuestion } from '../../src/workflows/guided/verify/verify-work.ts';
+import { moreRuns } from '../more-runs.ts';
 import { agentTargets } from '../tools/agent-targets.ts';
 import { claim, NOTES, PASS, type Play, short, taskWorld, verdict } from './task-stage.ts';
 
@@ -244,7 +245,7 @@ describe('reading a verdict', () => {
         expect(typeof value.reasoning === 'string' && value.reasoning.trim() !== '').toBe(true);
         expect(['string', 'undefined', 'object']).toContain(typeof value.instruction);
       }),
-      { numRuns: 500 },
+      { numRuns: moreRuns(500) },
     );
   });
 
@@ -256,7 +257,7 @@ describe('reading a verdict', () => {
       fc.property(noise, (pieces) => {
         expect(readVerdict(pieces.join(''), '')).toMatchObject({ ok: false });
       }),
-      { numRuns: 500 },
+      { numRuns: moreRuns(500) },
     );
   });
 

@@ -8,6 +8,7 @@ import {
   mergePatch,
 } from '../../../src/agent/metadata/metadata.ts';
 import type { Json, JsonObject } from '../../../src/lib/json.ts';
+import { moreRuns } from '../../more-runs.ts';
 import { agentWith } from '../../prompt/agent.ts';
 
 const FIELDS = {
@@ -238,7 +239,7 @@ describe('whatever is sent', () => {
         expect(checks.size).toBeGreaterThanOrEqual(Object.keys(current).length);
         expect(bytes).toBeLessThanOrEqual(120);
       }),
-      { numRuns: 500 },
+      { numRuns: moreRuns(500) },
     );
   });
 
@@ -268,7 +269,7 @@ describe('whatever is sent', () => {
           one.errors.map(({ field, code }) => `${field} ${code}`).sort(),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: moreRuns(500) },
     );
   });
 });

@@ -15,6 +15,7 @@ import type { WorkflowManifest } from '../../../src/manifest/schema/kinds.ts';
 import { validateManifests } from '../../../src/manifest/validate-manifests.ts';
 import { graphOf } from '../../../src/workflows/graph/graph-of.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
+import { moreRuns } from '../../more-runs.ts';
 import { recordedIo } from '../recorded-io.ts';
 import { everyConstruct, loop, routine, step, workrail } from './every-construct.ts';
 import { manifestIn, runImported, type Work } from './run-imported.ts';
@@ -167,7 +168,7 @@ describe('a condition', () => {
       fc.property(condition, context, (test, values) => {
         expect(holds(test, values)).toBe(judge(test, values));
       }),
-      { numRuns: 300 },
+      { numRuns: moreRuns(300) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import { Cron } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { moreRuns } from '../../more-runs.ts';
 import { said, step, steps } from './said.ts';
 
 const saidOf = (cron: string) => said({ ...steps(step('a')), trigger: { type: 'schedule', cron } });
@@ -118,7 +119,7 @@ describe('a schedule', () => {
         const cron = parts.join(' ');
         if (saidOf(cron).length === 0) expect(isKept(cron), cron).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: moreRuns(300) },
     );
   });
 });

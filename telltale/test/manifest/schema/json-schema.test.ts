@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import {
   checkManifest,
@@ -11,12 +11,11 @@ import {
   type ManifestKind,
   manifestJsonSchema,
 } from '../../../src/manifest/check-manifest.ts';
+import { moreRuns } from '../../more-runs.ts';
 import { EXAMPLES } from './examples.ts';
 import { deletion, type Mutation, misspelling, retyping } from './mutations.ts';
 
 /** Hundreds of whole documents: on a busy machine that takes longer than the usual five seconds. */
-vi.setConfig({ testTimeout: 60_000 });
-
 const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false });
 const validators = new Map(MANIFEST_KINDS.map((kind) => [kind, ajv.compile(manifestJsonSchema(kind))]));
 
@@ -159,7 +158,7 @@ describe('the JSON Schema and the validator agree', () => {
             told,
           ).toBe(true);
       }),
-      { numRuns: 200 },
+      { numRuns: moreRuns(200) },
     );
   });
 });

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { nearest } from '../../../src/lib/nearest.ts';
 import { checkManifest } from '../../../src/manifest/check-manifest.ts';
+import { moreRuns } from '../../more-runs.ts';
 import { holder, misspelling, type Path } from './mutations.ts';
 
 /** Hundreds of whole documents: on a busy machine that takes longer than the usual five seconds. */
-vi.setConfig({ testTimeout: 60_000 });
-
 /** Maps whose keys are the user's own, so that a misspelt one is simply another name. */
 const OWN_NAMES = [
   'models',
@@ -93,6 +92,6 @@ it('a misspelt key is named where it stands, with the key that was meant', () =>
       )
         expect(suggested ?? issue?.hint, `${path.join('.')} as ${written}`).toContain(original);
     }),
-    { numRuns: 200 },
+    { numRuns: moreRuns(200) },
   );
 });

@@ -1,14 +1,12 @@
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { checkManifest } from '../../../src/manifest/check-manifest.ts';
 import { MANIFEST_KINDS } from '../../../src/manifest/schema/kinds.ts';
 import { MAX_ISSUES } from '../../../src/manifest/schema/run-schema.ts';
+import { moreRuns } from '../../more-runs.ts';
 import { deletion, misspelling, retyping } from './mutations.ts';
 
-/** Hundreds of whole documents: on a busy machine that takes longer than the usual five seconds. */
-vi.setConfig({ testTimeout: 60_000 });
-
-const RUNS = 150;
+const RUNS = moreRuns(150);
 
 const answers = (document: unknown) => {
   const { manifest, issues } = checkManifest(document);

@@ -6,6 +6,7 @@ import { compile, metaSchema } from '../../../src/manifest/schema/user-schemas/a
 import { isPlainSchema } from '../../../src/manifest/schema/user-schemas/check-user-schema.ts';
 import { isFatal } from '../../../src/manifest/schema/user-schemas/schema-finding.ts';
 import { KEYWORDS, walkUserSchema } from '../../../src/manifest/schema/user-schemas/walk-user-schema.ts';
+import { moreRuns } from '../../more-runs.ts';
 
 const type = fc.constantFrom('string', 'number', 'integer', 'boolean', 'array', 'object', 'null');
 const numbers = fc.oneof(fc.integer({ min: -2, max: 5 }), fc.double());
@@ -46,7 +47,7 @@ describe('a plain schema', () => {
         expect(metaSchema().validateSchema(drawn)).toBe(true);
         expect(() => compile(drawn)).not.toThrow();
       }),
-      { numRuns: 2_000 },
+      { numRuns: moreRuns(2_000) },
     );
     expect(plain).toBeGreaterThan(100);
   });

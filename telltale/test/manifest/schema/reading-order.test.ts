@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of manifests, not of JavaScript
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { moreRuns } from '../../more-runs.ts';
 import { found, machine, said, step, steps } from './said.ts';
 
 /** A step that reads the output of another. */
@@ -307,6 +308,6 @@ it('a result is refused in a list with jumps exactly where no way through it has
       const isRefused = found(steps(...list)).some((line) => line.startsWith('read_too_early'));
       expect(isRefused).toBe(endedBefore(jumps)[by]?.has(read) === false);
     }),
-    { numRuns: 500 },
+    { numRuns: moreRuns(500) },
   );
 });

@@ -9,6 +9,7 @@ import {
   type TokenKey,
 } from '../../../src/mcp/server/continue-token.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
+import { moreRuns } from '../../more-runs.ts';
 
 const NOW = 1_800_000_000_000;
 const key = (): TokenKey => ({
@@ -100,7 +101,7 @@ describe('a continueToken', () => {
         tried++;
         expect(codeOf(text)).not.toBe('accepted');
       }),
-      { numRuns: 12_000 },
+      { numRuns: moreRuns(12_000) },
     );
     expect(tried).toBeGreaterThan(10_000);
   });

@@ -25,6 +25,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { mortal } from '../../../src/testing/crash.ts';
 import { scripted } from '../../../src/testing/scripted.ts';
 import { agentFolder } from '../../agent/run-agent.ts';
+import { moreRuns } from '../../more-runs.ts';
 import { testDatabase } from '../../servers/shared-postgres.ts';
 import { eventually } from '../../store/eventually.ts';
 import { openReceiver, type Receiver, SECRET } from './receiver.ts';
@@ -839,7 +840,7 @@ describe('what is told', () => {
           expect(JSON.stringify(notice.data).length).toBeLessThan(17_000);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: moreRuns(200) },
     );
   });
 

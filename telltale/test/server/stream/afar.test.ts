@@ -12,6 +12,7 @@ import type { LiveEvent, ObservedEvent, SessionEvent } from '../../../src/log/ev
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { createMemoryHome, type MemoryHome } from '../../../src/store/memory/memory-tables.ts';
 import { MAX_LIVE_BYTES } from '../../../src/store/shared-store.ts';
+import { moreRuns } from '../../more-runs.ts';
 import { call, gate, openStage } from '../protocols/protocol-stage.ts';
 import { createFakeWire, type FakeWire, sharedOver } from './fake-wire.ts';
 import { textEvent } from './played-runtime.ts';
@@ -499,7 +500,7 @@ describe('what is read and what is heard', () => {
           expect(spoken(voices, type)).toBe(spoken(given, type));
         expect(items.at(-1)).toEqual({ kind: 'durable', seq: 8 });
       }),
-      { numRuns: 15 },
+      { numRuns: moreRuns(15) },
     );
   });
 });

@@ -11,6 +11,7 @@ import { encodeEvent } from '../../../src/log/codec.ts';
 import type { EventBody } from '../../../src/log/event.ts';
 import { createMergedDeltas } from '../../../src/server/stream/broadcast.ts';
 import type { StreamWriter } from '../../../src/store/store.ts';
+import { moreRuns } from '../../more-runs.ts';
 import { eventually } from '../../store/eventually.ts';
 import { createPlayedRuntime, stepEvent, textEvent } from './played-runtime.ts';
 import { createSpokenModel, type SpokenModel } from './spoken-model.ts';
@@ -157,7 +158,7 @@ describe.each<Home>(['memory', 'SQLite'])('a session that is followed, on a stor
         await writer.release();
         expect(received).toEqual(upTo(total));
       }),
-      { numRuns: 8 },
+      { numRuns: moreRuns(8) },
     );
   });
 });

@@ -8,6 +8,7 @@ import { graphOf } from '../../../src/workflows/graph/graph-of.ts';
 import { mermaidOf } from '../../../src/workflows/graph/mermaid-of.ts';
 import { fitText, svgOf } from '../../../src/workflows/graph/svg/svg-of.ts';
 import type { WorkflowGraph } from '../../../src/workflows/graph/workflow-graph.ts';
+import { moreRuns } from '../../more-runs.ts';
 
 async function workflow(text: string): Promise<WorkflowManifest> {
   const entry = { label: 'w.yml', bytes: Buffer.from(text), folder: import.meta.dirname };
@@ -247,7 +248,7 @@ describe('a hostile text', () => {
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) =>
         checkMermaid(mermaidOf(hostile(text))),
       ),
-      { numRuns: 60 },
+      { numRuns: moreRuns(60) },
     );
   });
 

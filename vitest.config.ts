@@ -11,7 +11,7 @@ const POLL_TIMEOUT_MS = 20_000;
 const PACKAGING_TIMEOUT_MS = 180_000;
 
 const seeded = 'telltale/test/seeded.ts';
-const rooms = 'telltale/test/rooms/**/*.test.ts';
+const imports = 'telltale/test/imports/**/*.test.ts';
 const packaging = 'telltale/test/packaging/**/*.test.ts';
 const examples = 'telltale/test/examples/**/*.test.ts';
 const browser = 'telltale/test/browser/**/*.test.ts';
@@ -51,7 +51,7 @@ export default defineConfig({
         test: {
           name: 'unit-shared',
           include: ['telltale/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
-          exclude: [rooms, packaging, examples, browser, ...isolated],
+          exclude: [imports, packaging, examples, browser, ...isolated],
           isolate: false,
           setupFiles: [seeded],
           globalSetup: ['telltale/test/servers/global-setup.ts'],
@@ -70,8 +70,8 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'rooms',
-          include: [rooms],
+          name: 'imports',
+          include: [imports],
         },
       },
       {

@@ -19,7 +19,7 @@ export interface CheckArguments {
 
 export const HELP = `npm test                          the whole check
 npm test -- --list                its stages
-npm test -- --only types,rooms    some of them
+npm test -- --only types,imports    some of them
 npm test -- --only unit clock     only test files whose path holds "clock"
 npm test -- --update              write snapshots anew
 npm test -- --strict              a test that lacks a server has failed, not been skipped

@@ -112,9 +112,9 @@ export const STAGES: readonly Stage[] = [
   },
   {
     ...tests,
-    name: 'rooms',
+    name: 'imports',
     what: 'who may import whom, and that this check can fail',
-    run: (context) => runTests(context, 'rooms'),
+    run: (context) => runTests(context, 'imports'),
   },
   {
     ...tests,
@@ -138,7 +138,7 @@ export const STAGES: readonly Stage[] = [
  */
 export const ROUNDS: readonly (readonly (readonly string[])[])[] = [
   [['format', 'unused', 'house'], ['types']],
-  [['unit'], ['rooms', 'examples', 'packaging']],
+  [['unit'], ['imports', 'examples', 'packaging']],
 ];
 
 async function runExamples(context: CheckContext): Promise<StageResult> {

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { ROOMS } from '../rooms/room-table.ts';
+import { FOLDERS } from '../imports/import-table.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const page = readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8');
 const section = (heading: string): string =>
   new RegExp(`^## ${heading}\\n([\\s\\S]*?)(?=^## |$(?![\\s\\S]))`, 'm').exec(page)?.[1] ?? '';
 
-/** What the page says in place of a list, and which rooms it leaves out. */
+/** What the page says in place of a list, and which folders it leaves out. */
 const WORDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['everything', ['testing', 'cli']],
   ['all but cli, importers', ['testing', 'cli', 'importers']],
@@ -20,14 +20,14 @@ function importsOf(words: string): readonly string[] {
   const without = WORDS.get(words);
   return without === undefined
     ? words.split(', ')
-    : Object.keys(ROOMS).filter((room) => !without.includes(room));
+    : Object.keys(FOLDERS).filter((folder) => !without.includes(folder));
 }
 
 describe('ARCHITECTURE.md', () => {
-  it('has the rooms of the table that is checked, each with what it may import', () => {
-    const rows = [...section('The rooms').matchAll(/^\| `(\w+)` \|.*\| ([^|]+) \|$/gm)];
-    const told = rows.map(([, room = '', words = '']) => [room, [...importsOf(words)].sort()]);
-    const checked = Object.entries(ROOMS).map(([room, { imports }]) => [room, [...imports].sort()]);
+  it('has the folders of the import table, each with what it may import', () => {
+    const rows = [...section('The folders').matchAll(/^\| `(\w+)` \|.*\| ([^|]+) \|$/gm)];
+    const told = rows.map(([, folder = '', words = '']) => [folder, [...importsOf(words)].sort()]);
+    const checked = Object.entries(FOLDERS).map(([folder, { imports }]) => [folder, [...imports].sort()]);
     expect(Object.fromEntries(told)).toEqual(Object.fromEntries(checked));
   });
 

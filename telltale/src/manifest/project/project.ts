@@ -43,7 +43,7 @@ export interface LoadedManifest {
   readonly imports: readonly ResolvedImport[];
   /** The environment variables that were put in: what is shown of the manifest has their names instead. */
   readonly fromEnv?: readonly EnvValue[];
-  /** What belongs to a manifest that was written in code and is not JSON. The rooms that run it know its shape. */
+  /** The parts of a manifest written in code that are not JSON, such as functions. The code that runs it knows their shape. */
   readonly code?: object;
 }
 

@@ -15,12 +15,18 @@ interface Realm {
 }
 
 async function inBrowserRealm(entryFile: string, script: string): Promise<Realm> {
-  const args = ['--experimental-vm-modules', '--no-warnings', here('./browser-realm.mjs'), entryFile, script];
+  const args = [
+    '--experimental-vm-modules',
+    '--no-warnings',
+    here('./browser-environment.mjs'),
+    entryFile,
+    script,
+  ];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: here('../..') });
   return JSON.parse(stdout);
 }
 
-describe('telltale/protocol in a realm without Node', () => {
+describe('telltale/protocol in a environment without Node', () => {
   test('is loaded from its own files alone', async () => {
     const { modules } = await inBrowserRealm(
       entry,
@@ -46,7 +52,7 @@ describe('telltale/protocol in a realm without Node', () => {
   });
 });
 
-describe('telltale/client in a realm without Node', () => {
+describe('telltale/client in a environment without Node', () => {
   const client = here('../../dist/client/index.js');
 
   test('is loaded from its own files alone', async () => {
@@ -73,10 +79,10 @@ describe('telltale/client in a realm without Node', () => {
   });
 });
 
-describe('the realm', () => {
+describe('the environment', () => {
   let folder: string;
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'telltale-realm-'));
+    folder = mkdtempSync(join(tmpdir(), 'telltale-browser-'));
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -3,31 +3,31 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
-import { roomRules } from './room-rules.ts';
-import { ROOMS } from './room-table.ts';
+import { importRules } from './import-rules.ts';
+import { FOLDERS } from './import-table.ts';
 
 export interface Breach {
   readonly rule: string;
   readonly file: string;
-  /** What it should not have imported or used. */
+  /** The import or global that is not allowed. */
   readonly what: string;
 }
 
 export interface Inspection {
-  /** The files of ours that were read. */
+  /** Our source files that the inspection read. */
   readonly files: readonly string[];
   readonly breaches: readonly Breach[];
 }
 
-/** Holds the repository at `root`, or a copy of it, against the table of rooms. */
-export async function inspectRooms(root: string): Promise<Inspection> {
+/** Checks the repository at `root`, or a copy of it, against the import table. */
+export async function inspectImports(root: string): Promise<Inspection> {
   const folders = ['telltale/src', 'console'].filter((folder) => existsSync(join(root, folder)));
   const { output } = await cruise(
     folders,
     {
       baseDir: root,
       validate: true,
-      ruleSet: { forbidden: roomRules() },
+      ruleSet: { forbidden: importRules() },
       // Imports of types count like any other.
       tsPreCompilationDeps: true,
       doNotFollow: { path: 'node_modules' },
@@ -47,18 +47,20 @@ export async function inspectRooms(root: string): Promise<Inspection> {
       .filter((source) => /^(telltale\/src|console)\//.test(source)),
     breaches: [
       ...result.summary.violations.map(({ rule, from, to }) => ({ rule: rule.name, file: from, what: to })),
-      ...strangeRooms(root),
+      ...unlistedFolders(root),
     ],
   };
 }
 
-function strangeRooms(root: string): readonly Breach[] {
+function unlistedFolders(root: string): readonly Breach[] {
   return readdirSync(join(root, 'telltale', 'src'), { withFileTypes: true })
-    .filter((entry) => (entry.isDirectory() ? !Object.hasOwn(ROOMS, entry.name) : entry.name !== 'index.ts'))
-    .map(({ name }) => ({ rule: 'room-in-table', file: `telltale/src/${name}`, what: name }));
+    .filter((entry) =>
+      entry.isDirectory() ? !Object.hasOwn(FOLDERS, entry.name) : entry.name !== 'index.ts',
+    )
+    .map(({ name }) => ({ rule: 'folder-in-table', file: `telltale/src/${name}`, what: name }));
 }
 
-/** The files in which Biome finds a global that their room may not use. */
+/** The files in which Biome finds a global that their folder may not use. */
 export async function findRestrictedGlobals(root: string, biome: string): Promise<readonly Breach[]> {
   const args = [
     'lint',

@@ -1,15 +1,15 @@
 import type { IForbiddenRuleType } from 'dependency-cruiser';
-import { CONSOLE_IMPORTS, PROCESS_READER, ROOMS, type Room } from './room-table.ts';
+import { CONSOLE_IMPORTS, FOLDERS, type FolderRule, PROCESS_READER } from './import-table.ts';
 
 const SOURCE = '^telltale/src/';
 const OURS = '^(telltale|console)/';
 /** npm puts a package below a workspace when another version of it is at the root. */
 const PACKAGES = '(^|/)node_modules/';
 
-/** The table as rules of dependency-cruiser. */
-export function roomRules(): IForbiddenRuleType[] {
+/** The table as dependency-cruiser rules. */
+export function importRules(): IForbiddenRuleType[] {
   return [
-    ...Object.entries(ROOMS).flatMap(([name, room]) => rulesOf(name, room)),
+    ...Object.entries(FOLDERS).flatMap(([name, rule]) => rulesOf(name, rule)),
     {
       name: 'console-imports',
       comment: `console/ may import only ${CONSOLE_IMPORTS.join(', ')} of the runtime.`,
@@ -19,21 +19,21 @@ export function roomRules(): IForbiddenRuleType[] {
     },
     {
       name: 'process-reader',
-      comment: `Only the room ${PROCESS_READER} reads the process.`,
+      comment: `Only ${PROCESS_READER}/ reads the process.`,
       severity: 'error',
       from: { path: SOURCE, pathNot: `${SOURCE}${PROCESS_READER}/` },
       to: { path: '^(node:)?process$' },
     },
     {
       name: 'no-cycle',
-      comment: 'Files that import each other in a circle, be it only types, cannot be read one by one.',
+      comment: 'An import cycle, even of types only, means that no file in it can be read on its own.',
       severity: 'error',
       from: { path: '^(telltale/src|console)/' },
       to: { circular: true },
     },
     {
       name: 'resolvable',
-      comment: 'An import that leads nowhere.',
+      comment: 'This import does not resolve.',
       severity: 'error',
       from: {},
       to: { couldNotResolve: true },
@@ -41,19 +41,19 @@ export function roomRules(): IForbiddenRuleType[] {
   ];
 }
 
-function rulesOf(name: string, { imports, onlyPackages }: Room): IForbiddenRuleType[] {
+function rulesOf(name: string, { imports, onlyPackages }: FolderRule): IForbiddenRuleType[] {
   const from = { path: `${SOURCE}${name}/` };
-  const rooms: IForbiddenRuleType = {
+  const imported: IForbiddenRuleType = {
     name: `${name}-imports`,
-    comment: `${name}/ may import ${imports.length === 0 ? 'no other room' : `only ${imports.join(', ')}`}.`,
+    comment: `${name}/ may import ${imports.length === 0 ? 'no other folder' : `only ${imports.join(', ')}`}.`,
     severity: 'error',
     from,
     to: { path: OURS, pathNot: [`${SOURCE}${anyOf([name, ...imports])}/`, PACKAGES] },
   };
-  if (onlyPackages === undefined) return [rooms];
+  if (onlyPackages === undefined) return [imported];
   const allowed = onlyPackages.length === 0 ? [] : [`${PACKAGES}${anyOf(onlyPackages)}/`];
   return [
-    rooms,
+    imported,
     {
       name: `${name}-is-pure`,
       comment: `${name}/ runs in browsers too: no Node built-in${onlyPackages.length === 0 ? ', no npm package' : `; of npm packages only ${onlyPackages.join(', ')}`}.`,

@@ -1,5 +1,5 @@
-// node --experimental-vm-modules browser-realm.mjs ENTRY SCRIPT
-// Evaluates ENTRY in a realm that has what browsers have and nothing of Node, then SCRIPT (a module that imports
+// node --experimental-vm-modules browser-environment.mjs ENTRY SCRIPT
+// Evaluates ENTRY in an environment that has what browsers have and nothing of Node, then SCRIPT (a module that imports
 // `entry`), and prints as JSON the modules that were loaded and what SCRIPT exports as `result`.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -10,7 +10,7 @@ const MAX_MODULES = 10_000;
 const [entryPath = '', script = ''] = process.argv.slice(2);
 const entryUrl = pathToFileURL(entryPath).href;
 
-const realm = vm.createContext({
+const environment = vm.createContext({
   AbortController,
   AbortSignal,
   TextDecoder,
@@ -34,7 +34,7 @@ const modules = new Map();
 function load(url, source) {
   const loaded = new vm.SourceTextModule(source, {
     identifier: url,
-    context: realm,
+    context: environment,
     importModuleDynamically: async (specifier, from) => {
       const module = resolve(specifier, /** @type {import('node:vm').Module} */ (from));
       if (module.status === 'unlinked') await module.link(resolve);

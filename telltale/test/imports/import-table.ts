@@ -1,19 +1,19 @@
-/** What a room of `telltale/src` may import. `index.ts` there is the public entry and may import any room. */
-export interface Room {
-  /** Other rooms, directly; its own files are always allowed. */
+/** What a folder of `telltale/src` may import. `index.ts` there is the public entry and may import any folder. */
+export interface FolderRule {
+  /** The other folders it may import directly. Its own files are always allowed. */
   readonly imports: readonly string[];
   /**
-   * For rooms that also run in browsers and replay from a log: no Node built-in, and no npm package but these.
-   * Undefined where a room may use what Node and the package's dependencies offer.
+   * Set for folders that also run in browsers: they may use no Node built-in, and only these npm packages.
+   * A folder without it may use Node and all of the package's dependencies.
    */
   readonly onlyPackages?: readonly string[];
 }
 
 /**
- * The law of the house, from low to high. A folder of `telltale/src` that is not listed fails the check, so a room is
- * under it from its first file on. ARCHITECTURE.md has the same table in words.
+ * The import table, from low to high. A folder of `telltale/src` that is not listed fails the check.
+ * ARCHITECTURE.md has the same table with a description of each folder.
  */
-const LOW_TO_HIGH: Readonly<Record<string, Room>> = {
+const LOW_TO_HIGH: Readonly<Record<string, FolderRule>> = {
   lib: { imports: [], onlyPackages: [] },
   log: { imports: ['lib'], onlyPackages: [] },
   manifest: { imports: ['lib', 'expressions'] },
@@ -33,7 +33,7 @@ const LOW_TO_HIGH: Readonly<Record<string, Room>> = {
 
 const belowAgent = Object.keys(LOW_TO_HIGH);
 
-export const ROOMS: Readonly<Record<string, Room>> = {
+export const FOLDERS: Readonly<Record<string, FolderRule>> = {
   ...LOW_TO_HIGH,
   agent: { imports: belowAgent },
   telemetry: { imports: ['lib', 'log'] },
@@ -47,7 +47,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   cli: { imports: [...belowAgent, 'agent', 'telemetry', 'client', 'server', 'mcp', 'importers'] },
 };
 
-/** The only room that reads the process. */
+/** The only folder that reads the process. */
 export const PROCESS_READER = 'cli';
 
 /** What `console/`, the browser's side, may import of the runtime. */

@@ -12,40 +12,40 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Breach, findRestrictedGlobals, type Inspection, inspectRooms } from './inspect-rooms.ts';
+import { FOLDERS } from './import-table.ts';
+import { type Breach, findRestrictedGlobals, type Inspection, inspectImports } from './inspect-imports.ts';
 import { PLANTED_BREACHES } from './planted-breaches.ts';
-import { ROOMS } from './room-table.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const biome = join(root, 'node_modules', '@biomejs', 'biome', 'bin', 'biome');
 
 let found: Inspection;
 beforeAll(async () => {
-  found = await inspectRooms(root);
+  found = await inspectImports(root);
 });
 
-describe('the house', () => {
-  test('every source file is read by the check', () => {
+describe('the import table', () => {
+  test('the check reads every source file', () => {
     const files = sourceFiles(join(root, 'telltale', 'src'));
     expect(files.length).toBeGreaterThan(0);
     expect(found.files).toEqual(expect.arrayContaining([...files]));
   });
 
-  test('no room imports what the table does not give it', () => {
+  test('no folder imports one that the table does not give it', () => {
     expect(found.breaches).toEqual([]);
   });
 
-  test('the table names only rooms that are in it', () => {
-    const named = Object.values(ROOMS).flatMap(({ imports }) => imports);
-    expect(named.filter((name) => !Object.hasOwn(ROOMS, name))).toEqual([]);
+  test('the table names only folders that are in it', () => {
+    const named = Object.values(FOLDERS).flatMap(({ imports }) => imports);
+    expect(named.filter((name) => !Object.hasOwn(FOLDERS, name))).toEqual([]);
   });
 
-  test('the table itself has no circle', () => {
+  test('the table itself has no cycle', () => {
     const reach = (name: string, path: readonly string[]): readonly string[] =>
       path.includes(name)
         ? [...path, name]
-        : (ROOMS[name]?.imports.flatMap((next) => reach(next, [...path, name])) ?? []);
-    expect(Object.keys(ROOMS).flatMap((name) => reach(name, []))).toEqual([]);
+        : (FOLDERS[name]?.imports.flatMap((next) => reach(next, [...path, name])) ?? []);
+    expect(Object.keys(FOLDERS).flatMap((name) => reach(name, []))).toEqual([]);
   });
 });
 
@@ -54,7 +54,7 @@ describe('the check can fail', () => {
   let breaches: readonly Breach[];
 
   beforeAll(async () => {
-    copy = mkdtempSync(join(tmpdir(), 'telltale-rooms-'));
+    copy = mkdtempSync(join(tmpdir(), 'telltale-imports-'));
     for (const path of ['telltale/src', 'telltale/package.json', 'package.json', 'biome.json']) {
       cpSync(join(root, path), join(copy, path), { recursive: true });
     }
@@ -67,7 +67,7 @@ describe('the check can fail', () => {
         writeFileSync(join(copy, path), text);
       }
     }
-    breaches = [...(await inspectRooms(copy)).breaches, ...(await findRestrictedGlobals(copy, biome))];
+    breaches = [...(await inspectImports(copy)).breaches, ...(await findRestrictedGlobals(copy, biome))];
   });
   afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
@@ -75,7 +75,7 @@ describe('the check can fail', () => {
     expect(breaches.map((breach) => `${breach.rule} in ${breach.file}`)).toContain(`${rule} in ${file}`);
   });
 
-  test('nothing is reported but what was planted', () => {
+  test('the check reports nothing else', () => {
     const planted = new Set(PLANTED_BREACHES.flatMap(({ files, file }) => [...Object.keys(files), file]));
     expect(breaches.filter(({ file }) => !planted.has(file))).toEqual(found.breaches);
   });

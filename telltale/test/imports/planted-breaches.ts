@@ -1,10 +1,10 @@
-/** A breach of the law of the house, the files that commit it, and how it has to be reported. */
+/** A breach of the import table, the files that commit it, and how the check must report it. */
 export interface PlantedBreach {
   readonly claim: string;
-  /** Paths from the root of the copy they are planted in, and what they hold. */
+  /** File contents by path, relative to the root of the copy. */
   readonly files: Readonly<Record<string, string>>;
   readonly rule: string;
-  /** The file that has to be named. */
+  /** The file that the report must name. */
   readonly file: string;
 }
 
@@ -13,7 +13,7 @@ const globals = 'lint/style/noRestrictedGlobals';
 
 export const PLANTED_BREACHES: readonly PlantedBreach[] = [
   {
-    claim: 'a room may not import a room that its line of the table does not name',
+    claim: 'a folder may not import a folder that its row of the table does not name',
     files: {
       [`${SRC}/lib/planted-up.ts`]: "export { planted } from '../parser/planted-plain.ts';\n",
       [`${SRC}/parser/planted-plain.ts`]: 'export const planted = 1;\nexport type Planted = 1;\n',
@@ -49,13 +49,13 @@ export const PLANTED_BREACHES: readonly PlantedBreach[] = [
     file: `${SRC}/lib/planted-dynamic.ts`,
   },
   {
-    claim: 'the public entry is closed to the rooms',
+    claim: 'no folder may import the public entry',
     files: { [`${SRC}/parser/planted-entry.ts`]: "export { RuntimeError } from '../index.ts';\n" },
     rule: 'parser-imports',
     file: `${SRC}/parser/planted-entry.ts`,
   },
   {
-    claim: 'a room that is still to be built is under the law from its first file on',
+    claim: 'the rules apply to the first file of a folder',
     files: {
       [`${SRC}/scheduler/planted.ts`]: "export { planted } from '../agent/planted.ts';\n",
       [`${SRC}/agent/planted.ts`]: 'export const planted = 1;\n',
@@ -64,9 +64,9 @@ export const PLANTED_BREACHES: readonly PlantedBreach[] = [
     file: `${SRC}/scheduler/planted.ts`,
   },
   {
-    claim: 'a folder that is not in the table is no room',
+    claim: 'a folder that is not in the table is reported',
     files: { [`${SRC}/utils/planted.ts`]: 'export const planted = 1;\n' },
-    rule: 'room-in-table',
+    rule: 'folder-in-table',
     file: `${SRC}/utils`,
   },
   {
@@ -98,19 +98,19 @@ export const PLANTED_BREACHES: readonly PlantedBreach[] = [
     file: `${SRC}/parser/planted-node.ts`,
   },
   {
-    claim: 'the library folder uses no npm package',
+    claim: 'lib/ uses no npm package',
     files: { [`${SRC}/lib/planted-npm.ts`]: "export { z } from 'zod';\n" },
     rule: 'lib-is-pure',
     file: `${SRC}/lib/planted-npm.ts`,
   },
   {
-    claim: 'the library folder uses no npm package, wherever npm has put it',
+    claim: 'lib/ uses no npm package, wherever npm has put it',
     files: { [`${SRC}/lib/planted-nested-npm.ts`]: "export { Command } from 'commander';\n" },
     rule: 'lib-is-pure',
     file: `${SRC}/lib/planted-nested-npm.ts`,
   },
   {
-    claim: 'the expressions use no npm package but those of the table',
+    claim: 'expressions/ uses only the npm packages of the table',
     files: {
       [`${SRC}/expressions/planted-npm.ts`]: "export { z } from 'zod';\nexport { RE2JS } from 're2js';\n",
     },
@@ -124,13 +124,13 @@ export const PLANTED_BREACHES: readonly PlantedBreach[] = [
     file: `${SRC}/manifest/planted-process.ts`,
   },
   {
-    claim: 'only the cli reads the global process: not the library folder',
+    claim: 'lib/ may not read the global process',
     files: { [`${SRC}/lib/planted-global.ts`]: 'export const planted = process.pid;\n' },
     rule: globals,
     file: `${SRC}/lib/planted-global.ts`,
   },
   {
-    claim: 'only the cli reads the global process: not the manifest',
+    claim: 'manifest/ may not read the global process',
     files: { [`${SRC}/manifest/planted-global.ts`]: 'export const planted = process.env.HOME;\n' },
     rule: globals,
     file: `${SRC}/manifest/planted-global.ts`,
@@ -142,7 +142,7 @@ export const PLANTED_BREACHES: readonly PlantedBreach[] = [
     file: `${SRC}/parser/planted-buffer.ts`,
   },
   {
-    claim: 'the console imports nothing of the runtime but the events',
+    claim: 'the console may import only the folders that the table gives it',
     files: {
       'console/src/planted.ts':
         "export { planted } from '../../telltale/src/agent/planted.ts';\nexport { planted as event } from '../../telltale/src/log/planted.ts';\n",
@@ -152,7 +152,7 @@ export const PLANTED_BREACHES: readonly PlantedBreach[] = [
     file: 'console/src/planted.ts',
   },
   {
-    claim: 'an import that leads nowhere is found',
+    claim: 'an import that does not resolve is reported',
     files: { [`${SRC}/manifest/planted-nowhere.ts`]: "export { planted } from './nowhere.ts';\n" },
     rule: 'resolvable',
     file: `${SRC}/manifest/planted-nowhere.ts`,

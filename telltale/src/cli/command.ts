@@ -9,43 +9,43 @@ import type { Store } from '../store/store.ts';
 import type { OpenMcpServer } from '../tools/mcp/mcp-server.ts';
 import type { Io } from './io.ts';
 
-/** What a command gets from the frame. */
+/** What `main` passes to a command. */
 export interface CommandContext {
   readonly io: Io;
   readonly runtimes: RuntimePort;
   /**
-   * Makes a commander action of a function that returns the exit code:
-   * `.action(context.run(async (file: string, options: Options) => EXIT.ok))`.
+   * Makes a commander action out of a function that returns the exit code: `.action(context.run(async (file: string,
+   * options: Options) => EXIT.ok))`.
    */
   run<Args extends readonly unknown[]>(
     action: (...args: Args) => Promise<ExitCode>,
   ): (...args: unknown[]) => Promise<void>;
-  /** For a command that goes on until it is told to stop: having been stopped is its success. */
+  /** For a command that runs until it is stopped: being stopped is its success. */
   endsWhenStopped(): void;
 }
 
 /**
- * Adds one command to the program. Called on every start, so what is heavy is imported inside the action.
- * An action throws a RuntimeError for what stops it: `main` prints it in three lines (or as JSON) and ends with 1.
+ * Adds one command to the program. It is called on every start, so import anything heavy inside the action. If an
+ * action cannot go on it throws a RuntimeError, which `main` prints in three lines (or as JSON) before it exits with 1.
  */
 export type RegisterCommand = (program: Command, context: CommandContext) => void;
 
-/** How commands come by agents and runtimes. Tests pass one of their own. */
+/** How commands load agents and open runtimes. Tests pass their own. */
 export interface RuntimePort {
-  /** `name` chooses one of several agents in a file. Throws `bad_manifest` or `no_agent` where there is none to run. */
+  /** `name` chooses one of several agents in a file. Throws `bad_manifest` or `no_agent` if there is none to run. */
   loadAgent(
     path: string,
     options: Pick<Io, 'cwd' | 'env'> & { readonly name?: string },
   ): Promise<LoadedAgent>;
-  /** A workflow of the agent in a file. Throws `no_workflow` where it is not clear which. */
+  /** A workflow of the agent in a file. Throws `no_workflow` if it is not clear which one. */
   loadWorkflow(
     path: string,
     options: Pick<Io, 'cwd' | 'env'> & Pick<LoadWorkflowOptions, 'workflow' | 'agent'>,
   ): Promise<LoadedWorkflow>;
   createRuntime(options: RuntimeOptions): Promise<Runtime>;
-  /** Ahead of the runtime that will work on it. */
+  /** Opens a store before its runtime exists. */
   openStore(location: string, options: OpenStoreOptions): Promise<Store>;
-  /** For commands that run nothing. */
+  /** For commands that only read. */
   openSessions(options: OpenSessionsOptions): Promise<Sessions>;
 }
 
@@ -54,7 +54,7 @@ const openMcpServer: OpenMcpServer = async (start) => {
   return createMcpClient()(start);
 };
 
-/** Imported at the first use: `telltale --version` needs none of it. */
+/** Imported when first used, so that `telltale --version` starts quickly. */
 export const sessionRuntimes: RuntimePort = {
   async loadAgent(path, options) {
     const { loadAgent } = await import('../agent/load-agent.ts');
@@ -78,6 +78,6 @@ export const sessionRuntimes: RuntimePort = {
   },
 };
 
-/** What a shell learns from `telltale`. Scripts switch on these: they never change meaning. */
+/** Exit codes. Scripts rely on them, so they never change meaning. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, waiting: 3, interrupted: 130 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -8,15 +8,15 @@ import { DAEMONS, stateFolder } from '../tools/access/store-files.ts';
 import type { Io } from './io.ts';
 
 /**
- * A daemon of this user that listens, with its token: one file each in `daemons/` of the state folder, which only the user
- * can read and which no sandbox shows. It is there for as long as the daemon runs.
+ * A running daemon of this user, with its token. Each has one file in `daemons/` of the state folder, which only the
+ * user can read and which no sandbox can see. The file exists as long as the daemon runs.
  */
 export interface DaemonFile {
   readonly url: string;
   readonly host: string;
   readonly port: number;
   readonly pid: number;
-  /** As people may see it: without the password of a database. */
+  /** Without the password of the database. */
   readonly store: string;
   readonly token: string;
   /** In milliseconds since the Unix epoch. */
@@ -24,12 +24,12 @@ export interface DaemonFile {
 }
 
 const NAME = /^(\d+)-(\d+)\.json$/;
-/** How far the start of a process, as the system tells it, may be from when it wrote its file. */
+/** How far the process's start time, as the system reports it, may differ from the time it wrote its file. */
 const START_SLACK_MS = 10_000;
-/** The unit of `/proc/PID/stat`, on every Linux that Node runs on. */
+/** The unit in `/proc/PID/stat` on every Linux that Node supports. */
 const TICKS_PER_SECOND = 100;
 
-/** Makes the folder of these files, where it is not there. */
+/** Creates the state folder if it does not exist. */
 async function makeStateFolder({ env }: Pick<Io, 'env'>): Promise<string> {
   const folder = stateFolder(env);
   const daemons = join(folder, DAEMONS);
@@ -38,7 +38,10 @@ async function makeStateFolder({ env }: Pick<Io, 'env'>): Promise<string> {
   return daemons;
 }
 
-/** Writes the file of a daemon of this process, and removes those of daemons that are gone. Resolves to how to remove it. */
+/**
+ * Writes the file of this process's daemon, and removes the files of daemons that have ended. Resolves to a function
+ * that removes it.
+ */
 export async function keepDaemonFile(
   io: Pick<Io, 'env'>,
   daemon: Omit<DaemonFile, 'pid'>,
@@ -59,7 +62,7 @@ export async function keepDaemonFile(
   return () => rm(file, { force: true });
 }
 
-/** Those that run, the newest first. Files of daemons that ended without removing theirs are removed. */
+/** The running daemons, newest first. Removes the files of daemons that ended without removing theirs. */
 export async function readDaemonFiles({ env }: Pick<Io, 'env'>): Promise<readonly DaemonFile[]> {
   const folder = join(stateFolder(env), DAEMONS);
   const names = await readdir(folder).catch((thrown: NodeJS.ErrnoException) => {
@@ -72,14 +75,14 @@ export async function readDaemonFiles({ env }: Pick<Io, 'env'>): Promise<readonl
     const pid = Number(/^\d+/.exec(name)?.[0] ?? Number.NaN);
     const daemon = NAME.test(name) ? await readOne(path) : undefined;
     if (daemon !== undefined && daemon.pid === pid && (await isRunning(daemon))) found.push(daemon);
-    // Also what a process left that was killed while it wrote. One that still writes is alive.
+    // Includes a temporary file of a process that was killed while writing. A process that is still writing is alive.
     else if (daemon !== undefined || (name.endsWith('.tmp') && !isAlive(pid)))
       await rm(path, { force: true });
   }
   return found.sort((a, b) => b.startedAt - a.startedAt);
 }
 
-/** Undefined for what is no such file, or is gone by now. */
+/** Undefined if the file is malformed or gone. */
 async function readOne(path: string): Promise<DaemonFile | undefined> {
   try {
     const read = JSON.parse(await readFile(path, 'utf8')) as DaemonFile;
@@ -89,13 +92,13 @@ async function readOne(path: string): Promise<DaemonFile | undefined> {
   }
 }
 
-/** Whether its process still is the one that wrote it: the system gives numbers of processes out again. */
+/** Whether the process that wrote the file still runs. The system reuses process ids. */
 async function isRunning({ pid, startedAt }: DaemonFile): Promise<boolean> {
   if (!isAlive(pid)) return false;
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  // Behind the program's name, which may hold anything; the 22nd field of all.
+  // Counted after the program's name, which may contain anything. It is field 22 of the line.
   const ticks = Number(stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19]);
-  if (!Number.isFinite(ticks)) return true; // only Linux tells
+  if (!Number.isFinite(ticks)) return true; // Only Linux reports it.
   const processStartedAt = Date.now() - uptime() * 1_000 + (ticks / TICKS_PER_SECOND) * 1_000;
   return processStartedAt <= startedAt + START_SLACK_MS;
 }
@@ -109,7 +112,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Tokens go into no folder that somebody else made, can read, or points elsewhere with a link. */
+/** Tokens must not go into a folder that somebody else created or can read, or that is a symbolic link. */
 async function mustBeOwn(path: string): Promise<void> {
   const stats = await lstat(path);
   const uid = process.getuid?.();

@@ -6,28 +6,31 @@ import { EXIT } from './command.ts';
 import type { Io } from './io.ts';
 import { asTyped } from './session/store-options.ts';
 
-/** Watches over the process while a command is at work. */
+/** Handles signals and uncaught errors while a command runs. */
 export interface ProcessGuard {
   /**
-   * Aborted at the first Ctrl-C, SIGTERM or SIGHUP; also when code that nobody waits for throws, and then the reason is
-   * a RuntimeError.
+   * Aborted at the first Ctrl-C, SIGTERM or SIGHUP. Also aborted when code throws and nobody catches it; then the
+   * reason is a RuntimeError.
    */
   readonly signal: AbortSignal;
-  /** Asks `take` at each Ctrl-C first: where it says true, that one does not count. The returned function forgets it. */
+  /**
+   * Calls `take` first at each Ctrl-C. If it returns true, that Ctrl-C is ignored. Returns a function that removes
+   * `take`.
+   */
   takeInterrupts(take: () => boolean): () => void;
-  /** The command is done: how the process ends from now on is its own affair. */
+  /** Call this when the command is done. From then on the guard does not change how the process ends. */
   finished(): void;
 }
 
-/** Programs get five seconds to stop, and what they leave behind one more; the log has to be closed behind that. */
+/** Programs get 5 s to stop and what they leave running gets 1 s more. Then the log must be closed. */
 const STOP_MS = 10_000;
 const STDERR = 2;
 
 /**
- * A process runs code of others: modules of tools. What they throw where nobody can catch it stops the command in
- * order, once, unless it only says that a call was stopped, and `process.exit()` in them is no success. The second
- * Ctrl-C ends the process at once, with all programs that it has started, and says how to go on, with `storeFlag`. Call it
- * once.
+ * Call it once per process. Tool modules run in this process. An error that they throw and nobody catches stops the
+ * command once, in order, unless it only reports that a call was stopped. `process.exit()` in a module does not count
+ * as success. The second Ctrl-C ends the process at once, kills all programs that it started, and prints how to
+ * continue (with `storeFlag`).
  */
 export function guardProcess(typed: Pick<Io, 'program'>, storeFlag = ''): ProcessGuard {
   const interrupt = new AbortController();
@@ -73,12 +76,12 @@ export function guardProcess(typed: Pick<Io, 'program'>, storeFlag = ''): Proces
   };
 }
 
-/** At once: nothing is waited for any more. Whoever was told may be gone. */
+/** Writes synchronously, because nothing is awaited any more. The reader may be gone. */
 function tell(text: string): void {
   try {
     writeSync(STDERR, text);
   } catch {
-    // a terminal that was closed, or a pipe that nobody reads
+    // The terminal was closed, or nobody reads the pipe.
   }
 }
 
@@ -90,7 +93,7 @@ const endedFromWithin = (code: number): string =>
   → Its code called process.exit(). Make it return or throw instead. You can resume the session.
 `;
 
-/** What was thrown where nobody could catch it: in a timer, or in a promise that nobody waits for. */
+/** Wraps what was thrown outside any caller: in a timer, or in a promise that nobody awaits. */
 export function strayError(thrown: unknown): RuntimeError {
   const place = thrownPlace(thrown);
   return new RuntimeError(
@@ -107,18 +110,21 @@ function saidBy(thrown: unknown): string {
   try {
     return thrown instanceof Error ? thrown.message : String(thrown);
   } catch {
-    return toRuntimeError(thrown).message; // something that throws when it is looked at
+    return toRuntimeError(thrown).message; // Reading the error's own properties may throw.
   }
 }
 
-/** A program's AbortError has the reason for its cause, and a call that was stopped for it may have that one. */
+/**
+ * An AbortError of a child process has the abort reason as its cause. A call that was stopped because of it may have
+ * the AbortError as its cause.
+ */
 const MAX_CAUSES = 8;
 
 /**
- * Whether something that nobody caught only says that it was stopped as this process had asked: it is the very reason that
- * a signal was aborted with, or an error of an abort that this reason caused. A program that was spawned with the signal
- * of a call and that nobody listens to, a request that nobody waits for any more. What it says counts for nothing: a
- * time-out of somebody else's is an error like any other.
+ * Whether an uncaught error only reports a stop that this process asked for. It does if it is the reason that a signal
+ * was aborted with, or an AbortError that this reason caused: for example a child process with a call's signal and no
+ * listener, or a request that nobody awaits any more. The error's own message does not matter, and a timeout of anybody
+ * else is an error like any other.
  */
 export function isOwnStop(thrown: unknown): boolean {
   try {
@@ -130,28 +136,28 @@ export function isOwnStop(thrown: unknown): boolean {
     }
     return false;
   } catch {
-    return false; // something that throws when it is looked at
+    return false; // Reading the error's own properties may throw.
   }
 }
 
-/** A process table that takes longer is not worth the wait of somebody who has pressed Ctrl-C twice. */
+/** Somebody who pressed Ctrl-C twice should not wait longer for the process table. */
 const LOOK_MS = 1_000;
 
 /**
- * Kills the programs that a process has started as leaders of process groups, with all of their groups: nobody is left
- * to end them otherwise. They are found in the system's process table, so that nothing has to be kept for it.
+ * Kills the process groups of all programs that a process has started, because nobody else will. It finds them in the
+ * system's process table, so nothing has to keep track of them.
  */
 function endChildren(parent: number): void {
   for (const group of groupsOf(parent, processTable())) {
     try {
       process.kill(-group, 'SIGKILL');
     } catch {
-      // It has ended by itself meanwhile.
+      // It has ended in the meantime.
     }
   }
 }
 
-/** The children of a process that lead a group of their own, in lines of pid, parent and group. */
+/** The child processes that lead a process group. The lines of `table` are: pid, parent, group. */
 export function groupsOf(parent: number, table: string): readonly number[] {
   return table
     .split('\n')
@@ -167,7 +173,10 @@ function processTable(): string {
   return spawnSync('ps', ['-A', '-o', 'pid=,ppid=,pgid='], options).stdout ?? '';
 }
 
-/** `/proc/PID/stat` is `PID (NAME) STATE PARENT GROUP …`, and the name may hold anything. Small Linuxes have no `ps`. */
+/**
+ * `/proc/PID/stat` is `PID (NAME) STATE PARENT GROUP …`, and NAME may contain anything. It is read directly because
+ * small Linux systems have no `ps`.
+ */
 function statLine(pid: string): string {
   if (!/^\d+$/.test(pid)) return '';
   try {

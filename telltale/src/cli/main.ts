@@ -12,8 +12,8 @@ import { asTyped, storeFlagIn } from './session/store-options.ts';
 import { jsonText } from './view/json-text.ts';
 
 /**
- * Runs one command line (without the program's own name) and resolves to the exit code. Never rejects, never
- * ends the process, never touches anything of it but through `io`.
+ * Runs one command line (without the program's own name) and resolves to the exit code. It never rejects, never ends
+ * the process, and reaches the process only through `io`.
  */
 export async function main(
   argv: readonly string[],
@@ -35,23 +35,23 @@ export async function main(
 }
 
 interface Stopping {
-  /** It goes on until it is told to stop: then that is how it ends. */
+  /** Whether the command runs until it is stopped, so that being stopped is its normal end. */
   endsWhenStopped: boolean;
 }
 
-/** A person wanted it to end, or an error outside of the command did not let it go on, or `failure` did not let it end. */
+/** A person stopped the command, an error outside the command stopped it, or `failure` kept it from ending. */
 async function stopped(argv: readonly string[], io: Io, failure?: RuntimeError): Promise<ExitCode> {
   const { reason } = io.signal;
   const error = reason instanceof RuntimeError ? reason : failure;
   if (error === undefined) return EXIT.interrupted;
-  // Also with --json: the command itself may have printed its JSON.
+  // This is text even with --json, because the command itself may already have printed its JSON.
   await reportText(error, argv, io);
   return EXIT.failed;
 }
 
 /**
- * Whether what a command threw after it was told to stop is more than that it was: of one that ends when it is, anything
- * is; of others, that the store could not be written or closed.
+ * Whether an error that a command threw after it was stopped is a real failure. For a command that runs until it is
+ * stopped, every error is. For the others, only an error of writing or closing the store is.
  */
 function isFailure(thrown: unknown, { endsWhenStopped }: Stopping, { signal }: Io): boolean {
   if (thrown === signal.reason || (thrown instanceof Error && thrown.name === 'AbortError')) return false;
@@ -60,7 +60,7 @@ function isFailure(thrown: unknown, { endsWhenStopped }: Stopping, { signal }: I
   return endsWhenStopped || code.startsWith('store_');
 }
 
-/** What was asked of something that had been closed meanwhile. */
+/** The codes of calls to something that was closed in the meantime. */
 const CLOSED: ReadonlySet<string> = new Set(['runtime_closed', 'store_closed', 'engine_closed']);
 
 async function runCommand(
@@ -102,7 +102,7 @@ async function runCommand(
 const isHelpAll = (argv: readonly string[]): boolean =>
   argv.length === 2 && argv[0] === 'help' && argv[1] === 'all';
 
-/** commander with every door to the process shut: it prints through `print` and throws where it would exit. */
+/** Sets up commander so that it cannot reach the process: it prints through `print` and throws instead of exiting. */
 function createProgram(io: Io, print: (text: string) => void, isAll: boolean): Command {
   const visible = (command: Command): Command[] => {
     const known = new Help().visibleCommands(command);
@@ -114,7 +114,7 @@ function createProgram(io: Io, print: (text: string) => void, isAll: boolean): C
     new Command(io.program)
       .description("Telltale runs your agent's tool calls while the model is still talking.")
       .version(packageVersion(), '-V, --version', 'print the version')
-      // Behind the name of a command, --version is that command's own: `artifact show NAME --version 1`.
+      // After a subcommand, --version is that command's own option: `artifact show NAME --version 1`.
       .enablePositionalOptions()
       .helpOption('-h, --help', 'print help')
       .helpCommand('help [command]', 'print help for a command')
@@ -141,14 +141,14 @@ const MORE_HELP = `
 "telltale help all" lists every command, "telltale help COMMAND" explains one. Try "telltale demo" first: it needs no key.
 `;
 
-/** commander answers `help nosuch` with the help page on stderr and a failure without words. */
+/** For `help nosuch`, commander itself would print the help page on stderr and fail without a message. */
 function noSuchCommand(program: Command, argv: readonly string[]): RuntimeError {
   const known = new Help().visibleCommands(program).map((command) => command.name());
   const asked = argv.find((word) => word !== 'help' && !word.startsWith('-')) ?? '';
   return usage(`There is no command '${asked}'.`, suggest(asked, known));
 }
 
-/** `telltale workflow run`: the command that was called, with its subcommand, where options stand before that one, too. */
+/** The command that the user called, including its subcommand (`telltale workflow run`), even if options precede it. */
 function helpCommand(program: Command, argv: readonly string[]): string {
   const command = program.commands.find((known) => known.name() === argv[0]);
   if (command === undefined) return 'telltale';
@@ -159,7 +159,10 @@ function helpCommand(program: Command, argv: readonly string[]): string {
   return ['telltale', command.name(), ...(below === undefined ? [] : [below.name()])].join(' ');
 }
 
-/** With --json one JSON value on stdout, so that a script reads one place; else three lines on stderr. */
+/**
+ * With --json, prints one JSON value on stdout, so that a script reads only one place. Otherwise prints three lines on
+ * stderr.
+ */
 async function report(error: RuntimeError, argv: readonly string[], io: Io): Promise<void> {
   if (!asksForJson(argv)) return reportText(error, argv, io);
   const hint = hintOf(error, argv, io);
@@ -167,13 +170,13 @@ async function report(error: RuntimeError, argv: readonly string[], io: Io): Pro
   try {
     await io.stdout.write(jsonText({ ok: false, error: json }, 2));
   } catch {
-    // Whoever reads stdout learns nothing any more.
+    // Nobody can read stdout any more.
     return reportText(error, argv, io);
   }
   await reportStack(error, io);
 }
 
-/** What, where, what to do; no argument in it can steer the terminal. */
+/** Prints what happened, where, and what to do. Control characters in arguments are removed. */
 async function reportText(error: RuntimeError, argv: readonly string[], io: Io): Promise<void> {
   await reportStack(error, io);
   const hint = hintOf(error, argv, io);
@@ -203,8 +206,8 @@ function asksForJson(argv: readonly string[]): boolean {
 }
 
 /**
- * Every command by group, in the order of the help page, and where it is: only the one that is called is loaded. A new
- * one is a file in `commands/` and a line here.
+ * Every command by group, in the order of the help page, with its module. Only the called command is loaded. To add a
+ * command, add a file to `commands/` and a line here.
  */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<RegisterCommand>>>>> = {
   Build: {
@@ -252,10 +255,9 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Regi
   },
 };
 
-/** What a newcomer needs; `telltale help all` lists the rest. */
+/** The commands that a newcomer needs; `telltale help all` lists the others. */
 const FIRST_COMMANDS: readonly string[] = ['init', 'run', 'chat', 'dev', 'serve', 'logs', 'resume', 'doctor'];
 
-/** The group of each command. */
 const GROUP_OF: ReadonlyMap<string, string> = new Map(
   Object.entries(GROUPS).flatMap(([group, commands]) => Object.keys(commands).map((name) => [name, group])),
 );
@@ -265,12 +267,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   __complete: async () => (await import('./commands/complete.ts')).registerComplete,
 };
 
-/** It asks all the others what they take. */
+/** It asks all other commands which options and arguments they take. */
 const NEEDS_ALL = '__complete';
 
 const VERSION: ReadonlySet<string> = new Set(['-V', '--version']);
 
-/** What a command line needs: the command that it names first, or all of them where it asks for help or names none. */
+/** Loads the command that a command line names, or all commands if it asks for help or names none. */
 export async function commandsFor(argv: readonly string[]): Promise<readonly RegisterCommand[]> {
   const [name = ''] = argv;
   if (VERSION.has(name)) return [];

@@ -2,7 +2,7 @@ import type { Command, CommanderError } from 'commander';
 import { RuntimeError } from '../lib/errors.ts';
 import { suggest } from '../lib/nearest.ts';
 
-/** A number from a command line, at least `least`. */
+/** Parses a whole number from a command line. It must be `least` or more. */
 export function wholeNumber(name: string, text: string, least = 1): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
@@ -12,7 +12,7 @@ export function wholeNumber(name: string, text: string, least = 1): number {
   );
 }
 
-/** A command line or a manifest that cannot be used: `main` ends with 2 on these codes. */
+/** Error codes that mean an unusable command line or manifest: `main` exits with 2. */
 const USAGE_CODES: ReadonlySet<string> = new Set([
   'usage',
   'file_too_large',
@@ -35,9 +35,12 @@ export const isUsage = (error: RuntimeError): boolean => USAGE_CODES.has(error.c
 
 export const usage = (message: string, hint: string) => new RuntimeError('usage', message, { hint });
 
-/** commander's one-line message as an error of ours: it names the argument in quotes and suggests in brackets. */
+/**
+ * Turns commander's one-line message into a RuntimeError. Commander quotes the argument and puts its suggestion in
+ * parentheses.
+ */
 export function usageOf(error: CommanderError, helpCommand: string): RuntimeError {
-  // Where there is one argument too many, the command that is named is not what is wrong: no caret is to point at it.
+  // With one argument too many, the quoted command name is not the mistake, so no caret should point at it.
   const isTooMany = error.code === 'commander.excessArguments';
   const told = isTooMany ? error.message.replace(/ for '([^']*)'/, ' for "$1"') : error.message;
   const [first = '', ...rest] = told.replace(/^error: /, '').split('\n');
@@ -48,14 +51,14 @@ export function usageOf(error: CommanderError, helpCommand: string): RuntimeErro
   return usage(`${message}.`, suggestion === '' ? remedy : suggestion);
 }
 
-/** A password in the address of a database, also in `--store=ADDRESS`: errors end up in logs. */
+/** A password in a database address, also in `--store=ADDRESS`. It is removed because errors end up in logs. */
 const PASSWORD = /(\bpostgres(?:ql)?:\/\/[^:/?#@]*):[^@]*@|([?&]password=)[^&]*/gi;
 const withoutPassword = (argument: string): string =>
   argument.replace(PASSWORD, (_, user?: string, key?: string) =>
     user === undefined ? `${key}***` : `${user}:***@`,
   );
 
-/** The command line as typed, but for passwords, and a caret under the first argument that the message quotes. */
+/** The command line as typed, without passwords, and a caret under the first argument that the message quotes. */
 export function underlineArgument(
   argv: readonly string[],
   message: string,
@@ -74,7 +77,7 @@ export const shellWord = (argument: string) =>
 
 const MAX_PORT = 65_535;
 
-/** The port that an option says; 0 is a free one. */
+/** Parses the port in an option. Port 0 means any free port. */
 export function portOption(option: string, text: string): number {
   if (/^\d+$/.test(text) && Number(text) <= MAX_PORT) return Number(text);
   throw usage(
@@ -83,7 +86,7 @@ export function portOption(option: string, text: string): number {
   );
 }
 
-/** Options that stand before the subcommand are the parent's to commander, and the user's all the same. */
+/** Commander gives options that precede the subcommand to the parent command. The user meant them all the same. */
 export interface WithOptions {
   optsWithGlobals<Options>(): Options;
 }

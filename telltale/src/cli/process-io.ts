@@ -6,7 +6,7 @@ import type { ProcessGuard } from './guard-process.ts';
 import type { Input, Io, Output } from './io.ts';
 import { wantsColour } from './io.ts';
 
-/** The Io of this process. The guard's signal is aborted when the command has to stop. */
+/** The Io of this process. `guard.signal` is aborted when the command must stop. */
 export function processIo(
   { cwd, program }: Pick<Io, 'cwd' | 'program'>,
   { signal, takeInterrupts }: Omit<ProcessGuard, 'finished'>,
@@ -31,8 +31,8 @@ type Stream = NodeJS.WritableStream & {
 };
 
 /**
- * Errors of the stream reach the writer, except for a reader that has gone away: that is no failure of ours. Where it
- * `mayFail` they are kept from those who only tell something on the way: what they do must not end for that.
+ * Errors of the stream reach the writer, except when the reader has gone, which is not our failure. With `mayFail`,
+ * errors are not reported: a progress line that cannot be written must not stop the work.
  */
 export function streamOutput(
   stream: Stream,
@@ -48,7 +48,7 @@ export function streamOutput(
   return {
     write(text) {
       if (closed || text === '') return Promise.resolve();
-      // What was to come before is missing: more behind it would only hide that.
+      // Earlier text is missing, so later text would only hide that.
       if (failure !== undefined && !mayFail) return Promise.reject(failure);
       return new Promise((resolve, reject) => {
         stream.write(text, (error) => {
@@ -72,7 +72,7 @@ export function streamOutput(
     },
     isTerminal,
     get columns() {
-      // 0 is what a terminal says that does not know its size.
+      // A terminal that does not know its size reports 0.
       return stream.columns || undefined;
     },
     get rows() {
@@ -94,10 +94,7 @@ const cannotPrint = (cause: NodeJS.ErrnoException) =>
 const GONE: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
 const isGone = (error: NodeJS.ErrnoException) => GONE.has(error.code);
 
-/**
- * Touched only when it is read: opening stdin would keep a process alive that has nothing to read. Ctrl-C ends a read
- * that waits.
- */
+/** Opens stdin only when it is read, because an open stdin keeps a process alive. Ctrl-C ends a pending read. */
 function standardInput(signal: AbortSignal): Input {
   const history: string[] = [];
   return {
@@ -121,7 +118,7 @@ function standardInput(signal: AbortSignal): Input {
         draft,
         history,
         signal: AbortSignal.any([signal, until]),
-        // A terminal that is read key by key sends no signal of its own.
+        // In raw mode a terminal sends no signal itself.
         onInterrupt: () => void process.emit('SIGINT'),
       });
     },

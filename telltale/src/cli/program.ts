@@ -7,38 +7,37 @@ import { onBehalfOf, userIdentity } from '../lib/ids.ts';
 import type { Io } from './io.ts';
 import { usage } from './options.ts';
 
-/** Two folders up from here, in `src/`, in `dist/` and in the bundle. */
+/** This path is right from `src/`, from `dist/` and from the bundle. */
 const MANIFEST = new URL('../../package.json', import.meta.url);
 
-/** The package's version. */
 export function packageVersion(): string {
   return (JSON.parse(readFileSync(MANIFEST, 'utf8')) as { readonly version: string }).version;
 }
 
-/** The folder of this package, with links resolved. */
+/** The folder of this package, with symbolic links resolved. */
 export const packageFolder = (): string => dirname(fileURLToPath(MANIFEST));
 
 /**
- * The environment with the variables of `.env` in `folder`. A variable that is set wins, and an empty one in the file
- * counts as missing, so that a copy of `.env.example` sets nothing.
+ * The environment plus the variables of `.env` in `folder`. A variable that is already set wins. An empty variable in
+ * the file counts as missing, so a copy of `.env.example` sets nothing.
  */
 export function withEnvFile(env: Io['env'], folder: string): Io['env'] {
   let text: string;
   try {
     text = readFileSync(join(folder, '.env'), 'utf8');
   } catch {
-    return env; // there is no such file, or it may not be read
+    return env; // The file does not exist, or it may not be read.
   }
   const found = Object.entries(parseEnv(text)).filter(([, value]) => value !== '');
   return { ...Object.fromEntries(found), ...env };
 }
 
-/** Set by a launcher that knows what was typed, for the one process that it starts. */
+/** A launcher that knows what the user typed sets this variable for the one process that it starts. */
 export const PROGRAM_VARIABLE = 'TELLTALE_PROGRAM';
 
 const INSTALLED = 'telltale';
 
-/** How each package manager runs a program of the project that it has not put on the PATH of the user's shell. */
+/** How each package manager runs a program of the project that is not on the PATH. */
 const RUNNERS: Readonly<Record<string, string>> = {
   npm: 'npx telltale',
   pnpm: 'pnpm exec telltale',
@@ -47,8 +46,8 @@ const RUNNERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a person types to start this program again. `script` is the path that Node was given: a package manager starts the
- * one in node_modules, where the user's own shell does not look.
+ * What the user types to start this program again. `script` is the path that Node was given. If it is in node_modules,
+ * a package manager started it, and the user's shell would not find it.
  */
 export function programTyped(env: Readonly<Record<string, string | undefined>>, script = ''): string {
   const told = env[PROGRAM_VARIABLE];
@@ -59,13 +58,15 @@ export function programTyped(env: Readonly<Record<string, string | undefined>>, 
   return RUNNERS[manager] ?? INSTALLED;
 }
 
-/** How records sign what a command does: the user of the operating system, whatever the environment says. */
+/** The name under which records sign a command: the operating system's user, whatever the environment says. */
 export function signer(): string {
   const info = accountOf();
   return userIdentity(info.username === '' ? `uid ${info.uid}` : info.username);
 }
 
-/** The same where an option of the command line names somebody: a claim, which stands behind who makes it. */
+/**
+ * The same, if an option of the command line names somebody. That name is a claim, so the record also says who made it.
+ */
 export function signerFor(named: string | undefined, option = '--by'): string {
   if (named === undefined) return signer();
   if (named.trim() === '') throw usage(`${option} names nobody.`, `Write ${option} ann, or leave it out.`);
@@ -73,7 +74,7 @@ export function signerFor(named: string | undefined, option = '--by'): string {
   return named === own || userIdentity(named) === own ? own : onBehalfOf(own, named);
 }
 
-/** A process may run under a number that has no name. */
+/** A process may run under a user id without a name. */
 function accountOf(): { readonly username: string; readonly uid: number } {
   try {
     const { username, uid } = userInfo();

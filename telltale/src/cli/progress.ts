@@ -8,8 +8,8 @@ const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const CLEAR_LINE = '\r\u001b[K';
 
 /**
- * A line on the terminal that says what is going on, once it has gone on for a second; nothing in a pipe, and nothing
- * while `text` gives none. The returned function takes it away again.
+ * Shows a line on the terminal while something takes longer than a second. Shows nothing in a pipe, and nothing while
+ * `text` returns nothing. The returned function removes the line.
  */
 export function startProgress(
   { stderr, clock }: Pick<Io, 'stderr' | 'clock'>,
@@ -34,7 +34,7 @@ export function startProgress(
   };
 }
 
-/** In a pipe, for whoever reads a log: a line now and then. On a terminal nothing. */
+/** In a pipe, writes a line every few seconds for whoever reads the log. On a terminal it writes nothing. */
 export function startProgressLines(
   { stderr, clock }: Pick<Io, 'stderr' | 'clock'>,
   text: () => string,

@@ -1,6 +1,8 @@
 import { createInterface } from 'node:readline';
 
-/** Without raw mode: Ctrl-C stays the signal it is. The input is let go of afterwards, so that the process can end. */
+/**
+ * Reads without raw mode, so Ctrl-C remains a signal. Afterwards it releases the input, so that the process can end.
+ */
 export function readLine(
   input: NodeJS.ReadableStream,
   signal: AbortSignal,

@@ -7,13 +7,13 @@ import { processIo } from './process-io.ts';
 import { PROGRAM_VARIABLE, programTyped, withEnvFile } from './program.ts';
 import { storeFlagIn } from './session/store-options.ts';
 
-/** Runs the command line of this process and resolves to its exit code: all that the package's bin does. */
+/** Runs the command line of this process and resolves to its exit code. The package's bin does nothing else. */
 export async function start(argv: readonly string[]): Promise<number> {
   const program = programTyped(process.env, process.argv[1]);
-  // For this process only: what an agent starts was not typed by anybody.
+  // Only this process may see it: nobody typed the commands that an agent starts.
   delete process.env[PROGRAM_VARIABLE];
   const guard = guardProcess({ program }, storeFlagIn(argv));
-  // stdout is what the command prints: what a tool's module logs must not come between its lines.
+  // stdout is for what the command prints, so the console output of tool modules goes to stderr.
   globalThis.console = new Console(process.stderr, process.stderr);
   try {
     const cwd = currentFolder();
@@ -22,7 +22,7 @@ export async function start(argv: readonly string[]): Promise<number> {
       return EXIT.failed;
     }
     const io = processIo({ cwd, program }, guard);
-    // A new project is not in this folder, so the keys of this folder's .env are not its keys.
+    // A new project is in another folder, so this folder's .env is not its own.
     const env = argv[0] === 'init' ? io.env : withEnvFile(io.env, cwd);
     return await main(argv, { ...io, env });
   } finally {

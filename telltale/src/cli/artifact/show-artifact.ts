@@ -32,7 +32,7 @@ export interface RollbackOptions {
 
 const LABEL = 13;
 const MAX_CELL = 200;
-/** Versions that are listed: --json has all. */
+/** How many versions are listed; --json lists all. */
 const MAX_VERSIONS = 20;
 
 const COLUMNS: readonly Column[] = [
@@ -103,7 +103,7 @@ export async function showArtifact(
   });
 }
 
-/** `telltale artifact rollback`: an old version is put back, as a new one. */
+/** `telltale artifact rollback`: writes an old version again, as a new one. */
 export async function rollbackArtifact(
   name: string,
   to: string,
@@ -129,7 +129,7 @@ const artifactJson = ({ source: _source, at, ...rest }: ArtifactVersion) => ({
   written: at === 0 ? null : timeText(at),
 });
 
-/** `1..3`, or `1`: against the newest. */
+/** `1..3`, or `1` to compare with the newest. */
 function readDiff(text: string): { readonly before: number; readonly after?: number } {
   const [, before = '', after] = /^(\d+)(?:\.\.(\d+))?$/.exec(text) ?? [];
   if (before === '')
@@ -191,11 +191,11 @@ async function printDiff(
   await stdout.write(`${[head, ...(isSame ? ['No line of the source differs.'] : shown)].join('\n')}\n`);
 }
 
-/** The artifacts of a store for who only looks or puts old versions back: those were checked when they were written. */
+/** The artifacts of a store, to read them or to roll back. Their checks ran when they were written. */
 export const storedArtifacts = (store: Pick<Store, 'tables'>, clock: Pick<Clock, 'now'>): Artifacts =>
   createArtifacts({ tables: store.tables, clock, check: async () => undefined });
 
-/** A version of an artifact, the newest by default. */
+/** A version of an artifact, by default the newest. */
 async function findVersion(artifacts: Artifacts, name: string, version?: number): Promise<ArtifactVersion> {
   const found = await artifacts.read(name, version);
   if (found !== undefined) return found;

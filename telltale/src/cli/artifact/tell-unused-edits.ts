@@ -11,16 +11,16 @@ import { asTyped, storeFlag } from '../session/store-options.ts';
 import { harmlessLine } from '../view/harmless.ts';
 
 export interface TellOptions {
-  /** As it was given: the command that is named needs it, too. */
+  /** The option as the user typed it, because the command in the hint needs it too. */
   readonly store?: string;
   readonly quiet?: true;
-  /** What was told before, and is told once. */
+  /** The edits that were already reported. Each is reported once. */
   readonly told?: Set<string>;
 }
 
 /**
- * Tells whose artifact's file was edited without effect, since somebody else wrote the version that is in force, and the
- * command that has the file count again. An agent without artifacts costs nothing here.
+ * Reports artifact files whose edits have no effect because a newer version is in force, with the command that makes
+ * the file count again. This does nothing for an agent without artifacts.
  */
 export async function tellUnusedEdits(
   agents: readonly LoadedAgent<unknown>[],
@@ -54,7 +54,7 @@ export async function tellUnusedEdits(
 const hasArtifacts = ({ project }: LoadedAgent<unknown>): boolean =>
   project.manifests.some(({ kind }) => kind === 'Artifact');
 
-/** One whose module cannot be read cannot be started either: whoever starts it says so. */
+/** An agent whose module cannot be loaded cannot start either, so the start reports the error. */
 function toldLater(thrown: unknown): undefined {
   if (!(thrown instanceof RuntimeError) || thrown.code !== 'module_failed') throw thrown;
 }

@@ -30,7 +30,7 @@ export interface TestOptions {
 
 const MAX_SHOWN = 2000;
 
-/** `telltale artifact test`: asks one as a run would, without a store. */
+/** `telltale artifact test`: calls an artifact as a run would, without a store. */
 export async function testFile(
   file: string,
   asked: string | undefined,
@@ -102,7 +102,7 @@ async function readArgs(given: string, io: CommandContext['io']): Promise<readon
   return Array.isArray(args) ? args : [args as Json | JsonObject];
 }
 
-/** A key that no run's context has would be seen by the artifact here, and nowhere else. */
+/** Refuses a key that no run's context has, because the artifact would see it only here. */
 function refuseUnknown(given: readonly string[], known: readonly string[]): void {
   const wrong = given.find((key) => !known.includes(key));
   if (wrong !== undefined) throw usage(`A context has no key '${wrong}'.`, suggest(wrong, known, 'It has'));
@@ -131,18 +131,18 @@ function methodOf({ name, methods, source }: ArtifactDraft, asked: string | unde
 
 export interface ReadArtifact {
   readonly draft: ArtifactDraft;
-  /** Those that stand in the same project: it may ask them. */
+  /** The other artifacts of the project, which it may call. */
   readonly others: Pick<Artifacts, 'read'>;
 }
 
 const SCRIPT = /\.[cm]?js$/i;
 
-/** Whether a file is a source alone, which does not say what its methods are. */
+/** Whether a file contains only source, which does not declare its methods. */
 const isSource = (path: string): boolean => SCRIPT.test(path);
 
 /**
- * The artifact of a file: a manifest, or its source alone; or a genesis artifact by its name. Where the manifest is wrong, all of its mistakes are printed
- * as `telltale validate` does, and nothing is returned.
+ * Reads the artifact of a file: a manifest, or only its source, or a genesis artifact by its name. If the manifest is
+ * invalid, prints every mistake as `telltale validate` does and returns undefined.
  */
 async function readArtifact(
   path: string,

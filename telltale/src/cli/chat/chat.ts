@@ -15,19 +15,19 @@ import type { RunView } from '../run/run-view.ts';
 import { costText, countText, tokensText } from '../view/figures.ts';
 import { createPerson } from './read-typing.ts';
 
-/** Leads a session through a conversation: says something whenever it waits, and takes Ctrl-C in hand. */
+/** Keeps a conversation going: sends a message whenever the session waits for one, and handles Ctrl-C. */
 export interface Chat {
-  /** What the person says first; undefined where nothing is said. */
+  /** The person's first message; undefined if there is none. */
   first(): Promise<string | undefined>;
   lead(session: Session): void;
-  /** Before an event is shown: what is asked for is put away where the session goes on without it. */
+  /** Call it before an event is shown. It removes the prompt if the session continued without an answer. */
   before(event: ObservedEvent): Promise<void>;
   after(event: ObservedEvent): void;
-  /** What the conversation has come to, in one line. */
+  /** The totals of the conversation in one line. */
   status(): string;
   /** Whether the session waits for a message. */
   readonly idle: boolean;
-  /** Lets go of the terminal. Rejects where the person could not be heard. */
+  /** Releases the terminal. Rejects if reading the input failed. */
   end(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function createChat(io: Io, view: RunView): Chat {
   let wasInterrupted = false;
   let failure: { readonly thrown: unknown } | undefined;
 
-  /** The first Ctrl-C since the last message is for the turn, the next one for the chat. */
+  /** The first Ctrl-C after a message interrupts the turn; the next one ends the chat. */
   const interrupted = (): boolean => {
     if (wasInterrupted) return false;
     wasInterrupted = true;
@@ -82,7 +82,7 @@ export function createChat(io: Io, view: RunView): Chat {
     const asked = asking;
     asking = undefined;
     asked?.abort.abort();
-    await asked?.done.catch(() => undefined); // kept as the failure
+    await asked?.done.catch(() => undefined); // The failure is kept and reported later.
   };
 
   return {
@@ -114,7 +114,7 @@ export function createChat(io: Io, view: RunView): Chat {
   };
 }
 
-/** What a conversation has come to so far, in one line. */
+/** The totals of the conversation so far. */
 export interface ChatTotals {
   take(event: ObservedEvent): void;
   text(): string;
@@ -149,15 +149,15 @@ function createChatTotals(): ChatTotals {
   };
 }
 
-/** The command that goes on with a conversation, up to the id of its session. */
+/** The command that continues a conversation, without the session's id. */
 export function chatAgain(manifest: string, { cwd }: Pick<Io, 'cwd'>): string {
   const near = relative(cwd, manifest);
   return `chat ${shellWord(near.startsWith('..') || near === '' ? manifest : near)} --resume`;
 }
 
 /**
- * The model of a chat whose model is a script: it answers with what is wrong once it has no more turns, so that the chat
- * goes on until its user ends it. Empty for other models, and where plain text cannot be the answer.
+ * Model options for a chat with a scripted model: when the script has no more turns, it answers with a message that
+ * says so, and the chat goes on until the user ends it. Empty for other models, and if plain text cannot be the answer.
  */
 export async function chatModel(
   { manifest, folder }: LoadedAgent,

@@ -4,20 +4,20 @@ export interface ReadMessage {
   readonly input: NodeJS.ReadStream;
   readonly output: NodeJS.WriteStream;
   readonly prompt: string;
-  /** What was typed of it before. */
+  /** The text that was typed before the prompt appeared. */
   readonly draft?: string;
-  /** What was typed before, newest first; the message is added to it. */
+  /** Earlier messages, newest first. The new message is added. */
   readonly history: string[];
   readonly signal: AbortSignal;
-  /** Ctrl-C. The line in hand is dropped. */
+  /** Called at Ctrl-C. The unfinished line is dropped. */
   readonly onInterrupt: () => void;
 }
 
 const MAX_HISTORY = 200;
 
 /**
- * What a person types behind a prompt, edited in place. The terminal is read key by key only while this lasts, so that
- * Ctrl-C is a signal again behind it. Lines that come in one go were pasted: they are one message.
+ * Reads a message after a prompt, with line editing. The terminal is in raw mode only during the call, so afterwards
+ * Ctrl-C is a signal again. Lines that arrive together were pasted: they are one message.
  */
 export function readMessage(options: ReadMessage): Promise<string | undefined> {
   const { input, output, prompt, draft = '', history, signal, onInterrupt } = options;
@@ -34,7 +34,7 @@ export function readMessage(options: ReadMessage): Promise<string | undefined> {
     });
     const pasted: string[] = [];
     let isOver = false;
-    /** Whether the prompt stands on the line in hand. */
+    /** Whether the prompt is shown on the current line. */
     let isAsked = false;
     const ask = () => {
       if (isOver) return;
@@ -51,7 +51,7 @@ export function readMessage(options: ReadMessage): Promise<string | undefined> {
       });
     });
     editor.on('SIGINT', () => {
-      for (const name of ['e', 'u']) editor.write(null, { ctrl: true, name }); // to the end of the line, and away with it
+      for (const name of ['e', 'u']) editor.write(null, { ctrl: true, name }); // Moves to the end of the line and deletes it.
       output.write('\n');
       isAsked = false;
       onInterrupt();

@@ -8,19 +8,19 @@ import { readText } from '../parse/read-text.ts';
 
 export interface ReadTyping {
   readonly input: NodeJS.ReadStream;
-  /** What was typed before, newest first; each line is added to it. */
+  /** Earlier lines, newest first. Each new line is added. */
   readonly history: string[];
   readonly signal: AbortSignal;
-  /** Ctrl-C. */
+  /** Called at Ctrl-C. */
   readonly onInterrupt: () => void;
 }
 
 const MAX_HISTORY = 200;
 
 /**
- * Lines that a person types while something else is drawn on the terminal: they are edited as in `readMessage`, and
- * whoever draws shows the line in hand. Lines that come in one go were pasted: they are one. Resolves when `signal` is
- * aborted, or at Ctrl-D.
+ * Reads lines while something else is drawn on the terminal. Editing works as in `readMessage`; the caller draws the
+ * unfinished line. Lines that arrive together were pasted: they are one line. Resolves when `signal` is aborted, or at
+ * Ctrl-D.
  */
 export function readTyping(options: ReadTyping, typing: Typing): Promise<void> {
   const { input, history, signal, onInterrupt } = options;
@@ -46,7 +46,7 @@ export function readTyping(options: ReadTyping, typing: Typing): Promise<void> {
       history.length = Math.min(history.length, MAX_HISTORY);
       typing.line(text);
     };
-    // Behind the editor's own listener, which has changed the line by then.
+    // The editor's own listener runs first and has changed the line by now.
     const onKey = () => typing.draft([...pasted, editor.line].join(' '));
     const stop = () => editor.close();
     editor.on('line', (line) => {
@@ -65,9 +65,12 @@ export function readTyping(options: ReadTyping, typing: Typing): Promise<void> {
   });
 }
 
-/** Whoever the agent talks to: a person on a terminal, or what is piped in. */
+/** Whoever the agent talks to: a person on a terminal, or piped input. */
 export interface Person {
-  /** The next message, of which `draft` was typed before; undefined where there is none, or when `signal` is aborted. One call at a time. */
+  /**
+   * The next message. `draft` was typed before it. Undefined if there is none, or when `signal` is aborted. Make one
+   * call at a time.
+   */
   next(signal: AbortSignal, draft?: string): Promise<string | undefined>;
 }
 
@@ -94,7 +97,7 @@ function onTerminal({ stdin, stderr }: Io, status: () => string): Person {
 
 function inPipe(io: Io): Person {
   const messages = pipedMessages(io);
-  /** A line that was asked for, and not given out because somebody else had spoken meanwhile. */
+  /** A line that was requested but not used, because another message arrived first. */
   let asked: Promise<IteratorResult<string>> | undefined;
   return {
     next(signal) {
@@ -118,10 +121,10 @@ function inPipe(io: Io): Person {
   };
 }
 
-/** What fits into no model's context anyway. */
+/** More than any model's context window holds. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** What is piped in, a line a message; empty lines say nothing. */
+/** Piped messages, one per line. Empty lines are ignored. */
 async function* pipedMessages(io: Io): AsyncGenerator<string> {
   let rest = '';
   for await (const piece of readText('-', io)) {
@@ -140,7 +143,7 @@ const lineTooLong = () =>
     { hint: 'A line is a message. Put long texts into a file that the agent can read with a tool.' },
   );
 
-/** What a person may type in place of a message. */
+/** Commands that a person may type instead of a message. */
 const COMMANDS = {
   '/help': 'this list',
   '/status': 'the session, its turns, tokens and cost',
@@ -151,10 +154,10 @@ type Known = keyof typeof COMMANDS;
 export type Typed =
   | { readonly kind: 'message'; readonly text: string }
   | { readonly kind: 'quit' }
-  /** Answered here, and then asked again. */
+  /** Answered here; then the prompt appears again. */
   | { readonly kind: 'answer'; readonly text: string };
 
-/** A single word behind a slash is a command; a path with another slash in it is not. */
+/** A single word after a slash is a command. A path with another slash is not. */
 const WORD = /^\/[a-z]+$/i;
 
 export function readTyped(line: string, status: () => string): Typed {

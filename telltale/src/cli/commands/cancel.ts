@@ -31,7 +31,7 @@ Examples:
 `;
 
 const DEFAULT_REASON = 'asked to';
-/** Somebody else was quicker, and ends it or has. */
+/** Another process was faster: it ends the stream, or has ended it. */
 const BY_OTHERS: ReadonlySet<string> = new Set([
   'stream_owned',
   'run_ended',
@@ -57,7 +57,7 @@ export const registerCancel: RegisterCommand = (program, context) => {
     );
 };
 
-/** Ends the session or run that `find` finds. */
+/** Cancels the session or run that `find` returns. */
 export async function cancelStream(
   options: CancelOptions,
   context: CommandContext,
@@ -126,13 +126,13 @@ interface CancelOutcome {
   readonly outcome: 'ended_before' | 'cancelled' | 'delivered' | 'kept';
   readonly text: string;
   readonly pid?: number;
-  /** Whether it is still to be ended, by working on it. */
+  /** Whether this command must resume it so that it ends. */
   readonly isToUndo?: boolean;
-  /** Its runs that were told to end and have to be worked on for it. */
+  /** Its runs that were told to end and must be resumed so that they do. */
   readonly toUndo?: readonly string[];
 }
 
-/** A run that leads a session ends with it, and it with the run: ending the one is ending the other. */
+/** A run that guides a session ends with it, and the other way around. */
 async function ledBy(store: Store, info: StreamInfo): Promise<StreamInfo> {
   const parent = info.parent === undefined ? undefined : await store.info(info.parent);
   const isLead = parent !== undefined && info.kind === 'run' && info.stream === leadRun(parent.stream);
@@ -145,7 +145,7 @@ const cancelledNow = (stream: string) =>
 const endedBefore = (stream: string, status: string) =>
   ({ outcome: 'ended_before', text: `${stream} has already ended (${status}).` }) as const;
 
-/** It is its caller's to end, on which nobody works. */
+/** Its caller must end it, and nobody works on the caller. */
 async function keptFor(store: Store, info: StreamInfo, options: CancelOptions, io: Io) {
   const resume = `${await streamToResume(store, info, io)}${storeFlag(options.store)}`;
   const text = `${info.stream} was called by another session. It ends as soon as that one continues:\n  ${resume}`;
@@ -162,9 +162,9 @@ const deliveredTo = (
 });
 
 /**
- * Takes it up here: it finds in its inbox that it is to end, undoes what can be undone, and ends. A process that
- * watches it may take it up first, and end it in the same way: then what it resolves with is what to say. One without
- * `reason` has been told already.
+ * Resumes it here: it finds the cancellation in its inbox, undoes what can be undone, and ends. Another process that
+ * watches it may resume it first and end it in the same way. Then the result of that process counts. A cancellation
+ * without `reason` was sent before.
  */
 async function endByWorking(
   { stream: run, kind }: Pick<CancelOutcome, 'stream' | 'kind'>,
@@ -181,7 +181,7 @@ async function endByWorking(
         body: reason,
       });
     try {
-      // By the runtime itself: one that has ended meanwhile is not resumed.
+      // The runtime decides: it does not resume a stream that has ended in the meantime.
       const taken =
         kind === 'run' ? await runtime.workflows.resume(run) : await runtime.resume(run, { by: 'runtime' });
       const stop = () => void taken.interrupt();
@@ -216,7 +216,7 @@ async function endByWorking(
   });
 }
 
-/** What undoes its steps cannot be had, or is another by now. */
+/** The manifest that undoes its steps is missing or has changed. */
 const endWithout = ({ code, message }: RuntimeError, run: string) =>
   new RuntimeError(code, message, {
     hint: `Restore the manifest and cancel again, or end the run without undoing anything: telltale cancel ${run} --force`,

@@ -76,14 +76,14 @@ async function chat(
   });
 }
 
-/** A chat on a terminal outlives an exchange that failed: the user reads why, and says the next thing. */
+/** A chat on a terminal continues after a failed exchange: the person reads the error and sends the next message. */
 const canGoOn = (result: SessionResult, { store }: WorkOptions, io: Io): boolean =>
   (result.status === 'failed' || result.status === 'stalled') &&
   !isLost(result) &&
   !isInMemory(storeLocation(store, io)) &&
   io.stdin.isTerminal;
 
-/** Up to the end of the session, or to a failure. */
+/** Runs until the session ends or an exchange fails. */
 async function firstExchanges(
   agent: LoadedAgent,
   { begin, message }: { readonly begin: ReturnType<typeof readBegin>; readonly message: string | undefined },

@@ -4,7 +4,7 @@ import { EXIT, type ExitCode } from '../command.ts';
 import type { KnownCommand, KnownOption } from '../completion/complete.ts';
 import { harmlessLine } from '../view/harmless.ts';
 
-/** What the scripts of `telltale completion` call: not for people, so not in the help. */
+/** The scripts of `telltale completion` call it. It is not in the help because people don't. */
 export const registerComplete: RegisterCommand = (program, context) => {
   program
     .command('__complete', { hidden: true })

@@ -68,7 +68,7 @@ async function importPaths(
   options: CommandImportOptions,
   io: Io,
 ): Promise<ExitCode> {
-  // The parser of the command line has checked the name.
+  // Commander has checked the name.
   const format = FORMATS[name] as Format;
   const [{ importSources }, { createNodeFiles }, { isModelRef }, importer] = await Promise.all([
     import('../../importers/made.ts'),
@@ -140,7 +140,7 @@ async function printText(
   io: Io,
 ): Promise<void> {
   const { importText } = await import('../import/print-import.ts');
-  // Of a dry run the manifests are what is asked for: the report does not stand among them.
+  // A dry run prints the manifests on stdout, so the report goes to stderr.
   const output = options.dryRun === true ? io.stderr : io.stdout;
   if (options.dryRun === true)
     await io.stdout.write(made.map(({ path, text }) => `# ${path}\n${text}`).join('---\n'));

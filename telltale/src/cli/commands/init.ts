@@ -103,7 +103,7 @@ async function init(dir: string, options: InitOptions, { io }: CommandContext): 
   return EXIT.ok;
 }
 
-/** Three commands that work as printed: a chat needs the key. */
+/** Three commands that work as printed. Without a key, a chat does not. */
 function nextCommands(dir: string | undefined, model: ChosenModel): readonly string[] {
   const canChat = model.keyVariable === undefined || model.hasKey;
   const enter = dir === undefined ? [] : [`cd ${shellWord(dir)}`];

@@ -31,7 +31,7 @@ interface SessionsOptions {
 }
 
 const DEFAULT_LIMIT = 20;
-/** Sessions that are looked through for those with a status. */
+/** How many sessions are searched for those with a status. */
 const MAX_SEARCHED = 10_000;
 
 const EXAMPLES = `
@@ -91,10 +91,10 @@ async function listAll(store: Store, limit: number, withRuns: boolean): Promise<
   return [...sessions, ...withParents(runs, sessions)];
 }
 
-/** Runs that one of the sessions, or another run of theirs, has set off. */
+/** The runs that one of the sessions, or another of their runs, has started. */
 function withParents(runs: readonly StreamInfo[], sessions: readonly StreamInfo[]): readonly StreamInfo[] {
   const known = new Set(sessions.map(({ stream }) => stream));
-  // Whoever called is older than what was called.
+  // A caller is older than what it called.
   return runs.toReversed().filter(({ stream, parent }) => {
     const isTheirs = parent !== undefined && known.has(parent);
     if (isTheirs) known.add(stream);
@@ -102,7 +102,7 @@ function withParents(runs: readonly StreamInfo[], sessions: readonly StreamInfo[
   });
 }
 
-/** So many of the newest that more than `limit` of them are nobody's sub-agents, if there are as many. */
+/** Reads the newest sessions until more than `limit` of them are not sub-agents, or until there are no more. */
 async function listEnough(store: Store, limit: number): Promise<readonly StreamInfo[]> {
   for (let asked = limit + 1; ; asked *= 4) {
     const found = await store.list({ kind: 'session', limit: Math.min(asked, MAX_SEARCHED) });

@@ -107,7 +107,7 @@ async function show(asked: string, options: CommandShowOptions, context: Command
   });
 }
 
-/** The value that an option names, and its text as people read it. */
+/** The value that an option names, and its text for people. */
 function wantedOf(
   state: SessionState,
   { action: asked }: CommandShowOptions,
@@ -134,7 +134,7 @@ function wholeText(
   return json === true ? jsonText(value, 2) : resultText(text ?? value, stdout);
 }
 
-/** The same of a workflow run, where a step stands for an action. */
+/** The same for a workflow run, where a step takes the place of an action. */
 function wantedOfRun(state: RunState, { action: asked }: CommandShowOptions): { value: Json; text?: string } {
   if (asked === undefined) {
     if (state.output === undefined) throw noResult(`${state.id} has no output yet.`);

@@ -38,7 +38,7 @@ Examples:
   $ telltale store prune --older-than 7d --status completed
 `;
 
-/** Each --session adds one. */
+/** Collects the values of a repeated option. */
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 export const registerStore: RegisterCommand = (program, context) => {

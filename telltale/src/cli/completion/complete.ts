@@ -23,7 +23,7 @@ const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
 
 type Context = Pick<CommandContext, 'io' | 'runtimes'>;
 
-/** What may stand at the place where Tab was pressed: those that begin with what is typed already. */
+/** The candidates that begin with the word at the cursor. */
 export async function complete(
   before: readonly string[],
   current: string,
@@ -137,7 +137,7 @@ async function sessions(
   return beginning([{ text: 'last', description: 'the newest' }, ...ids], current);
 }
 
-/** Those that are open: one that was answered can be shown, but its id is not to be guessed. */
+/** Open reviews only: nobody types the id of an answered one. */
 async function reviews(
   current: string,
   before: readonly string[],
@@ -153,7 +153,7 @@ async function reviews(
 
 const WHAT_COLUMNS = 100;
 
-/** What `read` finds in the store in reach; undefined where there is none. */
+/** What `read` finds in the store. Undefined if there is no store. */
 async function stored<T>(
   before: readonly string[],
   { io, runtimes }: Context,
@@ -177,7 +177,7 @@ async function stored<T>(
   }
 }
 
-/** Entries of the folder that is being typed; folders end with a slash, and hidden ones only show when asked for. */
+/** Entries of the folder that is being typed. Folders end with a slash. Hidden entries appear only after a dot. */
 function files(current: string, cwd: string, wanted?: RegExp): readonly Candidate[] {
   const folder = current.slice(0, current.lastIndexOf('/') + 1);
   const begun = current.endsWith('/') ? '' : basename(current);
@@ -189,7 +189,7 @@ function files(current: string, cwd: string, wanted?: RegExp): readonly Candidat
       .map((entry) => plain(`${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`))
       .toSorted((a, b) => (a.text < b.text ? -1 : 1));
   } catch {
-    return []; // No such folder: nothing to offer.
+    return []; // The folder does not exist.
   }
 }
 
@@ -198,14 +198,14 @@ const plain = (text: string): Candidate => ({ text });
 const beginning = (candidates: readonly Candidate[], current: string): readonly Candidate[] =>
   candidates.filter(({ text }) => text.startsWith(current));
 
-/** A command as far as completing needs it. */
+/** What completion needs to know of a command. */
 export interface KnownCommand {
   readonly name: string;
   readonly summary: string;
   readonly options: readonly KnownOption[];
-  /** Names of its arguments, in order; the last one is repeated where it is variadic. */
+  /** Names of its arguments, in order. A variadic argument is the last one and repeats. */
   readonly arguments: readonly { readonly name: string; readonly isVariadic: boolean }[];
-  /** Commands of its own: `workflow run`. */
+  /** Its subcommands, as in `workflow run`. */
   readonly commands?: readonly KnownCommand[];
 }
 
@@ -216,7 +216,7 @@ export interface KnownOption {
   readonly choices: readonly string[];
 }
 
-/** What stands at the place where Tab was pressed. */
+/** What belongs at the cursor. */
 export type CompletePlace =
   | { readonly kind: 'command' }
   | { readonly kind: 'subcommand'; readonly command: KnownCommand }
@@ -225,7 +225,7 @@ export type CompletePlace =
   | { readonly kind: 'argument'; readonly command: KnownCommand; readonly name: string }
   | { readonly kind: 'nothing' };
 
-/** Pure. `before` are the words behind the program's name and before the one that is being typed. */
+/** `before` are the words between the program's name and the word at the cursor. */
 export function placeOf(
   before: readonly string[],
   current: string,
@@ -236,7 +236,7 @@ export function placeOf(
   const command = commands.find((each) => each.name === name);
   if (command === undefined) return { kind: 'nothing' };
   const own = command.commands ?? [];
-  // Options of the group may stand before the name of the command in it.
+  // Options of a command group may precede the subcommand.
   const names = new Set(own.map((each) => each.name));
   const called = words.findIndex((word) => names.has(word));
   if (called !== -1) return placeOf(words.slice(called), current, own);
@@ -250,7 +250,7 @@ export function placeOf(
       continue;
     }
     if (!option.takesValue) continue;
-    // bash makes a word of its own of the sign in --store=x.
+    // bash splits --store=x into three words.
     if (words[at + 1] === '=') at++;
     if (at + 1 >= words.length) return { kind: 'value', command, option };
     at++;
@@ -264,7 +264,7 @@ export function placeOf(
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** All of them ask `telltale __complete INDEX WORDS…` and get lines of `candidate TAB description`. */
+/** Each script calls `telltale __complete INDEX WORDS…` and reads lines of `candidate TAB description`. */
 export const COMPLETION_SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# Completion of telltale for bash: eval "$(telltale completion bash)"
 _telltale() {

@@ -35,7 +35,7 @@ import { wrap } from '../view/text-width.ts';
 
 export interface DemoOptions {
   readonly mode: RunMode;
-  /** Tokens a second; the script's own on a terminal by default, and all at once elsewhere. */
+  /** Tokens per second. By default the script's own rate on a terminal, and no delay elsewhere. */
   readonly rate: number | undefined;
   readonly dir: string | undefined;
 }
@@ -44,7 +44,7 @@ const INPUT = 'Add a --json flag to the report command';
 const DEFAULT_COLUMNS = 80;
 const MAX_COLUMNS = 100;
 
-/** Lays the demo's project out, lets the agent work on it, and says what came of it and what to type next. */
+/** Creates the demo's project, runs the agent on it, and prints the outcome and the next commands. */
 export async function runDemo(
   options: DemoOptions,
   context: Pick<CommandContext, 'io' | 'runtimes'>,
@@ -101,7 +101,7 @@ async function workAndShow(
       byWorkflow = await changedByWorkflows(runtime, result.session);
     });
   } catch (thrown) {
-    // A store that was lost can be neither looked at nor closed: what it was lost by is what there is to tell.
+    // If the store was lost it cannot be closed either. Report the loss, not the failed close.
     if (followed === undefined || !isLost(followed.result)) throw thrown;
   }
   if (followed === undefined) return EXIT.failed;
@@ -120,7 +120,7 @@ async function workAndShow(
   return code;
 }
 
-/** The view of `telltale run`, without its last lines: the demo has its own. */
+/** The view of `telltale run` without its closing lines, because the demo prints its own. */
 async function demoView(mode: RunMode, io: Io): Promise<RunView> {
   if (mode === 'live') {
     const view = createTerminalView(io);
@@ -132,21 +132,21 @@ async function demoView(mode: RunMode, io: Io): Promise<RunView> {
 
 type DemoEnv = Readonly<Record<string, string | undefined>>;
 
-/** The environment with this very Node before all others: commands of the demo say `node`. */
+/** Puts this Node first on the PATH, because commands of the demo run `node`. */
 export function nodeOnPath(env: DemoEnv, execPath: string): DemoEnv {
-  // Windows does not tell names apart by case.
+  // On Windows, names of variables are not case-sensitive.
   const name = Object.keys(env).find((each) => each.toUpperCase() === 'PATH') ?? 'PATH';
   return { ...env, [name]: [dirname(execPath), env[name]].filter((part) => part).join(delimiter) };
 }
 
 const GIT_MS = 10_000;
 
-/** Makes a git repository of a folder, its files staged. false where git is not there, or does not want to. */
+/** Makes the folder a git repository with its files staged. False if git is missing or fails. */
 export async function makeRepository(
   folder: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<boolean> {
-  // In a hook of git, its variables name the repository that the hook belongs to.
+  // Inside a git hook, git's variables name the hook's repository.
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_')));
   const git = (...args: readonly string[]) =>
     promisify(execFile)('git', [...args], { cwd: folder, env: own, timeout: GIT_MS });
@@ -155,13 +155,13 @@ export async function makeRepository(
     await git('add', '--all');
     return true;
   } catch {
-    return false; // the demo shows one action less
+    return false; // The demo then shows one action less.
   }
 }
 
 const SCRIPTED = 'scripted:';
 
-/** The scripted model of an agent at another pace; without one everything comes at once. */
+/** The scripted model of an agent at another rate; without a rate, everything arrives at once. */
 export async function pacedModel(
   { manifest, folder }: Pick<LoadedAgent, 'manifest' | 'folder'>,
   tokensPerSecond: number | undefined,
@@ -180,7 +180,7 @@ export async function pacedModel(
 
 const MAX_RUNS = 100;
 
-/** Which workflow of a session changed a file, by its path: what the tool "filesystem" said to their steps. */
+/** Which workflow of a session changed each file, by path, according to the results of the tool "filesystem". */
 async function changedByWorkflows(
   { store }: Pick<Runtime, 'store'>,
   session: string,
@@ -219,11 +219,11 @@ function openingLines({ folder }: DemoWorkspace, input: string, { columns, paint
   ];
 }
 
-/** How it ended, what that took, and the time saved. */
+/** How the demo ended, what it took, and the time saved. */
 function closingLines(
   { result, times }: Pick<FollowSessionFollowed, 'result' | 'times'>,
   changed: readonly ChangedFile[],
-  /** Which workflow changed a file, by its path. */
+  /** Which workflow changed a file, by path. */
   byWorkflow: ReadonlyMap<string, string>,
   isPaced: boolean,
   { columns, paint }: DemoLines,
@@ -252,7 +252,7 @@ function closingLines(
   ];
 }
 
-/** What to type next. */
+/** The commands to try next. */
 export function nextLines(
   { folder, store }: DemoWorkspace,
   { program }: Pick<Io, 'program'>,
@@ -276,7 +276,7 @@ export function nextLines(
   ];
 }
 
-/** How to go on with a demo that was stopped. */
+/** How to continue a demo that was stopped. */
 export const resumeLines = (
   { store }: DemoWorkspace,
   { program }: Pick<Io, 'program'>,
@@ -294,17 +294,17 @@ export interface ChangedFile {
   readonly removed: number;
 }
 
-/** Which files of the template are not what they were, and by how many lines. Looks at the disk, not at the log. */
+/** The template's files that have changed, with the number of changed lines. It reads the disk, not the log. */
 async function changedFiles(files: readonly TemplateFile[], folder: string): Promise<readonly ChangedFile[]> {
   const changed: ChangedFile[] = [];
   for (const { path, text } of files) {
-    const now = await readFile(join(folder, path), 'utf8').catch(() => ''); // gone: all of its lines are
+    const now = await readFile(join(folder, path), 'utf8').catch(() => ''); // A missing file has lost all of its lines.
     if (now !== text) changed.push({ path, ...countLines(text, now) });
   }
   return changed;
 }
 
-/** By the longest common subsequence of lines: quadratic, for files of a demo. */
+/** Uses the longest common subsequence of lines. This is quadratic, which is fine for a demo's files. */
 export function countLines(before: string, after: string): Pick<ChangedFile, 'added' | 'removed'> {
   const old = linesOf(before);
   const fresh = linesOf(after);
@@ -324,13 +324,13 @@ const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.re
 export interface DemoWorkspace {
   readonly folder: string;
   readonly manifest: string;
-  /** The file of its log. */
+  /** The file with the demo's log. */
   readonly store: string;
 }
 
 /**
- * Lays the template out in `dir`, or in a temporary folder. The files are written, not copied: where a package is
- * installed read-only, its modes would come along and the agent could not edit them.
+ * Writes the template to `dir` or to a temporary folder. It does not copy the files: if the package is installed
+ * read-only, the copies would be read-only too, and the agent could not edit them.
  */
 export async function makeWorkspace(
   files: readonly TemplateFile[],
@@ -361,12 +361,12 @@ async function emptyFolder(folder: string, asked: string): Promise<string> {
   const found = await readdir(folder).catch((thrown: NodeJS.ErrnoException) => thrown);
   if (Array.isArray(found) && found.length > 0) throw notEmpty(asked);
   if (found instanceof Error && found.code === 'ENOTDIR') throw notAFolder(asked);
-  // Not with its parents: what is mistyped should not be made, and in /proc Node would try for ever.
+  // Does not create parent folders: a mistyped path should not create any, and in /proc Node would retry forever.
   if (!Array.isArray(found)) await mkdir(folder);
   return folder;
 }
 
-/** Where the package keeps the agent of the demo, its script, its tools and the project that it works on. */
+/** The package's folder with the demo's agent, its script, its tools and its project. */
 const TEMPLATE = fileURLToPath(new URL('../../../transcripts/coding', import.meta.url));
 
 export interface TemplateFile {

@@ -11,7 +11,10 @@ import type { CommandContext } from '../command.ts';
 import type { Io } from '../io.ts';
 import { isDatabase, shownLocation, storeLocation } from '../session/store-options.ts';
 
-/** Writes to a store of its own, at the level that runs use; then looks whether the one in reach could be written. */
+/**
+ * Writes to a store of its own with the durability that runs use. Then checks whether the default store could be
+ * written.
+ */
 export const checkStore: ExamineCheck = async (context) => [
   await tryStore(context),
   await storeInReach(context),
@@ -67,7 +70,7 @@ async function storeInReach(context: CheckContext): Promise<ExamineFinding> {
   return { name, status: 'ok', detail: existsSync(file) ? `kept in ${file}` : `will be kept in ${file}` };
 }
 
-/** Opens it as a worker would, but for a new one: its tables are made by what is run on it, not by a look. */
+/** Opens the database as a worker would. It creates no tables in a new one: the first run does. */
 async function databaseInReach({ io, runtimes }: CheckContext, location: string): Promise<ExamineFinding> {
   const name = 'Sessions';
   const { cwd, clock } = io;
@@ -91,7 +94,7 @@ async function databaseInReach({ io, runtimes }: CheckContext, location: string)
 const willBeKept = (location: string) =>
   `will be kept in ${shownLocation(location)}, which answers; the first run creates the tables`;
 
-/** The folder itself, or the nearest one above that is there. */
+/** The folder, or its nearest ancestor that exists. */
 function nearestFolder(folder: string): string {
   return existsSync(folder) || dirname(folder) === folder ? folder : nearestFolder(dirname(folder));
 }
@@ -107,15 +110,15 @@ function mayWrite(path: string): boolean {
 
 interface ExamineWanted {
   readonly name: string;
-  /** What cannot be used without it. */
+  /** What does not work without it. */
   readonly for: string;
   readonly programs: readonly string[];
   readonly version: readonly string[];
   readonly debian: string;
   readonly homebrew?: string;
-  /** Where it is of no use. */
+  /** Platforms on which it is not used. */
   readonly notOn?: readonly string[];
-  /** A call that shows that it really works here. */
+  /** A call that proves that it works on this machine. */
   readonly trial?: readonly string[];
 }
 
@@ -200,7 +203,7 @@ async function checkProgram(wanted: ExamineWanted, machine: ExamineMachine): Pro
   return { name, status: 'ok', detail: `${version} (${path})` };
 }
 
-/** What a sandbox here holds commands to, beyond files and network. */
+/** What the sandbox enforces here, besides files and network. */
 function inForce(name: string, program: string, sandbox: ProcesFindSandbox): ExamineFinding {
   if (!sandbox.found) return { name, status: 'warn', detail: `${program}: ${sandbox.reason}` };
   const { processes, memory } = sandbox.limiter.inForce;
@@ -232,7 +235,7 @@ function installation(
 
 const REACH_MS = 3_000;
 
-/** Keys by their names only, the packages that speak to providers, and whether those answer. */
+/** Which keys are set (names only), which provider packages are installed, and whether the providers answer. */
 const checkProviders: ExamineCheck = async (context) => {
   const { KNOWN_PROVIDERS } = await import('../../models/providers/known-providers.ts');
   const findings = await Promise.all(
@@ -253,7 +256,7 @@ const checkProviders: ExamineCheck = async (context) => {
   ];
 };
 
-/** Nothing of a provider that nobody has set up. */
+/** Says nothing about a provider that is not configured. */
 async function checkProvider(
   name: string,
   provider: KnownProvider,
@@ -286,7 +289,7 @@ async function checkProvider(
   return { name: label, status: 'ok', detail: `${told}; ${where} answers` };
 }
 
-/** An address may hold a password. */
+/** Only the host, because the address may contain a password. */
 function hostOf(address: string): string {
   try {
     return new URL(address).host;
@@ -297,7 +300,7 @@ function hostOf(address: string): string {
 
 const NARROW = 60;
 
-/** The terminal and the folder that commands are typed in. */
+/** The terminal and the current folder. */
 const checkSurroundings: ExamineCheck = async ({ io }) => {
   const { stdout, stdin, cwd, env } = io;
   const findings: ExamineFinding[] = [];
@@ -337,7 +340,7 @@ const isUtf8 = (env: Readonly<Record<string, string | undefined>>): boolean =>
 /** `engines` of the package. */
 const WANTED = [22, 13] as const;
 
-/** The bin has refused a Node that is too old, so this mostly says which one it is and where it comes from. */
+/** The bin refuses a Node that is too old, so this usually only reports which Node it is. */
 const checkNode: ExamineCheck = async ({ machine: { node } }) => {
   const [major = 0, minor = 0] = node.version.split('.').map(Number);
   const isNew = major > WANTED[0] || (major === WANTED[0] && minor >= WANTED[1]);
@@ -361,40 +364,40 @@ const CHECKS: readonly ExamineCheck[] = [
   checkPrograms,
 ];
 
-/** All findings, in a fixed order; the checks themselves run side by side. */
+/** All findings in a fixed order. The checks run concurrently. */
 export async function examine(context: CheckContext): Promise<readonly ExamineFinding[]> {
   return (await Promise.all(CHECKS.map((check) => check(context)))).flat();
 }
 
-/** What a check found. `warn`: something cannot be used that need not be there. */
+/** A finding. `warn` means that something optional does not work. */
 export interface ExamineFinding {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';
   readonly detail: string;
-  /** The command, or what else to do, that mends it. */
+  /** The command, or another step, that fixes it. */
   readonly fix?: string;
 }
 
-/** What checks may ask of the machine. Tests pass one of their own. */
+/** What checks may ask of the machine. Tests pass their own. */
 export interface ExamineMachine {
   readonly platform: string;
   readonly node: { readonly version: string; readonly path: string };
   readonly temporaryFolder: string;
-  /** Where a program is, by names or absolute paths, the first that is there; undefined if none is. */
+  /** The path of the first of these programs that exists. `names` may be absolute paths. */
   findProgram(names: readonly string[]): string | undefined;
-  /** The first line that a program prints; undefined if it fails or takes longer than a few seconds. */
+  /** The first line that a program prints. Undefined if it fails or takes more than a few seconds. */
   ask(program: string, args: readonly string[]): Promise<string | undefined>;
-  /** The sandbox that commands get, as a runtime finds it; absent where there can be none. */
+  /** The sandbox that the runtime would use for commands. Undefined if there can be none. */
   readonly sandbox?: () => Promise<ProcesFindSandbox>;
-  /** Whether a package can be imported by the runtime. */
+  /** Whether the runtime can import a package. */
   hasPackage(name: string): boolean;
-  /** The status of an answer from there; undefined if there is none in time. */
+  /** The HTTP status of the answer. Undefined if there is none in time. */
   reach(url: string, timeoutMs: number): Promise<number | undefined>;
 }
 
 export interface CheckContext extends Pick<CommandContext, 'io' | 'runtimes'> {
   readonly machine: ExamineMachine;
-  /** Asks providers also where no key is set. */
+  /** Also asks providers for which no key is set. */
   readonly online: boolean;
 }
 
@@ -436,7 +439,7 @@ export function processMachine({ env, cwd }: Pick<Io, 'env' | 'cwd'>): ExamineMa
         await answer.body?.cancel();
         return answer.status;
       } catch {
-        return undefined; // Not there, or not in time: that is the answer.
+        return undefined; // The program is missing or too slow.
       }
     },
   };

@@ -24,7 +24,7 @@ export interface FeedsOptions {
   readonly json?: true;
 }
 
-/** Between two loads of a feed that is not periodic. */
+/** How often a feed without an interval is loaded. */
 const WATCH_MS = 2_000;
 
 const COLUMNS: readonly Column[] = [
@@ -111,7 +111,7 @@ async function load(
   return EXIT.ok;
 }
 
-/** That there is no such feed is a mistake of whoever asked; all else is the source's. */
+/** A feed that does not exist is the user's mistake. Any other error is the source's. */
 const notLoaded = (feed: string, cause: RuntimeError): RuntimeError =>
   cause.code === 'feed_unknown'
     ? usage(cause.message, cause.hint ?? 'List them: telltale feeds MANIFEST')
@@ -124,7 +124,7 @@ const notLoaded = (feed: string, cause: RuntimeError): RuntimeError =>
         },
       );
 
-/** Until it is interrupted. A source that fails is told of, and tried again. */
+/** Runs until it is interrupted. If the source fails, it reports that and tries again. */
 async function watch(
   trial: FeedTrial,
   feed: string,
@@ -132,7 +132,7 @@ async function watch(
   { io }: CommandContext,
 ): Promise<ExitCode> {
   const view = trial.list().find(({ id }) => id === feed);
-  if (view === undefined) return load(trial, feed, options, { io }); // says that there is none
+  if (view === undefined) return load(trial, feed, options, { io }); // This reports that the feed does not exist.
   let shown: string | undefined;
   for (;;) {
     const began = io.clock.monotonic();

@@ -63,7 +63,7 @@ export async function showFleet(options: FleetOptions, context: CommandContext):
   return EXIT.ok;
 }
 
-/** False where the process was told to stop meanwhile. */
+/** False if the process was told to stop in the meantime. */
 const passed = ({ clock, signal }: Io): Promise<boolean> =>
   new Promise((resolve) => {
     const cancel = clock.after(EVERY_MS, () => resolve(!signal.aborted));
@@ -139,7 +139,7 @@ const fleetJson = ({ fleet, workers, queue, laidAside }: FleetStatus) => ({
   })),
 });
 
-/** Why a session or run is quarantined, and the command that releases it; undefined where it is not. */
+/** Why a session or run is quarantined, and the command that releases it. Undefined if it is not quarantined. */
 export async function findQuarantine(
   store: Store,
   info: StreamInfo,
@@ -162,7 +162,7 @@ export async function findQuarantine(
   }
 }
 
-/** Opens the store to look at its fleet, and closes it. */
+/** Opens the store for its fleet, and closes it. */
 function withFleet<T>(
   context: CommandContext,
   options: StoreOption,

@@ -10,8 +10,8 @@ import { usage } from '../options.ts';
 import { checkedManifests } from '../validate/checked-manifests.ts';
 
 /**
- * The workflow of a file: one that stands in it or that it imports. Where the file is wrong, all of its mistakes are
- * printed as `telltale validate` does, and nothing is returned. Nothing is run.
+ * The workflow in a file, or one that the file imports. It runs nothing. If the file is invalid, it prints every
+ * mistake as `telltale validate` does and returns undefined.
  */
 export async function chooseWorkflow(
   path: string,
@@ -41,7 +41,7 @@ export async function chooseWorkflow(
   return only;
 }
 
-/** For a drawing that others may see: what came from the environment stands as the name of its variable. */
+/** For a drawing that others may see: values from the environment appear as the names of their variables. */
 const workflowIn = ({ manifest, file }: LoadedManifest, fromEnv: readonly EnvValue[]) =>
   manifest.kind === 'Workflow'
     ? [{ workflow: hideEnv(manifest as unknown as Json, fromEnv) as unknown as WorkflowManifest, file }]

@@ -5,7 +5,7 @@ import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { formatDiagnostic } from '../../manifest/format-diagnostic.ts';
 import { countText } from '../view/figures.ts';
 
-/** What became of a file, for people: its diagnostics, then part by part what was kept, changed and left. */
+/** What the import did with a file, as text: its diagnostics, then each part that was kept, changed or left out. */
 export function importText(
   { file, diagnostics, made }: ImportedFile,
   noun: string,

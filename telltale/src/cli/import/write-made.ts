@@ -4,7 +4,7 @@ import type { MadeFile } from '../../importers/importer.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import { usage } from '../options.ts';
 
-/** Writes files into a folder: all of them, or none where one is there already and `force` is not set. */
+/** Writes all files into a folder, or none of them if one exists and `force` is not set. */
 export async function writeMade(folder: string, files: readonly MadeFile[], force: boolean): Promise<void> {
   const inTheWay: string[] = [];
   for (const { path } of files)

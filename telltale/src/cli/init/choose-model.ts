@@ -4,17 +4,17 @@ import { KNOWN_PROVIDERS } from '../../models/providers/known-providers.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../options.ts';
 
-/** The script that stands in for the model of a project without one. */
+/** The script that replaces the model in a project without one. */
 export const SCRIPT = 'scripted:./transcripts/chat.yml';
 
 interface Offer {
   readonly name: string;
   readonly label: string;
-  /** Undefined where a server decides which models there are. */
+  /** Undefined if the server decides which models there are. */
   readonly model: string | undefined;
 }
 
-/** In the order in which they are offered, and in which a key is looked for. */
+/** In the order in which they are offered and their keys are looked up. */
 const OFFERS: readonly Offer[] = [
   { name: 'anthropic', label: 'Anthropic', model: 'anthropic/claude-sonnet-4-5' },
   { name: 'openai', label: 'OpenAI', model: 'openai/gpt-5' },
@@ -31,11 +31,11 @@ export interface ChosenModel {
   readonly keyVariable: string | undefined;
   /** Whether that variable is set. */
   readonly hasKey: boolean;
-  /** A key that was typed in, for `.env`. */
+  /** A key that the user typed in, for `.env`. */
   readonly key?: string;
 }
 
-/** What `--provider` and `--model` say; undefined where there is neither. */
+/** The model that `--provider` and `--model` name. Undefined without either option. */
 export function givenModel(
   given: { readonly provider?: string; readonly model?: string },
   env: Io['env'],
@@ -62,7 +62,7 @@ export function givenModel(
   return chosen(provider, model.startsWith(prefix) ? model : prefix + model, env);
 }
 
-/** What a project gets where nobody is asked: the first provider whose key is set, else the script. */
+/** The model of a project if nobody can be asked: the first provider whose key is set, otherwise the script. */
 export function foundModel(env: Io['env']): ChosenModel {
   const offer = OFFERS.find(({ name, model }) => model !== undefined && hasKey(name, env));
   return chosen(offer?.name ?? 'scripted', offer?.model ?? SCRIPT, env);
@@ -93,13 +93,13 @@ function unknownProvider(provider: string) {
   );
 }
 
-/** Where questions are asked: the terminal of the process. */
+/** The terminal that questions appear on. */
 export interface Terminal {
   readonly input: NodeJS.ReadStream;
   readonly output: NodeJS.WriteStream;
 }
 
-/** Asks for the provider, those whose key is set first, and for a key that is missing. Undefined after Ctrl-C or Ctrl-D. */
+/** Asks for the provider, listing those with a key first, and for a missing key. Undefined after Ctrl-C or Ctrl-D. */
 export async function askModel(
   { env, signal }: Pick<Io, 'env' | 'signal'>,
   terminal: Terminal,
@@ -107,7 +107,7 @@ export async function askModel(
   const { isCancel, password, select } = await import('@clack/prompts');
   const ended = new AbortController();
   const end = () => ended.abort();
-  // A prompt that is not told so would wait for ever.
+  // Without this the prompt would wait forever.
   const onKey = (_: unknown, key?: { readonly ctrl?: boolean; readonly name?: string }) => {
     if (key?.ctrl === true && key.name === 'd') end();
   };

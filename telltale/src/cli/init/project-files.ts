@@ -2,7 +2,7 @@ import { KNOWN_PROVIDERS } from '../../models/providers/known-providers.ts';
 import { type ChosenModel, SCRIPT } from './choose-model.ts';
 
 export interface ProjectChoice extends ChosenModel {
-  /** Of the agent and of the package. */
+  /** The name of the agent and of the package. */
   readonly name: string;
   /** Manifests only: no TypeScript, no build step. */
   readonly yaml: boolean;
@@ -13,10 +13,10 @@ export interface ProjectChoice extends ChosenModel {
 }
 
 export interface ProjectFile {
-  /** With `/`, on every system. */
+  /** Separated by `/` on every system. */
   readonly path: string;
   readonly text: string;
-  /** Only its owner may read it. */
+  /** Only the owner may read it. */
   readonly secret?: true;
 }
 
@@ -25,11 +25,11 @@ export const PROJECT_KINDS = ['Agent', 'Tool', 'Workflow'] as const;
 
 const QUESTION = 'How many words are in README.md?';
 const SCHEMAS = '.telltale/schemas';
-/** Node reads TypeScript by itself from here on. */
+/** The first Node that runs TypeScript directly. */
 const NODE_FOR_TYPESCRIPT = '>=22.18';
 const NODE = '>=22.15';
 
-/** A project that runs as it is: an agent, a tool, a workflow, a script that stands in for a model, and a test. */
+/** A project that runs as it is: an agent, a tool, a workflow, a script in place of a model, and a test. */
 export function projectFiles(choice: ProjectChoice): readonly ProjectFile[] {
   const { yaml, keyVariable, key, schemas } = choice;
   return [
@@ -84,7 +84,7 @@ function packageJson({ name, provider, yaml, dependency }: ProjectChoice): strin
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 
-/** The package that speaks to a provider, and the versions that the runtime takes. */
+/** Each provider's package, and the versions that the runtime supports. */
 const PROVIDER_PACKAGES: Readonly<Record<string, readonly [name: string, range: string]>> = {
   anthropic: ['@ai-sdk/anthropic', '>=4'],
   openai: ['@ai-sdk/openai', '>=4'],

@@ -10,8 +10,8 @@ import type { ProjectFile } from './project-files.ts';
 
 const MAX_NAMED = 8;
 /**
- * What a fresh repository, a file manager or a package manager leaves in an empty folder: `npm install telltale` is what
- * many do first.
+ * What a new repository, a file manager or a package manager leaves in an otherwise empty folder. Many people run `npm
+ * install telltale` first.
  */
 const HARMLESS: ReadonlySet<string> = new Set([
   '.git',
@@ -26,7 +26,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'bun.lock',
 ]);
 
-/** Refuses a folder that holds anything else, so that nothing can be overwritten. Gives its absolute path. */
+/** Refuses a folder that contains anything else, so that nothing is overwritten. Returns its absolute path. */
 export async function emptyFolder(dir: string, { cwd }: Pick<Io, 'cwd'>): Promise<string> {
   const folder = resolve(cwd, dir);
   let entries: readonly string[];
@@ -45,8 +45,8 @@ export async function emptyFolder(dir: string, { cwd }: Pick<Io, 'cwd'>): Promis
 }
 
 /**
- * Writes all files or none: after an error or an abort, everything that was written is removed. A file that exists is
- * never overwritten. Only a package.json is filled up: it keeps everything that it says.
+ * Writes all files or none: after an error or an abort it removes everything it wrote. It never overwrites a file. An
+ * existing package.json only gains what it lacks.
  */
 export async function writeProject(
   folder: string,
@@ -72,14 +72,14 @@ export async function writeProject(
     }
     signal?.throwIfAborted();
   } catch (thrown) {
-    // What cannot be removed stays: the error that is reported is the first one.
+    // Report the first error, even if a file cannot be removed.
     for (const step of undo.toReversed()) await step().catch(() => undefined);
     if (signal?.aborted) throw thrown;
     throw cannotWrite(folder, thrown as NodeJS.ErrnoException);
   }
 }
 
-/** The folders on the way to this one that do not exist yet, the outermost first. */
+/** The missing folders on the way to this one, outermost first. */
 function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) ? [] : [...missingFolders(dirname(folder)), folder];
 }
@@ -109,7 +109,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // the caller reports it
+    return undefined; // The caller reports the invalid file.
   }
 }
 
@@ -135,12 +135,12 @@ const cannotWrite = (folder: string, cause: NodeJS.ErrnoException) =>
     },
   );
 
-/** What `npm init` puts in place of a test. */
+/** What `npm init` writes as the test script. */
 const NO_TEST = /no test specified/;
 
 /**
- * A package.json that existed, with what the project needs: the scripts and dependencies that it lacks, and
- * `"type": "module"`, since the folder holds no code yet.
+ * An existing package.json plus what the project needs: the scripts and dependencies that it lacks, and `"type":
+ * "module"`, because the folder contains no code yet.
  */
 function filledPackage(found: JsonObject, ours: JsonObject): string {
   const { test, ...kept } = mapOf(found.scripts);
@@ -158,7 +158,7 @@ function filledPackage(found: JsonObject, ours: JsonObject): string {
   return `${JSON.stringify(filled, null, 2)}\n`;
 }
 
-/** A package that is found in the other list of dependencies is found, too. */
+/** Skips a package that the other list of dependencies already has. */
 function merged(list: string, ours: JsonObject, found: JsonObject): JsonObject {
   const known = { ...mapOf(found.dependencies), ...mapOf(found.devDependencies) };
   const missing = Object.entries(mapOf(ours[list])).filter(([name]) => !Object.hasOwn(known, name));
@@ -169,10 +169,10 @@ function merged(list: string, ours: JsonObject, found: JsonObject): JsonObject {
 const mapOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
 /**
- * What a project writes into package.json to get the Telltale that created it. `home` is the folder of that package:
+ * What package.json of a new project names to get the Telltale that created it. `home` is the folder of that package:
  *
  * - a checkout: that folder (`file:`);
- * - installed from a tarball or a git repository: the same one, as npm's lock file in node_modules names it;
+ * - installed from a tarball or a git repository: the same source, which npm's lock file in node_modules names;
  * - installed from a registry, or unknown: `^version`.
  */
 export function ownDependency(home: string, version: string): string {
@@ -192,13 +192,13 @@ export function ownDependency(home: string, version: string): string {
 
 const fileSpec = (path: string) => `file:${path.replaceAll('\\', '/')}`;
 
-/** Where npm got the package from. */
+/** The source that npm's lock file names. */
 function lockedSource(root: string): string | undefined {
   const packages = readJson(join(root, 'node_modules', '.package-lock.json'), 'packages');
   return textAt(packages, 'node_modules/telltale', 'resolved');
 }
 
-/** What the project says where to get it from: other package managers keep no such file. */
+/** The source that the project's package.json names. Other package managers write no such lock file. */
 function declaredSource(root: string): string | undefined {
   const file = join(root, 'package.json');
   for (const list of ['dependencies', 'devDependencies']) {
@@ -220,12 +220,15 @@ function textAt(value: Json | undefined, ...path: readonly string[]): string | u
 }
 
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
-/** Windows has devices of these names in every folder, and npm takes none of the last two. */
+/**
+ * Windows has devices with these names in every folder. npm refuses `node_modules`, and `telltale` would be the package
+ * itself.
+ */
 const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d|node_modules|telltale)$/i;
 
 export const isProjectName = (name: string): boolean => NAME.test(name) && !RESERVED.test(name);
 
-/** A name made of the folder's: `My Agent (2)` is `my_agent_2`. */
+/** Makes a name from the folder's: `My Agent (2)` becomes `my_agent_2`. */
 export function nameOfFolder(folder: string): string {
   const name = basename(folder)
     .toLowerCase()

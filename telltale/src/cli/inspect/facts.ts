@@ -14,10 +14,10 @@ import { countText, spanText } from '../view/figures.ts';
 
 type FactsBeside = NonNullable<Thing['beside']>;
 
-/** A label and what there is to say under it, a line each. */
+/** A label and the lines below it. */
 export type FactsFact = readonly [label: string, lines: readonly string[]];
 
-/** What is known of a thing, for people. Empty facts are left out. */
+/** The facts about a thing, for people. Empty facts are omitted. */
 export function factsOf(thing: Thing, cwd: string): readonly FactsFact[] {
   const facts: FactsFact[] = [
     ['', thing.description === undefined ? [] : thing.description.trim().split('\n')],
@@ -30,7 +30,7 @@ export function factsOf(thing: Thing, cwd: string): readonly FactsFact[] {
   return facts.filter(([, lines]) => lines.length > 0);
 }
 
-/** A path as one would type it here. */
+/** A path as the user would type it here. */
 export const near = (file: string, cwd: string): string => {
   const path = relative(cwd, file);
   return path === '' || path.startsWith('..') ? file : path;
@@ -168,7 +168,7 @@ function memoryText(memory: AgentManifest['memory']): readonly string[] {
   return [`the graph of ${graph}${inject === 0 ? '' : `, ${countText(inject, 'token')} of it at the start`}`];
 }
 
-/** `., ask ../shared`: what is allowed, then what is not without more ado. */
+/** `., ask ../shared`: the allowed paths, then the restricted ones. */
 function rulesText({ allow, ask, deny }: AgentManifest['permissions']['paths']): string {
   const parts = [
     allow.join(', '),
@@ -232,36 +232,36 @@ const namedLines = (named: Readonly<Record<string, { readonly description?: stri
 const THING_KINDS = ['Agent', 'Tool', 'Relic', 'Artifact', 'Workflow', 'Prompt'] as const;
 export type ThingKind = (typeof THING_KINDS)[number];
 
-/** Something that a manifest or the runtime itself gives a name to. */
+/** Anything with a name: from a manifest, or built in. */
 export interface Thing {
   readonly kind: ThingKind;
   readonly name: string;
-  /** Where it stands; absent for what is built in. */
+  /** Its file. Undefined for what is built in. */
   readonly file?: string;
   readonly line?: number;
   readonly hash?: string;
-  /** As it is checked, with all defaults; absent for what is built in. */
+  /** The checked manifest with all defaults. Undefined for what is built in. */
   readonly manifest?: Manifest;
-  /** What an action that calls it is checked by. */
+  /** The schema for the parameters of an action that calls it. */
   readonly parameters?: JsonObject;
-  /** Each with its own parameters, where it has operations. */
+  /** Its operations, each with its own parameters. */
   readonly operations?: readonly ShownOperation[];
   readonly description?: string;
-  /** Of an agent: what stands in its own file, which it has without importing it. */
+  /** For an agent: what its own file defines, which it has without importing it. */
   readonly beside?: readonly Pick<Thing, 'kind' | 'name'>[];
-  /** Agents that import it, or have it in their own file. */
+  /** The agents that import it or define it in their own file. */
   readonly usedBy: readonly string[];
-  /** Why more cannot be said, as for a driver that is not there. */
+  /** Why nothing more is known, for example because a driver is missing. */
   readonly problem?: string;
 }
 
 export interface KnownThings {
   readonly things: readonly Thing[];
-  /** Mistakes in the manifests that were read. */
+  /** How many mistakes the manifests contain. */
   readonly mistakes: number;
 }
 
-/** Everything that has a name below a folder or in a manifest, and all that is built in. Nothing is run or connected. */
+/** Everything with a name in a folder or a manifest, and everything that is built in. It runs and connects nothing. */
 export async function knownThings(path: string, io: Io): Promise<KnownThings> {
   const { validateManifests } = await import('../../manifest/validate-manifests.ts');
   const { cwd, signal } = io;
@@ -315,7 +315,7 @@ async function thingOf(each: LoadedManifest, all: readonly LoadedManifest[], io:
   return { ...thing, ...(await relicTarget(file, name, io)) };
 }
 
-/** A relic's operations are those of its driver: asked of the target that an agent would get. */
+/** A relic's operations are those of its driver, as an agent would see them. */
 async function relicTarget(
   file: string,
   name: string,
@@ -351,7 +351,7 @@ async function builtIn(loaded: readonly LoadedManifest[], io: Io): Promise<reado
   });
 }
 
-/** What an agent with these imports could call. It is no session's, so nothing is opened for it. */
+/** The targets of an agent with these imports. It belongs to no session, so nothing is opened. */
 async function targetsOf(imports: string, folder: string, io: Io): Promise<readonly Target[]> {
   const [{ loadManifests }, { createTargets }, { createMemoryStore }] = await Promise.all([
     import('../../manifest/load-manifests.ts'),
@@ -378,7 +378,7 @@ async function targetsOf(imports: string, folder: string, io: Io): Promise<reado
 
 const SECRET = /key|token|secret|passw|credential|auth/i;
 
-/** What is shown may be pasted into an issue: of variables that hold secrets only the names are put in. */
+/** The output may be pasted into an issue, so secrets appear only as the names of their variables. */
 const withoutSecrets = (env: Io['env']): Io['env'] =>
   Object.fromEntries(
     Object.entries(env).map(([name, value]) => [name, SECRET.test(name) && value ? `<${name}>` : value]),
@@ -408,7 +408,7 @@ export interface ShownOperation {
   readonly parameters: readonly ShownParameter[];
 }
 
-/** The operations of a target, each with its own parameters; undefined where it has none. */
+/** The operations of a target, each with its own parameters. Undefined if it has none. */
 function operationsOf({
   operations,
   byDefault,

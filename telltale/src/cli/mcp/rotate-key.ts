@@ -11,7 +11,7 @@ export interface RotateOptions {
   readonly json?: true;
 }
 
-/** `telltale mcp rotate-key`. The secrets themselves are never shown. */
+/** `telltale mcp rotate-key`. It never shows the keys. */
 export async function rotateKey(options: RotateOptions, context: CommandContext): Promise<ExitCode> {
   const { io } = context;
   if (isInMemory(storeLocation(options.store, io)))

@@ -21,7 +21,7 @@ import { withRuntime } from '../session/with-runtime.ts';
 export interface McpOptions {
   readonly store?: string;
   readonly durability?: 'power' | 'process';
-  /** True where no port is named. */
+  /** True if no port is given. */
   readonly http?: string | true;
   readonly host?: string;
   readonly token?: string;
@@ -38,13 +38,13 @@ const KEY_CHARS = 12;
 interface HttpPlace {
   readonly port: number;
   readonly host: string;
-  /** What `--token` or the environment says. */
+  /** The token from `--token` or the environment. */
   readonly token: string | undefined;
   readonly tokens: Tokens;
   readonly store: string;
 }
 
-/** `telltale mcp`. Over stdio nothing but messages goes to standard output. */
+/** `telltale mcp`. Over stdio, only protocol messages go to standard output. */
 export async function serveMcp(
   manifests: readonly string[],
   options: McpOptions,
@@ -133,8 +133,8 @@ async function overHttp(
 }
 
 /**
- * Whose a token is: of the store's tokens the name; of one that this command made, who started it; of one that somebody
- * chose, a digest of it, since everybody whom it was given to looks the same.
+ * Who a token belongs to. For a token of the store: its name. For one that this command created: the user who started
+ * it. For one that somebody chose: a digest of the token, because everybody who has it looks the same.
  */
 function identifying(
   token: string,
@@ -169,8 +169,8 @@ const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown
 const DEFAULT = 'agent.yml';
 
 /**
- * Every agent of the manifests: those in the files first, then those that they import. None where one is wrong and all of
- * its mistakes have been printed.
+ * All agents of the manifests: first those in the files, then those that they import. Undefined if a manifest is
+ * invalid; every mistake has been printed then.
  */
 async function loadAgents(
   manifests: readonly string[],

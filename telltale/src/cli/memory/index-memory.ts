@@ -7,7 +7,7 @@ import { agoText, countText, spanText, timeText } from '../view/figures.ts';
 import { jsonText } from '../view/json-text.ts';
 import { type MemoryOptions, withIndexed, withMemory } from './open-for-command.ts';
 
-/** `telltale memory index`. Ctrl-C ends it; what was read by then is kept. */
+/** `telltale memory index`. Ctrl-C stops it and keeps what was read until then. */
 export function indexMemory(
   folder: string,
   options: MemoryOptions,
@@ -33,7 +33,7 @@ export function indexMemory(
       await stopProgress();
     }
     if (report === undefined) {
-      // What is in hand is still written.
+      // Pending changes are still written.
       await memory.close();
       await io.stderr.write(
         `Stopped. ${countText(progress.read, 'file')} of ${countText(progress.toRead, 'file')} are in the graph. Index again to continue from there.\n`,
@@ -131,7 +131,7 @@ const MEANING: Readonly<Record<string, string>> = {
   unreadable: 'unreadable',
 };
 
-/** Of how many files less is known than there is, and why. */
+/** How many files are only partly known, and why. */
 function notesText(notes: Readonly<Record<string, number>>): string {
   const total = Object.values(notes).reduce((sum, count) => sum + count, 0);
   const parts = Object.entries(notes).map(

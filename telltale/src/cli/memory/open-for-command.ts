@@ -18,7 +18,7 @@ export interface MemoryOptions extends StoreOption {
   readonly json?: true;
 }
 
-/** Opens the memory of a folder in the store, works with it, closes both in any case. */
+/** Opens the memory of a folder in the store, calls `use`, and always closes both. */
 export async function withMemory<T>(
   folder: string,
   { store: asked, mustExist = false }: StoreOption & { readonly mustExist?: boolean },
@@ -30,7 +30,7 @@ export async function withMemory<T>(
     import('../../agent/tokenizer.ts'),
     import('../../memory/index/git-folder.ts'),
   ]);
-  // A mistake in its name is to make no store.
+  // A misspelled folder must not create a store.
   realFolder(resolve(cwd, folder));
   const store = await runtimes.openStore(storeLocation(asked, { env }), { cwd, clock, mustExist });
   try {
@@ -45,7 +45,7 @@ export async function withMemory<T>(
   }
 }
 
-/** The same for commands that ask: nothing is made where there is nothing, and a folder has to have been indexed. */
+/** The same for commands that only read: it creates nothing, and the folder must have been indexed. */
 export function withIndexed<T>(
   folder: string,
   options: StoreOption,

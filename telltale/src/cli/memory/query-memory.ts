@@ -19,7 +19,7 @@ export interface QueryOptions extends MemoryOptions {
   readonly maxTokens?: string;
 }
 
-/** `telltale memory query [DIR] TEXT`: with one argument it is the text, unless an option says what to look for. */
+/** `telltale memory query [DIR] TEXT`. A single argument is the text, unless an option says what to look for. */
 export function queryMemory(
   first: string | undefined,
   second: string | undefined,
@@ -70,7 +70,7 @@ function queryOf(text: string | undefined, options: QueryOptions): MemoryQuery {
   };
 }
 
-/** A name that nothing has is a mistake more often than not; words that nothing has are an answer. */
+/** An unknown name is probably a mistake. A search that finds nothing is an answer. */
 async function refuseUnknown(
   { symbol, path }: MemoryQuery,
   { nodes }: MemoryAnswer,
@@ -89,7 +89,7 @@ async function refuseUnknown(
 const namesOf = (nodes: readonly MemoryNode[]): readonly string[] =>
   nodes.flatMap((node) => (node.kind === 'symbol' ? [node.name] : []));
 
-/** `run` for `Session.run`, in any case. */
+/** Whether `run` means `Session.run`. Case does not matter. */
 const isNamed = (name: string, asked: string): boolean =>
   lastPart(name).toLowerCase() === lastPart(asked).toLowerCase();
 
@@ -111,12 +111,12 @@ const pathUnknown = (asked: string, folder: string, like: readonly string[]) =>
         : `Did you mean ${like.map((path) => `"${path}"`).join(' or ')}?`,
   });
 
-/** Files whose symbols are looked at for one that is near: a mistyped name may take a second or two, and no more. */
+/** How many files are searched for a similar symbol, so that a mistyped name costs a second or two at most. */
 const MAX_FILES = 5_000;
 const SYMBOLS_A_FILE = 500;
 const AT_ONCE = 100;
 
-/** The symbol's name, of all that the graph has, that was most likely meant. */
+/** The symbol in the graph that was most likely meant. */
 async function nearSymbol(graphs: GraphStore, graph: string, asked: string): Promise<string | undefined> {
   const files = (await graphs.files(graph)).slice(0, MAX_FILES);
   const names = new Set<string>();
@@ -135,7 +135,7 @@ async function nearSymbol(graphs: GraphStore, graph: string, asked: string): Pro
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 const MAX_PATHS = 5;
 
-/** Files that have the name of the path, or the nearest to it. */
+/** Files with this path, or with the most similar one. */
 async function nearPaths(graphs: GraphStore, graph: string, asked: string): Promise<readonly string[]> {
   const paths = (await graphs.files(graph)).map(({ path }) => path);
   const name = nameOf(asked);

@@ -7,7 +7,7 @@ const KEYS = ['max_body', 'actions_in', 'key', 'ids'] as const;
 const PLACES: readonly string[] = ['outside', 'thought', 'response'];
 const EXAMPLE = `Write it like '{"actions_in": ["outside"], "max_body": "64KiB", "key": "k9", "ids": ["a1"]}'.`;
 
-/** Reads `--options JSON`; what is wrong with it is a usage error that names the key. */
+/** Reads `--options JSON`. A mistake in it is a usage error that names the key. */
 export function readParserOptions(json: string | undefined): TagParserOptions {
   if (json === undefined) return {};
   const given = readObject(json);

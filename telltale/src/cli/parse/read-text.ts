@@ -5,10 +5,13 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../options.ts';
 
-/** What is longer is data for a file or a store, not for a command line. */
+/** Longer data belongs in a file or a store, not on a command line. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** JSON as it is written in an argument: itself, `@FILE`, or `@-` for standard input. `option` and `example` are for errors. */
+/**
+ * Reads JSON from an argument: the JSON itself, `@FILE`, or `@-` for standard input. `option` and `example` appear in
+ * errors.
+ */
 export async function readJson(
   option: string,
   given: string,
@@ -26,7 +29,7 @@ export async function readJson(
   return parse(text, `${path === '-' ? 'Standard input' : `'${path}'`} is not JSON`, hint);
 }
 
-/** The same where it has to be a map. */
+/** The same for a JSON object. */
 export async function readObject(option: string, given: string, io: Io): Promise<JsonObject> {
   const value = await readJson(option, given, io);
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as JsonObject;
@@ -51,8 +54,8 @@ const tooLong = (path: string) =>
   );
 
 /**
- * The text of a file, or of standard input for `-`, piece by piece. What is no UTF-8 comes as U+FFFD. `what` it should
- * be is for errors.
+ * The text of a file, or of standard input for `-`, in chunks. Invalid UTF-8 becomes U+FFFD. `what` describes the
+ * expected content in errors.
  */
 export async function* readText(path: string, io: Io, what = 'transcript'): AsyncGenerator<string> {
   const decoder = new TextDecoder();
@@ -67,7 +70,7 @@ export async function* readText(path: string, io: Io, what = 'transcript'): Asyn
   yield decoder.decode();
 }
 
-/** The same text in pieces of `size` UTF-16 code units. */
+/** The same text in chunks of `size` UTF-16 code units. */
 export async function* cutText(source: AsyncIterable<string>, size: number): AsyncGenerator<string> {
   let rest = '';
   for await (const text of source) {
@@ -79,7 +82,7 @@ export async function* cutText(source: AsyncIterable<string>, size: number): Asy
   if (rest !== '') yield rest;
 }
 
-/** Why a file could not be read, for whoever named it. */
+/** Explains why a file that the user named cannot be read. */
 export function cannotRead(path: string, what: string, cause: NodeJS.ErrnoException): RuntimeError {
   if (cause.code === 'ENOENT')
     return usage(`There is no file '${path}'.`, `Name a ${what}, or "-" for standard input.`);

@@ -24,7 +24,7 @@ export interface PrintPromptOptions {
 
 const MANIFEST = /[/\\]|\.(?:ya?ml|json)$/i;
 
-/** Whether an argument means a manifest. Ids of sessions have neither a slash nor such an ending. */
+/** Whether an argument names a manifest. Session ids contain neither a slash nor a file extension. */
 export const isManifest = (asked: string): boolean => MANIFEST.test(asked);
 
 /** `telltale prompt AGENT`. */
@@ -42,7 +42,7 @@ export async function printPreview(
     );
   const agent = await loadForRun(manifest, context, options);
   if (agent === undefined) return EXIT.usage;
-  // Nothing is kept, so no store is made.
+  // Nothing is kept, so no store is created.
   const runtime = await context.runtimes.createRuntime({ store: 'memory', env, cwd, clock });
   try {
     const from = envOf(agent.project.manifests);
@@ -83,7 +83,7 @@ export async function printPrompt(
   }
 }
 
-/** The agent of a session from another file than the one that its log names. */
+/** Loads a session's agent from another file than the log names. */
 async function movedAgent(
   runtime: Awaited<ReturnType<CommandContext['runtimes']['createRuntime']>>,
   session: string,
@@ -95,7 +95,7 @@ async function movedAgent(
   return { agent: await runtimes.loadAgent(file, { cwd, env, name }) };
 }
 
-/** A file whose name looks like no manifest's may be meant. */
+/** The argument may name a file without a manifest's extension. */
 async function found(store: Store, asked: string, cwd: string) {
   try {
     return await findSession(store, asked);
@@ -166,7 +166,7 @@ function previewLines(
   ];
 }
 
-/** What the runtime sets, and what the body of the request then has beside conversation and tools. */
+/** The options that the runtime sets, and the rest of the request body apart from conversation and tools. */
 const optionLines = ({
   options,
   request,
@@ -175,7 +175,7 @@ const optionLines = ({
   `request:  ${request === undefined ? 'not known (the provider builds it)' : harmlessLine(JSON.stringify(request))}`,
 ];
 
-/** What the provider's cache served of the request. */
+/** How much of the request the provider's cache served. */
 function cacheText({ usage }: SessionPrompt): string {
   if (usage === undefined) return 'the request has not ended';
   const { input, cached = 0, estimated } = usage;

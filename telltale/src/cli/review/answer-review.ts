@@ -16,13 +16,13 @@ export interface AnswerOptions {
   readonly json?: true;
   readonly note?: string;
   readonly by?: string;
-  /** Which of the options that a workflow's step gives. */
+  /** Which of the options that a workflow step offers. */
   readonly choice?: string;
-  /** With approval: for the rest of the session. */
+  /** Approves for the rest of the session. */
   readonly always?: true;
 }
 
-/** What is said: yes, no, or words. */
+/** The answer: yes, no, or text. */
 export type Word = { readonly approved: boolean } | { readonly text: string | undefined };
 
 /** `telltale reviews approve|reject|answer`. */
@@ -54,7 +54,7 @@ export async function answer(
     const json = { review: id, kind, session, answer: came, choice: choice ?? null, by, outcome };
     const scope = options.always === true ? ' for this session' : '';
     const became = choice === undefined ? `${came}${scope}` : `answered: ${harmlessLine(choice)}`;
-    // What leads a session goes on with that, which no process stays with.
+    // A session with a guiding run continues through that run, which no process keeps open.
     const isLead = info?.parent !== undefined && info.stream === leadRun(info.parent);
     const stays =
       info?.kind === 'run' && !isLead
@@ -72,8 +72,8 @@ export async function answer(
 }
 
 /**
- * The id of the review that an argument means: an id, the beginning or the end of one, or `last`, the newest that is
- * open. Open ones come first; those that are not open any more are found, too.
+ * The id of the review that an argument names: an id, its beginning or end, or `last` for the newest open one. Open
+ * reviews take precedence, but answered ones are found too.
  */
 export async function findReview(
   { reviews, store }: Pick<Sessions, 'reviews' | 'store'>,
@@ -94,7 +94,10 @@ export async function findReview(
   return only;
 }
 
-/** The same for what decides: `last` may be another one than the one that was looked at, where several are open. */
+/**
+ * The same for answering. If several reviews are open, `last` is refused, because it may not be the one that the user
+ * has read.
+ */
 async function findToAnswer(sessions: Pick<Sessions, 'reviews' | 'store'>, asked: string): Promise<string> {
   const open = asked === 'last' ? (await sessions.reviews()).map(({ review }) => review) : [];
   if (open.length > 1) throw reviewAmbiguous(asked, open.toReversed());

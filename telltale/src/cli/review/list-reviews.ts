@@ -60,7 +60,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 const MAX_CELL = 200;
-/** What names its target only is told apart by its parameters. */
+/** A question that only names its target is distinguished by its parameters. */
 const questionOf = ({ kind, target, what, parameters = '' }: OpenReview): string => {
   if (kind !== 'permission') return what;
   return what === `call ${target}` ? `${what} ${parameters}` : `${target}: ${what}`;
@@ -94,7 +94,7 @@ export interface ShowReviewsOptions extends StoreOption {
   readonly json?: true;
 }
 
-/** `telltale reviews show`: everything that would be done, or was decided, spelt out. */
+/** `telltale reviews show`: everything that would be done, or was decided, in full. */
 export async function showReview(
   asked: string,
   options: ShowReviewsOptions,
@@ -109,7 +109,7 @@ export async function showReview(
   });
 }
 
-/** For a script: times as ISO 8601. */
+/** For scripts: times as ISO 8601. */
 const openReviewJson = ({ review, at, due, ...others }: OpenReview) => ({
   review,
   ...others,

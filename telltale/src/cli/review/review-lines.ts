@@ -8,7 +8,7 @@ import { shellWord } from '../options.ts';
 import { agoText, timeText } from '../view/figures.ts';
 import { harmlessLine, spelledOut } from '../view/harmless.ts';
 
-/** All of a review for a person who has to decide, or wants to know what was decided. Every character is spelt out. */
+/** The whole review for the person who decides. Control characters are made visible. */
 export function reviewLines(
   review: ReviewDetails,
   { now, ...typed }: { readonly now: number; readonly flag: string; readonly program: string },
@@ -51,7 +51,7 @@ function headLines(review: ReviewDetails, now: number): readonly string[] {
   ];
 }
 
-/** What is decided on may read otherwise than it is: whoever decides is told so. */
+/** Warns if the text may look different from what it is. */
 function warningLines({
   what,
   target,
@@ -86,7 +86,7 @@ function changeLines({ replaces, voided }: ReviewDetails): readonly string[] {
   ];
 }
 
-/** The files that an approval covers, and that it may not cover all. */
+/** The files that an approval covers, and a warning if these may not be all. */
 export function coverageLines(covered: Covered): readonly string[] {
   const { files = [] } = covered;
   const warning = uncoveredText(covered);
@@ -100,7 +100,7 @@ export function coverageLines(covered: Covered): readonly string[] {
   ];
 }
 
-/** A question on a plan has it in it. */
+/** A question about a plan contains the plan. */
 function planLines({ plan, what }: ReviewDetails): readonly string[] {
   if (plan === undefined || plan.every((planned) => what.includes(JSON.stringify(planned.parameters))))
     return [];
@@ -111,7 +111,7 @@ function planLines({ plan, what }: ReviewDetails): readonly string[] {
   return ['', 'Plan', ...lines];
 }
 
-/** What agent and verifier said, in the order of the reports. */
+/** What the agent and the verifier said, in the order of the reports. */
 function workLines({ work }: ReviewDetails): readonly string[] {
   if (work === undefined) return [];
   const { claims, stuck, verdicts } = work;
@@ -145,10 +145,10 @@ const items = (texts: readonly string[]): readonly string[] => texts.map((text) 
 
 const jsonLines = (value: unknown): readonly string[] => indented(JSON.stringify(value, null, 2));
 
-/** Options that are named in commands: a step may have any number. */
+/** How many options commands list. A step may have any number of them. */
 const MAX_NAMED = 10;
 
-/** The commands that answer a review, indented, each with what it says. */
+/** The commands that answer a review, each with its meaning. */
 function answerCommands(
   { review, kind, options = YES_OR_NO, always }: Pick<OpenReview, 'review' | 'kind' | 'options' | 'always'>,
   { flag, program }: { readonly flag: string; readonly program: string },

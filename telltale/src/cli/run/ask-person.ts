@@ -11,8 +11,8 @@ import { spelledOut } from '../view/harmless.ts';
 import type { RunView } from './run-view.ts';
 
 /**
- * Asks on the terminal what workflow runs ask, one question at a time. Undefined where there is no terminal to ask on. A
- * question that is left for later stays in the inbox, and the run waits for it.
+ * Asks the questions of workflow runs on the terminal, one at a time. Undefined without a terminal. A question that is
+ * put off stays in the inbox, and the run waits for it.
  */
 export function askRuns(io: Io, view: Pick<RunView, 'aside'>): AskRun | undefined {
   if (!io.stdin.isTerminal || !io.stderr.isTerminal) return undefined;
@@ -75,7 +75,7 @@ function questionLines(question: RunQuestion, stderr: Io['stderr']): readonly st
 const isYesOrNo = ({ options = YES_OR_NO }: RunQuestion): boolean =>
   options.length === YES_OR_NO.length && YES_OR_NO.every((option) => options.includes(option));
 
-/** What can be typed. */
+/** The possible answers. */
 function answersOf(question: RunQuestion): string {
   const { kind, options = YES_OR_NO } = question;
   if (isYesOrNo(question)) return 'Approve it? [y/n, then an optional note]';
@@ -99,14 +99,14 @@ function replyOf(line: string, question: RunQuestion): ReviewReply {
   return numbered === undefined ? { text: line } : { choice: numbered };
 }
 
-/** What is longer cannot be judged by reading it. */
+/** Nobody can judge a longer text by reading it. */
 const MAX_SHOWN = 16 * 1024;
-/** Nobody reads and answers a question within this time: the line was typed before, for something else. */
+/** Nobody reads and answers a question this fast: the line was typed earlier, for something else. */
 const TYPED_AHEAD_MS = 150;
 
 /**
- * Asks on the terminal, one question at a time, with everything that would be done spelt out. Undefined where there is
- * no terminal to ask on: the review then waits for `telltale reviews`.
+ * Asks for approvals on the terminal, one at a time, showing everything that would be done. Undefined without a
+ * terminal: then the review waits for `telltale reviews`.
  */
 export function askPerson(io: Io, view: Pick<RunView, 'aside'>): Approve | undefined {
   if (!io.stdin.isTerminal || !io.stderr.isTerminal) return undefined;
@@ -163,11 +163,11 @@ async function askOnTerminal(question: Parameters<Approve>[0], { stdin, stderr }
 
 const indented = (text: string): readonly string[] => text.split('\n').map((line) => `    ${line}`);
 
-/** Whoever asks a person something has the terminal to itself, and the others wait for it. */
+/** Gives the terminal to one question at a time. */
 export interface Asides extends Pick<RunView, 'aside'> {
-  /** Whether somebody asks. */
+  /** Whether a question is being asked. */
   isAsking(): boolean;
-  /** Resolves when nobody asks. */
+  /** Resolves when no question is being asked. */
   idle(): Promise<void>;
 }
 

@@ -18,24 +18,24 @@ import type { RunMode } from './run-mode.ts';
 
 export interface AwaitRunsOptions {
   readonly mode: RunMode;
-  /** ` --store X` where commands about a run need it; undefined where they are gone with this process. */
+  /** ` --store X`, if commands about a run need it. Undefined if the runs are gone when this process ends. */
   readonly storeFlag: string | undefined;
-  /** Whether a person is being asked something: then the line of progress is left out. */
+  /** Whether a person is being asked a question: then no progress line is drawn. */
   readonly isAsking?: () => boolean;
 }
 
-/** Columns of what a run brought, where no terminal says how many there are: its log has the rest. */
+/** Columns for a run's result without a terminal. Its log has the rest. */
 const SAID = 200;
 const DEFAULT_COLUMNS = 80;
 
-/** How often a run that another process works on is looked at; what moves it is told sooner. */
+/** How often a run of another process is read. Notifications usually come earlier. */
 const LOOK_MS = 500;
 
-/** Triggered runs of this process, by id with their workflows: also those that the agents of such runs trigger. */
+/** The triggered runs of this process: workflow names by run id. They include runs that agents of such runs trigger. */
 export interface TriggeredRuns {
-  /** Those whose end has not been seen. */
+  /** Those that have not ended, as far as is known. */
   open(): ReadonlyMap<string, string>;
-  /** Those that were triggered from now on, ended or not, are kept in what it returns. */
+  /** Starts a collection: every run triggered from now on is in the returned map. */
   since(): ReadonlyMap<string, string>;
   stop(): void;
 }
@@ -63,22 +63,22 @@ export function watchTriggered({ watch }: Pick<Runtime, 'watch'>): TriggeredRuns
 const ENDS: ReadonlySet<string> = new Set(['workflow.completed', 'workflow.failed', 'workflow.cancelled']);
 
 /**
- * Waits for the workflows that are still at work when a session or run has ended, here or in another process, and says
- * what becomes of them. Those that only wait are not waited for. Ctrl-C leaves all of them to be resumed. Gives whether
- * any was left that had work to do.
+ * Waits for the workflows that are still running when a session or run has ended, here or in another process, and
+ * reports how they end. It does not wait for those that only wait themselves. After Ctrl-C all of them can be resumed.
+ * Returns whether any is left that had work to do.
  */
 export async function awaitRuns(
   { store, workflows }: Pick<Runtime, 'store' | 'workflows'>,
   /** The session or run that has ended. */
   top: string,
-  /** Those that it triggered and whose end is not on its log. */
+  /** The runs that it triggered and whose end is not on its log. */
   runs: readonly SetOff[],
   triggered: Pick<TriggeredRuns, 'open' | 'since'>,
   io: Io,
   { mode, storeFlag, isAsking = () => false }: AwaitRunsOptions,
 ): Promise<{ readonly isLeft: boolean }> {
   const { stdout, stderr, signal } = io;
-  // The run that leads the session goes on with it, and is no other work.
+  // The guiding run continues with the session, so it does not count.
   const working = workflows.under().filter((run) => run !== leadRun(top) && run !== top);
   const all = new Map(runs.map(({ run, workflow }) => [run, workflow]));
   for (const [run, workflow] of triggered.open()) all.set(run, workflow);
@@ -115,7 +115,7 @@ export async function awaitRuns(
   return { isLeft };
 }
 
-/** Resolves once no process works on a run, or the command is to stop. */
+/** Resolves when no process works on a run, or when the command must stop. */
 async function workedElsewhere(store: Store, run: string, { signal, clock }: Io): Promise<void> {
   for (;;) {
     const info = await store.info(run);
@@ -138,11 +138,11 @@ interface LineOptions {
   readonly program: string;
   readonly storeFlag: string | undefined;
   readonly paint: Palette;
-  /** Of the terminal; undefined where there is none. */
+  /** The terminal's width; undefined without one. */
   readonly columns: number | undefined;
 }
 
-/** What a run brought is cut to one row; what there is to do about it is whole. */
+/** A run's result is cut to one row. What to do about it is shown in full. */
 function lineOf(state: RunState, { program, storeFlag, paint, columns }: LineOptions): string {
   const { id, workflow, status, output = null, error, waiting } = state;
   const name = harmlessLine(workflow);

@@ -23,17 +23,17 @@ const EXITS: Readonly<Record<SessionResult['status'], ExitCode>> = {
 
 export interface ConcludeOptions {
   readonly mode: RunMode;
-  /** ` --store X` where commands about this session need it; undefined where the session is gone with this process. */
+  /** ` --store X`, if commands about this session need it. Undefined if the session is gone when this process ends. */
   readonly storeFlag: string | undefined;
-  /** Whether others work on the same store: a worker takes up what this process lets go of. */
+  /** Whether others use the same store: a worker then resumes what this process releases. */
   readonly isShared?: boolean;
-  /** The run that leads the session, where one does and waits. */
+  /** The run that guides the session, if it waits. */
   readonly lead?: RunState | undefined;
-  /** The command that goes on with the session, up to its id: `resume`. */
+  /** The command that continues the session, without its id: `resume`. */
   readonly resumeWith?: string;
 }
 
-/** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
+/** Says on stderr what a person must know about a run that did not end well, and returns the exit code. */
 export async function conclude(
   { result, turn, cutOff, unread, idle, cancelled, rootCause }: FollowSessionFollowed,
   io: Io,
@@ -46,7 +46,7 @@ export async function conclude(
   const { bold, cyan, red, yellow } = paint;
   const look = { paint, io, storeFlag };
   if (code === EXIT.ok) {
-    // It went on without what failed. A person may not have seen that.
+    // The run continued after a failure, which a person may have missed.
     if (rootCause !== undefined && mode !== 'quiet')
       await stderr.write(`${toFixLines(rootCause, look).join('\n')}\n`);
     return code;
@@ -113,27 +113,27 @@ export async function conclude(
   return code;
 }
 
-/** A session that is led waits for whatever its run waits for: a person, a time, an event. */
+/** A guided session waits for whatever its run waits for: a person, a time or an event. */
 const waitsFor = (lead: RunState | undefined): string =>
   lead?.waiting === undefined ? 'a person' : harmlessLine(waitingText(lead.waiting));
 
 const inTurn = (turn: number): string => (turn === 0 ? ' before its first turn' : ` in turn ${turn}`);
 
-/** Let go of because the log could not be written any more: nobody asked for it, so it is a failure. */
+/** Whether the session was released because its log could not be written. Nobody asked for that, so it is a failure. */
 export const isLost = ({ status, error }: SessionResult): boolean =>
   status === 'interrupted' && error !== undefined;
 
-/** What was worked on while its output could not be written, as it is once it was let go of. */
+/** The state of a session whose output could not be written, after it was released. */
 export interface Unshown {
   readonly kind: 'session' | 'run';
   readonly result: Promise<{ readonly status: string; readonly error?: ErrorJson }>;
-  /** The commands about it, whole; undefined where it is gone with this process. */
+  /** Complete commands for it. Undefined if it is gone when this process ends. */
   readonly commands: { readonly show: string; readonly resume: string } | undefined;
 }
 
 /**
- * What there is to tell where a command threw: that its output could not be written is no more than half of it for whoever
- * has to go on. Anything else is passed on as it is.
+ * The error to report after a command threw. If its output could not be written, the user also needs to know how to
+ * continue. Other errors are passed on.
  */
 export async function outputLost(
   thrown: unknown,
@@ -142,7 +142,7 @@ export async function outputLost(
 ): Promise<unknown> {
   const { failure } = stdout;
   if (failure === undefined || unshown === undefined) return thrown;
-  // The store is closed by now, so that it has a result in any case; one that has none is an error of its own.
+  // The store is closed by now, so there is a result or an error.
   const result = await unshown.result.catch(() => undefined);
   if (result === undefined) return thrown;
   return new RuntimeError(failure.code, failure.message, {

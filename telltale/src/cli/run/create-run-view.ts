@@ -17,7 +17,7 @@ import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
 import { BREAKING_OFF, isOverWith, STOPPING } from './tell-slow-stop.ts';
 
-/** The view that a mode stands for. */
+/** The view of a mode. */
 export async function createRunView(
   mode: RunMode,
   io: Io,
@@ -62,7 +62,7 @@ function plainView(io: Io, debug: Debug, storeFlag: string | undefined): RunView
       if (line !== undefined) await stdout.write(`${line}\n`);
     },
     async lead(event) {
-      // A task begins and ends on the session's own log, and which step is one shows only at its end.
+      // A task's start and end are on the session's own log, and only the end tells whether a step is a task.
       if (event.type === 'step.started' || isTaskEnd(event)) return;
       const line = plainRunLine(eventAsTyped(event, io, storeFlag));
       if (line !== undefined) await stdout.write(`${line}\n`);
@@ -73,10 +73,10 @@ function plainView(io: Io, debug: Debug, storeFlag: string | undefined): RunView
   };
 }
 
-/** Whether a step is over that an agent worked on. */
+/** Whether a step ended that an agent worked on. */
 const isTaskEnd = (event: RunEvent): boolean => event.type === 'step.completed' && event.notes !== undefined;
 
-/** Prints what a run comes to, or each answer of a chat. */
+/** Prints only a run's result, or each answer of a chat. */
 function quietView(io: Io): RunView {
   const { stdout } = io;
   let isChat = false;
@@ -100,14 +100,14 @@ function quietView(io: Io): RunView {
   };
 }
 
-/** A final response, of whichever agent of the conversation. */
+/** A final response of any agent in the conversation. */
 function answerOf(event: ObservedEvent): string | undefined {
   if (event.type === 'response') return event.final ? event.text : undefined;
   if (event.type !== 'child.response' || speakerOf(event.action) === undefined) return undefined;
   return event.event.final ? event.event.text : undefined;
 }
 
-/** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
+/** Prints only how it ended. Until then a terminal shows a progress line. */
 function silentView(
   io: Io,
   print: (result: SessionResult, rootCause: RootCause | undefined) => string,
@@ -140,10 +140,10 @@ function silentView(
   };
 }
 
-/** What a terminal sees of something that prints nothing until it has ended. */
+/** The progress line of a command that prints nothing until it ends. */
 export interface SilentProgress {
   leave(): Promise<void>;
-  /** Leaves the terminal to `ask` while it lasts. */
+  /** Gives the terminal to `ask` until it is done. */
   aside<T>(ask: (draft: string) => Promise<T>): Promise<T>;
 }
 

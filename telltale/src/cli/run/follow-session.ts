@@ -17,34 +17,34 @@ export interface SetOff {
 
 export interface FollowSessionFollowed {
   readonly result: SessionResult;
-  /** The turn in which its log ends; 0 before the first. Those of `result` are only those that ended well. */
+  /** The last turn on its log; 0 before the first. The turns in `result` are only those that completed. */
   readonly turn: number;
   readonly times: Times;
-  /** What was running when the session was interrupted here. */
+  /** The actions that were running when the session was interrupted here. */
   readonly cutOff: readonly ActionView[];
-  /** Whether the reader of our output has gone away. */
+  /** Whether the reader of our output has gone. */
   readonly unread: boolean;
-  /** Workflow runs that it set off and whose end is not on its log. */
+  /** Workflow runs that it started and whose end is not on its log. */
   readonly runs: readonly SetOff[];
-  /** Who cancelled it and why, where somebody did. */
+  /** Who cancelled it and why. */
   readonly cancelled?: string;
-  /** Whether it was a chat that waited for a message when it was let go of. */
+  /** Whether it was a chat that waited for a message when it was released. */
   readonly idle: boolean;
-  /** What somebody has to fix, where there is something. */
+  /** What somebody must fix, if anything. */
   readonly rootCause?: RootCause;
 }
 
 export interface FollowSessionFollowOptions {
   readonly view: RunView;
-  /** Events up to this one have been seen before. */
+  /** Events up to this one were shown before. */
   readonly seen: number;
-  /** Says something whenever the session waits for it. */
+  /** Sends a message whenever the session waits for one. */
   readonly chat?: Chat;
-  /** What a person types meanwhile. */
+  /** What a person types in the meantime. */
   readonly steering?: Steering | undefined;
 }
 
-/** Shows a session to its end. Ctrl-C, and a reader who goes away, interrupt it. */
+/** Shows a session until it ends. Ctrl-C interrupts it, and so does a reader who goes away. */
 export async function followSession(
   session: Session,
   { stdout, signal, clock }: Pick<Io, 'stdout' | 'signal' | 'clock'>,
@@ -62,7 +62,7 @@ export async function followSession(
   const stop = () => {
     cutOff = actions.running().map((action) => ({ ...action }));
     stopped ??= session.interrupt();
-    // Awaited below; until then nobody may take it for unhandled.
+    // It is awaited below. Until then, Node must not report it as unhandled.
     stopped.catch(() => undefined);
   };
   const watch = async () => {
@@ -117,25 +117,25 @@ export async function followSession(
   }
 }
 
-/** Lines that a person types on the terminal while the agent works: each is a message for the agent. */
+/** Lines that a person types while the agent works. Each one is a message for the agent. */
 export interface Steering {
   begin(session: Session): void;
   /**
-   * Leaves the keyboard to `ask` while it lasts. A question waits until no line is half typed: the rest of it would be an
-   * answer. A prompt for a message goes on with that line.
+   * Gives the keyboard to `ask` until it is done. A question waits until no line is half typed, because the rest of it
+   * would become the answer. A prompt for a message continues that line.
    */
   aside<T>(ask: (draft: string) => Promise<T>, kind?: 'message'): Promise<T>;
-  /** Nothing is taken any more. */
+  /** No more lines are read. */
   end(): Promise<void>;
 }
 
 export interface SteeringOptions {
   readonly mode: RunMode;
-  /** For a conversation: what /status says. */
+  /** For a conversation: the text of /status. */
   readonly status?: () => string;
 }
 
-/** Undefined where there is no terminal to type on, or no view that shows what is typed. */
+/** Undefined without a terminal, or if the view cannot show what is typed. */
 export function steerByTyping(
   { stdin, signal }: Pick<Io, 'stdin' | 'signal'>,
   view: Pick<RunView, 'typed' | 'tell'>,

@@ -9,11 +9,11 @@ import { positionLine } from '../view/closing-lines.ts';
 import { createPlainLines } from '../view/plain-lines.ts';
 import { createTerminalView, type TerminalView } from './terminal-view.ts';
 
-/** A session that waited for days is not replayed for days. */
+/** A replay does not pause for days where the session did. */
 const MAX_PAUSE_MS = 5000;
 const DEFAULT_COLUMNS = 80;
 
-/** How long to wait before an event: for its own time, scaled; for a person; or not at all. */
+/** How long to wait before an event: its own time, scaled; until a person continues; or not at all. */
 export type Pace =
   | { readonly kind: 'timed'; readonly speed: number }
   | { readonly kind: 'step' }
@@ -25,13 +25,13 @@ export interface Play {
   readonly io: Io;
 }
 
-/** Shows a log as the live view showed the run, folds it, and says where it stands at the end. */
+/** Shows a log as the live view showed the run, folds it, and prints the state at the end. */
 export async function playLog(events: AsyncIterable<SessionEvent>, { pace, head, io }: Play): Promise<void> {
   const { stdout, clock, signal } = io;
   const paint = paletteFor(stdout);
   const state = emptyState();
   const position = () => positionLine(state, head, stdout.columns ?? DEFAULT_COLUMNS, paint);
-  /** The time that is shown: that of the last event, and what has gone by since. */
+  /** The time that is shown: that of the last event plus the time since. */
   let shown = { at: 0, since: clock.monotonic() };
   const speed = pace.kind === 'timed' ? pace.speed : 0;
   const view = stdout.isTerminal
@@ -79,7 +79,7 @@ const plainView = (io: Io): Pick<TerminalView, 'show' | 'draw' | 'leave' | 'ente
   };
 };
 
-/** Until there are none left, `take` says no, nobody reads, or Ctrl-C. */
+/** Until there are no more events, `take` returns false, nobody reads, or Ctrl-C. */
 export async function eachEvent(
   events: AsyncIterable<SessionEvent>,
   { stdout, signal }: Io,

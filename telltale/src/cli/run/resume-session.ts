@@ -13,18 +13,18 @@ import { loadForRun } from './with-agent.ts';
 import { type WorkOptions, workSession } from './work-session.ts';
 
 export interface ResumeSessionOptions extends WorkOptions {
-  /** The agent to go on with; by default the one that the session was started with, read anew. */
+  /** The agent to continue with. By default, the one that the session was started with, read again. */
   readonly agent?: LoadedAgent;
-  /** A message that is put before the agent first. */
+  /** A message for the agent to read first. */
   readonly said?: string;
   readonly model?: string;
   readonly record?: string;
   readonly acceptChanges?: true;
-  /** Goes on as a conversation, whatever it was. */
+  /** Continues as a conversation, whatever it was before. */
   readonly chat?: true;
 }
 
-/** Goes on with a session that an argument names, and shows what is new. */
+/** Continues the session that an argument names, and shows what is new. */
 export async function resumeSession(
   asked: string,
   options: ResumeSessionOptions,
@@ -69,13 +69,13 @@ async function goOn(
       if (said === undefined)
         return { session: await runtime.resume(stream, { ...chosen, agent }), seen: head };
       let wasOwned = false;
-      // What is refused has said nothing: whoever tries again would say it twice.
+      // Send the message only once: if the resume is refused, the user will try again.
       const first = async () => {
         wasOwned = (await runtime.store.info(stream))?.owner !== undefined;
         if (!wasOwned) await runtime.steer(stream, said, signer());
       };
       const session = await runtime.resume(stream, { ...chosen, agent, first });
-      if (wasOwned) await session.steer(said); // its owner has let go of it meanwhile
+      if (wasOwned) await session.steer(said); // Its owner has released it in the meantime.
       return { session, seen: head };
     }
     const [{ createChat }, { chatAgain }, { chatModel }] = await Promise.all([

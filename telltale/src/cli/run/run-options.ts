@@ -19,7 +19,7 @@ export interface BeginOptions extends WorkOptions {
   readonly acceptChanges?: true;
 }
 
-/** What `run` and `chat` both take: they begin a session, or go on with one. */
+/** The options that `run` and `chat` share: they start a session or continue one. */
 export const addBeginOptions = (command: Command, resumeHelp: string): Command =>
   addWorkOptions(command)
     .option('--resume <session>', resumeHelp)
@@ -35,7 +35,7 @@ export const addBeginOptions = (command: Command, resumeHelp: string): Command =
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
-/** How the options want a new session to be started. Refuses those that do not go together. */
+/** Turns the options into those of a new session. Refuses options that exclude each other. */
 export function readBegin(options: BeginOptions, { cwd }: Pick<Io, 'cwd'>): Omit<StartOptions, 'input'> {
   const maxTurns = maxTurnsOf(options);
   const vars = readVars(options.var);
@@ -54,7 +54,7 @@ export function readBegin(options: BeginOptions, { cwd }: Pick<Io, 'cwd'>): Omit
   };
 }
 
-/** What `run` and `resume` both take. */
+/** The options that `run` and `resume` share. */
 export const addWorkOptions = (command: Command): Command =>
   addStoreOption(addModeOptions(command))
     .option('--model <ref>', "use this model instead of the manifest's: provider/name, or scripted:FILE")
@@ -66,7 +66,9 @@ export const addWorkOptions = (command: Command): Command =>
 export const maxTurnsOf = ({ maxTurns }: WorkOptions): number | undefined =>
   maxTurns === undefined ? undefined : wholeNumber('--max-turns', maxTurns);
 
-/** The variables of `--var name=value`, each given once. A value that is JSON is taken as such, any other as text. */
+/**
+ * The variables of `--var name=value`, each given once. A value that is valid JSON is parsed. Any other value is text.
+ */
 export function readVars(given: readonly string[]): JsonObject {
   const vars = new Map<string, Json>();
   for (const each of given) {
@@ -88,12 +90,12 @@ function readValue(text: string): Json {
   }
 }
 
-/** What fits into no model's context anyway. */
+/** More than any model's context window holds. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * What the agent is asked to do: the argument, or standard input if that is `-` or missing and something is piped in.
- * `remedy`: how to say it, where nothing is said.
+ * The task for the agent: the argument, or standard input if that is `-` or if it is missing and something is piped in.
+ * `remedy` says how to give a task if there is none.
  */
 export async function readInput(argument: string | undefined, io: Io, remedy: string): Promise<string> {
   if (argument !== undefined && argument !== '-') {

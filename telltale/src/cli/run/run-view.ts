@@ -4,34 +4,34 @@ import type { RunEvent } from '../../log/run-event.ts';
 import type { Times } from '../view/closing-lines.ts';
 import type { RootCause } from '../view/root-cause.ts';
 
-/** Where the events of a run go. */
+/** Shows the events of a run. */
 export interface RunView {
   /** Resolves when the reader can take more. */
   show(event: ObservedEvent): Promise<void>;
-  /** Takes in an event that is not shown: it has been seen before, and what follows may be about it. */
+  /** Takes in an event without showing it, because it was shown before and later events may refer to it. */
   recall(event: ObservedEvent): void;
-  /** An event of a workflow run that the session set off, where somebody wants to see those. */
+  /** Shows an event of a workflow run that the session started, if the user asked for those. */
   note(event: RunEvent): Promise<void>;
-  /** An event of the run that leads the session, about a step that is the run's own. */
+  /** Shows an event of the run that guides the session, about a step that the run itself executes. */
   lead(event: RunEvent): Promise<void>;
-  /** It is under way, and its first event may take its time: said where there is a line for it. */
+  /** Says that work has started, because the first event may take a while. Only for views with a status line. */
   waits?(): void;
-  /** A turn is being broken off, which may take seconds: said until the session goes on, where there is a line for it. */
+  /** Says that a turn is being interrupted, which may take seconds. Only for views with a status line. */
   breaksOff?(): void;
-  /** After the last event. */
+  /** Call it after the last event. */
   end(result: SessionResult, times: Times, rootCause?: RootCause): Promise<void>;
-  /** Ends it where there is no result to show. */
+  /** Ends the view when there is no result to show. */
   leave(): Promise<void>;
   /**
-   * The line that a person types, where there is a place to show it; undefined where nothing can be typed. `isWaited`: a
-   * question waits until it is sent.
+   * Shows the line that a person is typing. Undefined means that nothing can be typed. `isWaited`: a question is
+   * waiting until the line is sent.
    */
   typed?(draft: string | undefined, isWaited: boolean): void;
-  /** A line for the person at the terminal, about what they typed. */
+  /** Shows the person a line about what they typed. */
   tell?(text: string): void;
   /**
-   * Leaves the terminal to `ask` while it lasts. A question waits until no line is half typed; a prompt for a message goes
-   * on with that line.
+   * Gives the terminal to `ask` until it is done. A question waits until no line is half typed. A prompt for a message
+   * continues that line.
    */
   aside<T>(ask: (draft: string) => Promise<T>, kind?: 'message'): Promise<T>;
 }

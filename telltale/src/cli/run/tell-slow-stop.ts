@@ -2,22 +2,22 @@ import type { ObservedEvent } from '../../log/event.ts';
 import type { Io } from '../io.ts';
 import type { RunMode } from './run-mode.ts';
 
-/** A stop that is over by then needs no words. */
+/** A stop that takes less time needs no message. */
 const PATIENCE_MS = 500;
 
-/** On a terminal, where there is room for a line. */
+/** Shown on a terminal. */
 export const STOPPING = 'stopping; press Ctrl-C again to stop at once';
-/** In a chat, which stays. */
+/** Shown in a chat, which continues. */
 export const BREAKING_OFF = 'stopping the turn; press Ctrl-C again to leave';
 
-/** Whether the turn that was broken off is over with this. */
+/** Whether this event ends the interrupted turn. */
 export const isOverWith = ({ type }: ObservedEvent): boolean =>
   type === 'session.waiting' || type === 'turn.started';
 
 /**
- * Says on stderr that a stop is under way, where it takes its time: a tool that runs has seconds to end. The live view and
- * the line of progress on a terminal say so themselves; with --events and --json stderr stays empty. The returned
- * function ends it.
+ * Says on stderr that a stop is taking a while: a running tool has seconds to end. The live view and the progress line
+ * on a terminal say so themselves, and with --events and --json stderr stays empty. Call the returned function when the
+ * stop is over.
  */
 export function tellSlowStop({ stdout, stderr, signal, clock }: Io, mode: RunMode): () => void {
   if (mode !== 'plain' && (mode !== 'quiet' || stderr.isTerminal)) return () => {};

@@ -14,21 +14,21 @@ import { BREAKING_OFF, isOverWith, STOPPING } from './tell-slow-stop.ts';
 export interface TerminalView extends RunView, Pick<TerminalFrames, 'draw' | 'entered'> {}
 
 export interface TerminalViewOptions extends FramesOptions {
-  /** The line at the bottom; undefined leaves it to the view. */
+  /** The line at the bottom. Undefined leaves it to the view. */
   readonly status?: () => string | undefined;
   readonly debug?: Debug;
-  /** ` --store X` where commands about the session need it; undefined where it is gone with this process. */
+  /** ` --store X`, if commands about the session need it. Undefined if the session is gone when this process ends. */
   readonly storeFlag?: string | undefined;
 }
 
-/** Characters at the end of an id, by which it is found. */
+/** How many characters at the end of an id are shown. They are enough to find it. */
 const SHORT_ID = 6;
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
-/** A line of progress may stand where the next line goes. */
+/** Removes a progress line that may be on the row. */
 const CLEAR_LINE = '\r\u001b[K';
 
-/** The command that shows all of a result. */
+/** The command that shows the whole result. */
 export const showingWhole =
   ({ program }: Pick<Io, 'program'>, storeFlag: string | undefined) =>
   (stream: string, action: string): string | undefined =>
@@ -78,7 +78,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
       frames.changed();
     },
     async note(event) {
-      // Runs go on when the session is over, and with it the screen.
+      // Workflow runs continue after the session has ended, and its screen with it.
       if (hasEnded) {
         const line = runNote(typed(event), columns() - 1, paint, options.debug);
         if (line !== undefined) await stdout.write(`${CLEAR_LINE}${line}\n`);
@@ -108,25 +108,28 @@ export interface Screen {
 }
 
 export interface FramesOptions {
-  /** The time that is shown; that of the clock by default. */
+  /** The time to show. By default, the clock's. */
   readonly now?: () => number;
   /** Draws only when asked to. */
   readonly still?: boolean;
 }
 
-/** Keeps a terminal up to date with a screen: at most thirty times a second, and never while it has not taken the last. */
+/**
+ * Keeps a terminal up to date with a screen: at most 30 times a second, and never before the terminal has taken the
+ * last frame.
+ */
 export interface TerminalFrames {
-  /** Says that the screen has changed. */
+  /** Reports that the screen has changed. */
   changed(): void;
-  /** Draws in a second, unless the screen changes before: what goes on has nothing to show yet. */
+  /** Draws in a second unless the screen changes earlier, because there is nothing to show yet. */
   waits(): void;
-  /** Draws at once, and resolves when it is on the terminal. */
+  /** Draws at once, and resolves when the frame is on the terminal. */
   draw(): Promise<void>;
-  /** Tells that a person has pressed Enter. */
+  /** Reports that a person has pressed Enter. */
   entered(): void;
-  /** Writes what is left, for good. */
+  /** Writes the remaining lines. */
   leave(): Promise<void>;
-  /** Leaves the terminal to `ask` while it lasts. */
+  /** Gives the terminal to `ask` until it is done. */
   aside<T>(ask: (draft: string) => Promise<T>): Promise<T>;
 }
 
@@ -197,7 +200,7 @@ export function createTerminalFrames(
       isAside = true;
       cancel();
       try {
-        // What came before the question stands above it.
+        // Earlier lines must be above the question.
         if (!still) await write(painter.paint(screen.frame(now()), columns()));
         await write(painter.clear(columns()));
         return await ask('');

@@ -7,7 +7,7 @@ import { openEarly } from '../session/with-runtime.ts';
 import { checkedManifests } from '../validate/checked-manifests.ts';
 import type { WorkOptions } from './work-session.ts';
 
-/** Reads the agent of a manifest while the store is being opened, and goes to work with both. */
+/** Reads the agent of a manifest while the store opens, then calls `work` with both. */
 export async function withAgent<Options extends WorkOptions>(
   manifest: string,
   options: Options,
@@ -25,8 +25,8 @@ export async function withAgent<Options extends WorkOptions>(
   }
 }
 /**
- * The agent of a manifest. Where the manifest is wrong, all of its mistakes are printed as `telltale validate` does, and
- * nothing is returned.
+ * The agent of a manifest. If the manifest is invalid, it prints every mistake as `telltale validate` does and returns
+ * undefined.
  */
 export async function loadForRun(
   path: string,
@@ -51,7 +51,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    return false; // Whoever reads it says why it cannot be read.
+    return false; // Whoever reads the file reports why it cannot be read.
   }
 }
 const folderGiven = (path: string) =>

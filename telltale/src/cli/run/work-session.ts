@@ -28,25 +28,25 @@ export interface WorkOptions extends ModeOptions {
   readonly durability?: 'power' | 'process';
   readonly maxTurns?: string;
   readonly debug?: 'invoke';
-  /** The store, where it is being opened already. */
+  /** The store, if it is already being opened. */
   readonly early?: EarlyStore;
-  /** Whether the store has to be there: a session is gone on with. */
+  /** Whether the store must exist, because a session is being resumed. */
   readonly mustExist?: boolean;
   /** Called when the session has ended or was interrupted. */
   readonly onResult?: (result: SessionResult) => void;
 }
 
-/** A session that was begun, and how much of its log had been seen before. */
+/** A session that was started or resumed, and how much of its log was seen before. */
 export interface WorkSessionBegun {
   readonly session: Session;
   readonly seen: number;
-  /** For a conversation: what the person says, and the command that goes on with it, up to the session's id. */
+  /** For a conversation: what the person says, and the command that continues it, without the session's id. */
   readonly chat?: { readonly lead: Chat; readonly resumeWith: string };
 }
 
 /**
- * Runs one session in this process and shows it: what `run` and `resume` have in common. `begin` gives none where the
- * manifest is wrong and that has been said.
+ * Runs one session in this process and shows it. `run` and `resume` share it. `begin` returns undefined if the manifest
+ * is invalid, which it has reported.
  */
 export async function workSession(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
@@ -89,7 +89,7 @@ async function workAndShow(
   const flag = isInMemory(location) ? undefined : storeFlag(options.store);
   const drawn = await createRunView(mode, io, debug, flag);
   let steering: Steering | undefined;
-  // Whoever asks a person has the keyboard to himself meanwhile.
+  // A question to a person has the keyboard to itself.
   const asides = oneAtATime((ask, kind) =>
     steering === undefined
       ? drawn.aside(ask)
@@ -154,7 +154,7 @@ async function workAndShow(
       }
     });
   } catch (thrown) {
-    // A store that was lost cannot be closed either: what it was lost by is what there is to tell.
+    // A lost store cannot be closed either. Report the loss, not the failed close.
     if (outcome.followed === undefined || !isLost(outcome.followed.result)) throw thrown;
   } finally {
     stopTelling();
@@ -173,7 +173,7 @@ async function workAndShow(
   return code === EXIT.ok && outcome.isLeft === true ? EXIT.interrupted : code;
 }
 
-/** The run that leads a session, where that waits. */
+/** The run that guides a session, if that run is waiting. */
 async function waitingLead(store: Store, session: string): Promise<RunState | undefined> {
   const run = leadRun(session);
   const info = await store.info(run);
@@ -184,13 +184,13 @@ const noteInvoke = async (event: RunEvent, view: RunView): Promise<void> => {
   if (event.type === 'invoke') await view.note(event);
 };
 
-/** How soon a new run is noticed: only somebody who looks for mistakes waits for it. */
+/** How soon a new run is noticed. Only somebody who is debugging waits for it. */
 const LOOK_MS = 100;
 const MAX_LISTED = 200;
 
 /**
- * Gives every event of the runs that a session sets off or calls, and of those that they call, as they come. The
- * returned function ends it, once all that is committed has been given.
+ * Passes on every event of the runs that a session starts, and of the runs that those start. The returned function
+ * stops it after all committed events have been passed on.
  */
 function watchRuns(
   store: Store,
@@ -227,7 +227,7 @@ function watchRuns(
     looking = look().then(() => {
       if (!over.signal.aborted) cancel = clock.after(LOOK_MS, again);
     });
-    looking.catch(() => undefined); // told to whoever ends it
+    looking.catch(() => undefined); // Whoever stops it gets the error.
   };
   again();
   return async () => {
@@ -242,10 +242,10 @@ function watchRuns(
   };
 }
 
-/** Events that are read at a time. */
+/** How many events are read at once. */
 const PAGE = 200;
 
-/** What says how the run's own steps go. What the agent does for it is on the log of the session. */
+/** Events about the run's own steps. What the agent does for the run is on the session's log. */
 const TOLD: ReadonlySet<RunEventType> = new Set([
   'state.entered',
   'step.started',
@@ -257,15 +257,15 @@ const TOLD: ReadonlySet<RunEventType> = new Set([
 ]);
 
 export interface WatchedLead {
-  /** The view, which is given what the run does before it is given what the session makes of it. */
+  /** The view. It gets the run's events before the session's events that follow from them. */
   readonly view: RunView;
-  /** Ends it, once all that is committed has been given. */
+  /** Stops it after all committed events have been shown. */
   stop(): Promise<void>;
 }
 
 /**
- * Gives a view what the run that leads a session does by itself, from the first event on that the view is shown of the
- * session. It costs a session that nobody leads nothing: its log is read when it has moved.
+ * Shows a view the steps that the guiding run executes itself, from the first event that the view shows of the session.
+ * It reads the run's log only when it has changed, so it costs nothing without a guiding run.
  */
 function watchLead(store: Store, session: string, view: RunView, isResumed: boolean): WatchedLead {
   const run = leadRun(session);
@@ -278,7 +278,7 @@ function watchLead(store: Store, session: string, view: RunView, isResumed: bool
   const tell = async (event: RunEvent) => {
     if (event.type === 'step.started' && event.input === undefined) inside.add(event.step);
     if (!TOLD.has(event.type) || since === undefined || event.at < since) return;
-    // Steps that stand around others say what those have said.
+    // A step that contains others repeats what those said.
     if ('step' in event && event.step !== undefined && inside.has(event.step)) return;
     await view.lead(event);
   };
@@ -292,7 +292,7 @@ function watchLead(store: Store, session: string, view: RunView, isResumed: bool
     }
   };
   const drain = () => {
-    // What cannot be read is not shown: that a store is lost, the session itself says.
+    // What cannot be read is not shown. If the store is lost, the session reports it.
     tail = tail.then(read).catch(() => undefined);
     return tail;
   };

@@ -7,19 +7,19 @@ import { readTemplate } from '../demo/run-demo.ts';
 import { usage } from '../options.ts';
 import type { Workspace } from './workspaces.ts';
 
-/** Where agents come from, and how that is told. */
+/** Where agents are loaded from, and how messages describe that. */
 export interface AgentSource {
   readonly find: () => Promise<readonly string[]>;
-  /** Folders in which new ones may come. */
+  /** Folders in which new agents may appear. */
   readonly roots: readonly string[];
-  /** Folders that are searched as a whole. */
+  /** Folders that are searched recursively. */
   readonly folders: readonly string[];
   readonly isTour: boolean;
-  /** Throws for a file that was only found, in a place where an agent's commands can create files. */
+  /** Throws for a file that was found, not named, in a place where an agent's commands can create files. */
   readonly check: (file: string) => Promise<void>;
 }
 
-/** Those that are named, else those of the folder. There has to be one. */
+/** The named agents, or those of the current folder. There must be at least one. */
 export async function servedAgents(manifests: readonly string[], cwd: string): Promise<AgentSource> {
   if (manifests.length === 0) return folderSource(cwd);
   const source = namedSource(manifests, cwd);
@@ -28,13 +28,13 @@ export async function servedAgents(manifests: readonly string[], cwd: string): P
   return { ...source, roots: [cwd], folders, isTour: false };
 }
 
-/** Those of a folder or a manifest; where the folder that one is in has none, the one that newcomers meet. */
+/** The agents of a folder or manifest. If the current folder has none, the agent of the tour. */
 export async function developedAgents(dir: string | undefined, cwd: string): Promise<AgentSource> {
   if (dir === undefined) {
     if ((await agentFilesIn(cwd)).length > 0) return folderSource(cwd);
     const file = await layOutTour(cwd);
     return {
-      // An agent that is written meanwhile is there beside it.
+      // An agent that is written in the meantime is served too.
       find: async () => [...(await agentFilesIn(cwd)), file],
       roots: [cwd],
       folders: [],
@@ -50,14 +50,14 @@ export async function developedAgents(dir: string | undefined, cwd: string): Pro
   return { ...namedSource([dir], cwd), roots: [root], folders, isTour: false };
 }
 
-/** The agents of a folder that nobody said more of: commands create nothing directly in the places that are searched. */
+/** The agents of the current folder. Commands cannot create files directly in the places that are searched. */
 async function folderSource(cwd: string): Promise<AgentSource> {
   const find = () => agentFilesIn(cwd);
   if ((await find()).length === 0) throw noAgents([]);
   return { find, roots: [cwd], folders: [], isTour: false, check: async () => undefined };
 }
 
-/** The agents of paths that were named. Whoever names a file has chosen it; what a search of a folder finds is checked. */
+/** The agents of named paths. Naming a file chooses it; files that a folder search finds are checked. */
 function namedSource(paths: readonly string[], cwd: string): Pick<AgentSource, 'find' | 'check'> {
   const named = new Set(paths.map((path) => resolve(cwd, path)));
   let refused: ReadonlyMap<string, Workspace> = new Map();
@@ -98,15 +98,15 @@ const noSuchFolder = (dir: string) =>
     'Name a folder with agents or a manifest. Without one, telltale dev serves a sample agent.',
   );
 
-/** Where the package keeps the agent that newcomers meet in the console, and what it works on. */
+/** The package's folder with the tour's agent and its files. */
 const TOUR = fileURLToPath(new URL('../../../transcripts/tour', import.meta.url));
 
-/** Not below `.telltale`: no agent touches what is there. */
+/** Not below `.telltale`, because agents may not touch that folder. */
 const FOLDER = 'telltale-tour';
 
 /**
- * Lays the tour out in a folder of its own, and gives its agent's file. What is there stays as it is: sessions of it can be
- * resumed, and somebody may have changed it to see what happens.
+ * Writes the tour to a folder of its own, and returns the agent's file. It keeps files that exist: sessions may be
+ * resumed with them, and somebody may have edited them.
  */
 async function layOutTour(cwd: string): Promise<string> {
   const folder = join(cwd, FOLDER);
@@ -125,14 +125,14 @@ const isThere = (file: string): Promise<boolean> =>
     () => false,
   );
 
-/** Folders that are looked into where nobody names a file: this one, and its `agents`. Not what lies below. */
+/** The folders that are searched if no file is named. Folders below them are not. */
 const SHALLOW = ['.', 'agents'];
-/** Larger files are no manifests. */
+/** A larger file is not a manifest. */
 const MAX_BYTES = 1024 * 1024;
 
-/** The files that hold agents: all that are named, and in folders that are named all that are found below. */
+/** The files that contain agents: those that are named, and those found in named folders. */
 export async function namedAgentFiles(paths: readonly string[], cwd: string): Promise<readonly string[]> {
-  // What knows manifests is most of what a start takes: those who name no folder load it beside the store.
+  // Loading the manifest code takes most of the start. Without a named folder, it is loaded while the store opens.
   const { findManifests } = await import('../../manifest/validate-manifests.ts');
   const named = new Set<string>();
   for (const path of paths) {
@@ -141,7 +141,7 @@ export async function namedAgentFiles(paths: readonly string[], cwd: string): Pr
       (found) => found.isDirectory(),
       () => false,
     );
-    // A file that is named is tried whatever it is: its error says what is wrong with it.
+    // A named file is always tried; its error says what is wrong.
     if (!isFolder) named.add(absolute);
     else
       for (const file of (await findManifests([path], { cwd })).files)
@@ -150,7 +150,7 @@ export async function namedAgentFiles(paths: readonly string[], cwd: string): Pr
   return [...named];
 }
 
-/** The agents of a folder that nobody said more of. */
+/** The agents of a folder that was not named. */
 export async function agentFilesIn(folder: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const below of SHALLOW) {
@@ -166,6 +166,6 @@ async function holdsAgent(file: string): Promise<boolean> {
     const { size } = await stat(file);
     return size <= MAX_BYTES && looksLikeAgent(await readFile(file, 'utf8'));
   } catch {
-    return false; // it is gone, or not for us to read: it was not asked for by name
+    return false; // The file is gone or unreadable, and nobody named it.
   }
 }

@@ -15,7 +15,7 @@ import { asTyped, isOfOneMachine, storeFlag, storeLocation } from '../session/st
 import { openEarly, withRuntime } from '../session/with-runtime.ts';
 import type { AgentSource } from './agent-source.ts';
 
-/** What a process that stays has at hand. */
+/** What a long-running process needs. */
 export interface Going {
   readonly catalog: AgentCatalog;
   readonly version: string;
@@ -24,23 +24,23 @@ export interface Going {
 }
 
 export interface GoingOptions {
-  /** What it is called in a fleet. */
+  /** The name of this kind of process in a fleet. */
   readonly role: string;
-  /** Whether it starts where no agent can be loaded. */
+  /** Whether it starts even if no agent can be loaded. */
   readonly mayBeBroken: boolean;
   readonly options: {
     readonly store?: string;
     readonly durability?: 'power' | 'process';
     readonly capacity?: string;
   };
-  /** Loads the rest of what is needed, beside the manifests. */
+  /** Loads the other modules while manifests are read. */
   readonly loadRest: () => Promise<unknown>;
 }
 
-/** Sessions and runs that a process of a fleet works on at once. They mostly wait for models. */
+/** How many sessions and runs a process works on at once. Most of them wait for models. */
 const CAPACITY = 256;
 
-/** Reads the agents and opens the store, works until it is told to stop, and closes both. */
+/** Reads the agents and opens the store, runs until the process is told to stop, and closes both. */
 export async function withAgents(
   source: Pick<AgentSource, 'find' | 'folders' | 'check'>,
   { role, mayBeBroken, options, loadRest }: GoingOptions,
@@ -83,7 +83,7 @@ export async function withAgents(
 
 const usable = (catalog: AgentCatalog) => catalog.list().flatMap(({ agent }) => agent ?? []);
 
-/** The agents, and what serves them, which is loaded meanwhile. */
+/** The agents. The code that serves them loads at the same time. */
 async function readCatalog(
   { find, check }: Pick<AgentSource, 'find' | 'check'>,
   mayBeBroken: boolean,
@@ -101,13 +101,13 @@ async function readCatalog(
     return runtimes.loadAgent(path, { cwd, env, ...(name === undefined ? {} : { name }) });
   };
   const catalog = await createCatalog({ find, load, now: () => clock.now(), cwd });
-  // Who develops mends it while it runs; a daemon that can start nothing is a mistake at its start.
+  // `dev` may start with a broken agent, which its author then fixes. A daemon with no working agent should not start.
   if (!mayBeBroken && catalog.list().every(({ agent }) => agent === undefined))
     throw noneUsable(catalog.list());
   return catalog;
 }
 
-/** Traces and metrics of all that the runtime does. */
+/** Traces and metrics of everything the runtime does. */
 export async function observe(runtime: Runtime, { version, io: { env, clock }, onError }: Going) {
   const { createTelemetry } = await import('../../telemetry/create-telemetry.ts');
   const recall = (stream: string) => readAnyEvent(runtime.store, stream, 1);
@@ -117,7 +117,7 @@ export async function observe(runtime: Runtime, { version, io: { env, clock }, o
   return {
     async metrics() {
       await telemetry.refresh();
-      // A database that does not answer leaves the other metrics as they are.
+      // The other metrics don't depend on the database.
       const fleet = await fleetMetrics(runtime).catch(() => '');
       return `${await telemetry.prometheus()}${fleet}`;
     },
@@ -146,7 +146,7 @@ const tellError =
     const { code, message, hint = '', cause } = toRuntimeError(thrown);
     const told = code === 'store_unreachable' ? `${hint} Telltale tries again by itself.`.trim() : hint;
     say(io)(`${paint.red('error:')} ${message}${told === '' ? '' : `\n  → ${asTyped(told, io, flag)}`}`);
-    // A mistake of ours: whoever is to mend it needs its place.
+    // This is a bug of ours, and fixing it takes its stack trace.
     if (code === 'internal' && cause !== undefined)
       say(io)(paint.dim(`  ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`));
   };
@@ -157,7 +157,7 @@ function noneUsable(entries: readonly CatalogEntry[]) {
   return usage(`No agent can be started.${where}`, first?.hint ?? 'To see all errors: telltale validate');
 }
 
-/** What `/metrics` says of the places of a process, and of the queue and the quarantine of its fleet. */
+/** The part of `/metrics` about the process's capacity, and about the queue and the quarantine of its fleet. */
 async function fleetMetrics({ places, fleet }: Pick<Runtime, 'places' | 'fleet'>): Promise<string> {
   let text = '';
   if (places !== undefined)
@@ -193,7 +193,6 @@ async function fleetMetrics({ places, fleet }: Pick<Runtime, 'places' | 'fleet'>
   );
 }
 
-/** Its labels and its value. */
 type Sample = readonly [labels: string, value: number];
 
 function metric(name: string, kind: string, help: string, samples: readonly Sample[]): string {
@@ -211,12 +210,12 @@ export interface KeepGoingOpened {
   readonly link: string;
   readonly version: string;
   readonly isDev: boolean;
-  /** Whether the agent is the one that newcomers meet. */
+  /** Whether this is the agent of the tour. */
   readonly isTour: boolean;
   readonly store: string;
 }
 
-/** What is said once the server listens. */
+/** Printed once the server listens. */
 export function openingText(opened: KeepGoingOpened, agents: readonly CatalogEntry[], look: Look): string {
   const { paint } = look;
   const { link, version, isDev, isTour, store } = opened;
@@ -239,7 +238,7 @@ export function openingText(opened: KeepGoingOpened, agents: readonly CatalogEnt
   ].join('\n');
 }
 
-/** What is said once a worker works. */
+/** Printed once a worker runs. */
 export function workingText(
   { fleet, store, version }: { readonly fleet: string; readonly store: string; readonly version: string },
   agents: readonly CatalogEntry[],
@@ -258,7 +257,7 @@ export function workingText(
   ].join('\n');
 }
 
-/** What an edit came to: which agents are new, other than before, broken or gone. Empty where nothing is to be told. */
+/** Which agents are new, changed, broken or gone after an edit. Empty if there is nothing to report. */
 export function reloadText(
   before: readonly CatalogEntry[],
   now: readonly CatalogEntry[],

@@ -36,7 +36,7 @@ export async function dev(
   return keepServing(await developedAgents(dir, context.io.cwd), options, { dev: true, context });
 }
 
-/** What is served, and to whom that is told. */
+/** What is served, and how it is announced. */
 interface Serving extends Going {
   readonly source: AgentSource;
   readonly options: ServeOptions;
@@ -114,7 +114,10 @@ async function start(
   );
 }
 
-/** Where other commands of this user find the daemon. It serves without that, too: its link is printed. */
+/**
+ * Writes the file by which other commands of this user find the daemon. The daemon works without it, because its link
+ * is printed.
+ */
 async function keepFile(
   { url, port, token }: Daemon,
   { options: { host = LOOPBACK, store }, io, onError }: Serving,
@@ -144,10 +147,10 @@ async function announce(
 }
 
 const DEFAULT_PORT = 4800;
-/** Ports that are tried behind the one that is taken. */
+/** How many further ports are tried if one is taken. */
 const MORE_PORTS = 9;
 
-/** On that port, or on one of the next ones where it is taken and nobody asked for just this one. */
+/** Listens on the port, or on one of the next ones if it is taken and nobody asked for exactly this one. */
 async function startOn<Started>(
   port: number,
   mayMove: boolean,
@@ -165,7 +168,7 @@ async function startOn<Started>(
     }
 }
 
-/** Loads agents anew when files below the roots change, and says what that came to, until it is told to stop. */
+/** Reloads agents when files below the roots change, and reports the result, until the process is told to stop. */
 async function tellReloads(
   catalog: AgentCatalog,
   roots: readonly string[],
@@ -186,14 +189,13 @@ async function tellReloads(
   };
 }
 
-/** How long the process may be busy with one thing while something is recovered. */
+/** How long one recovery may block the process. */
 const HANG_MS = 30_000;
 const BEAT_MS = 250;
 
 /**
- * Runs in a thread of its own: where the event loop of the process does not turn for too long while something is
- * recovered, it notes what that was and ends the process. Its time is counted in its own ticks, so a process that was
- * suspended, or a machine that slept, is no hang.
+ * Runs in its own thread. If the event loop is blocked for too long during a recovery, it notes which one and ends the
+ * process. It counts its own ticks, so a suspended process or a sleeping machine does not look blocked.
  */
 const WATCH = `
 const { parentPort, workerData } = require('node:worker_threads');
@@ -215,13 +217,13 @@ setInterval(() => {
   const streams = [...open];
   try {
     writeFileSync(marker, JSON.stringify(streams), { mode: 0o600 });
-  } catch {} // the next start then counts a death in place of a hang
+  } catch {} // The next start then counts a crash instead of a hang.
   writeSync(2, 'error: The process hung for ' + hangMs / 1000 + ' s while it recovered ' + streams.slice(0, 5).join(', ') + (streams.length > 5 ? ' and others' : '') + ', and is ended. Start it again: what hangs again is quarantined, and the rest goes on.\\n');
   process.kill(process.pid, 'SIGKILL');
 }, beatMs);
 `;
 
-/** Beside the file of a SQLite store; undefined where the store is in memory or in a database. */
+/** The path is next to the file of a SQLite store. Undefined for a store in memory or in a database. */
 function watchHangs(
   location: string,
   io: Pick<Io, 'cwd' | 'env'>,
@@ -236,9 +238,9 @@ function watchHangs(
   const view = new Int32Array(beats);
   const beat = setInterval(() => Atomics.add(view, 0, 1), BEAT_MS).unref();
   const workerData = { beats, marker, hangMs, beatMs: BEAT_MS };
-  // Without the flags of the process, which may have the text read as a module.
+  // The flags of the process could make Node read the text as a module.
   const worker = new Worker(WATCH, { eval: true, execArgv: [], workerData });
-  worker.on('error', onError); // without it a hang is not noticed, and everything else works
+  worker.on('error', onError); // Without this thread, a hang is not noticed. Everything else works.
   worker.unref();
   return {
     hungBefore,
@@ -251,14 +253,14 @@ function watchHangs(
   };
 }
 
-/** Read once: it is of the process before this one. */
+/** Read only once, because it is about the previous process. */
 function readMarker(marker: string): readonly string[] {
   try {
     const streams: unknown = JSON.parse(readFileSync(marker, 'utf8'));
     rmSync(marker, { force: true });
     return Array.isArray(streams) ? streams.map(String) : [];
   } catch {
-    return []; // there is none, or it was not written whole
+    return []; // There is no marker, or it was not written completely.
   }
 }
 
@@ -270,7 +272,7 @@ export interface ServeOptions {
   readonly host?: string;
   readonly allowHost?: readonly string[];
   readonly origin?: readonly string[];
-  /** Accepted and without effect: every request needs a token. */
+  /** Accepted but without effect: every request needs a token. */
   readonly requireToken?: true;
   /** False with `--no-console`. */
   readonly console?: boolean;
@@ -280,7 +282,7 @@ export interface ServeOptions {
 const LOOPBACK = '127.0.0.1';
 const WEB = fileURLToPath(new URL('../../../web', import.meta.url));
 
-/** What the options say of the daemon, but for its port. */
+/** The daemon's options, without the port. */
 const daemonOptions = ({
   host = LOOPBACK,
   allowHost,

@@ -23,7 +23,7 @@ export async function work(
   const { io } = context;
   const loadRest = () => import('../../server/start-worker.ts');
   const location = storeLocation(options.store, io);
-  // Before it is opened: a file that is not there would be made.
+  // Check this before opening it, because opening creates a missing file.
   if (isOfOneMachine(location)) throw (await loadRest()).noFleet(location);
   const source = await servedAgents(manifests, io.cwd);
   const how = { role: 'worker', mayBeBroken: false, options, loadRest };
@@ -63,8 +63,8 @@ async function announce(
 }
 
 /**
- * Tells which edits of artifacts are not in force, now and whenever agents are loaded anew, each once. The returned
- * function ends it.
+ * Reports edits of artifacts that are not in force, now and after each reload, each once. The returned function stops
+ * it.
  */
 export async function keepTellingEdits(
   store: Store,

@@ -7,18 +7,18 @@ import { isInside } from '../../manifest/files/files.ts';
 /** A folder in which an agent's commands may create files. */
 export interface Workspace {
   readonly agent: string;
-  /** The agent's manifest, absolute. */
+  /** Absolute path of the agent's manifest. */
   readonly file: string;
   readonly folder: string;
 }
 
-/** Tools that run no program that the agent chooses or writes. */
+/** Tools that do not run programs the agent chooses or writes. */
 const HARMLESS = /^builtin:(?!shell$)/;
 
 /**
- * Which of these manifests lie where an agent's commands can create files, with that place. They may be the work of an
- * agent, so they are not served unless a person names them. A manifest counts as an agent's work because of those above
- * it, or next to its folder: what an agent wrote deep in its folder cannot discredit the agent itself.
+ * The manifests that are in a place where an agent's commands can create files, with that place. An agent may have
+ * written them, so they are served only if a person names them. Only agents defined above a manifest, or next to its
+ * folder, count: what an agent wrote deep in its folder cannot discredit the agent itself.
  */
 export async function foundInWorkspaces(files: readonly string[]): Promise<ReadonlyMap<string, Workspace>> {
   const refused = new Map<string, Workspace>();
@@ -43,7 +43,7 @@ export async function foundInWorkspaces(files: readonly string[]): Promise<Reado
 function mayHaveWritten(workspace: Workspace, file: string): boolean {
   const folder = dirname(file);
   const own = dirname(workspace.file);
-  // Commands create nothing directly in these two.
+  // Commands cannot create files directly in these two folders.
   if (folder === own || folder === join(own, 'agents')) return false;
   return isInside(file, workspace.folder);
 }
@@ -55,7 +55,7 @@ async function workspacesOf(files: readonly string[]): Promise<readonly Workspac
   ]);
   const found: Workspace[] = [];
   for (const file of files) {
-    const bytes = await readFile(file).catch(() => undefined); // it is gone
+    const bytes = await readFile(file).catch(() => undefined); // The file is gone.
     const decoded = bytes === undefined ? undefined : decodeSource(file, bytes);
     if (decoded?.ok !== true) continue;
     for (const { value } of readManifests(decoded.source, {}).documents) {

@@ -1,7 +1,7 @@
 import type { EventType } from '../../log/event.ts';
 import type { RunEventType } from '../../log/run-event.ts';
 
-/** A record, so that a type which is missing here does not compile. */
+/** A record, so that the compiler reports a missing type. */
 const TYPES: Readonly<Record<EventType, true>> = {
   'session.started': true,
   'session.completed': true,
@@ -118,7 +118,7 @@ const RUN_TYPES: Readonly<Record<RunEventType, true>> = {
   custom: true,
 };
 
-/** Every type of event that is written on the log of a session. */
+/** Every type of event on a session's log. */
 export const EVENT_TYPES = Object.keys(TYPES) as readonly EventType[];
-/** And on that of a workflow run. */
+/** Every type of event on a workflow run's log. */
 export const RUN_EVENT_TYPES = Object.keys(RUN_TYPES) as readonly RunEventType[];

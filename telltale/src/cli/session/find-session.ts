@@ -8,25 +8,25 @@ import type { Io } from '../io.ts';
 
 type Kind = StreamInfo['kind'];
 
-/** Sessions that are looked through for a part of an id. */
+/** How many sessions are searched for a part of an id. */
 const MAX_SEARCHED = 10_000;
 const MAX_NAMED = 5;
 
-/** The session that an argument means: its id, the beginning or the end of one, or `last`. */
+/** The session that an argument names by its id, the beginning or end of its id, or `last`. */
 export async function findSession(store: Store, asked: string): Promise<StreamInfo> {
   const exact = await store.info(asked);
   if (exact?.kind === 'run') throw isRun(asked);
   return exact ?? search(asked, await store.list({ kind: 'session', limit: MAX_SEARCHED }), store, 'session');
 }
 
-/** The workflow run that an argument means; `last` is the newest that no other run called. */
+/** The workflow run that an argument names. `last` is the newest run that no other run called. */
 export async function findRun(store: Store, asked: string): Promise<StreamInfo> {
   const exact = await store.info(asked);
   if (exact?.kind === 'session') throw isSession(asked);
   return exact ?? search(asked, await store.list({ kind: 'run', limit: MAX_SEARCHED }), store, 'run');
 }
 
-/** The session or run that an argument means; `last` is a session. */
+/** The session or run that an argument names. `last` is a session. */
 export async function findStream(store: Store, asked: string): Promise<StreamInfo> {
   const exact = await store.info(asked);
   if (exact !== undefined) return exact;
@@ -40,7 +40,7 @@ function search(asked: string, known: readonly StreamInfo[], store: Store, kind:
   if (known.length === 0) throw NONE[kind](store.location);
   if (asked === 'last') return newest(known);
   const parts = asked === '' ? [] : known.filter(({ stream }) => isPart(stream, asked));
-  // What begins as a session does, its sub-agents' sessions do, too.
+  // The id of a sub-agent's session begins with its parent's id.
   const own = parts.filter(({ parent }) => !parts.some(({ stream }) => stream === parent));
   const matching = own.length > 0 ? own : parts;
   const [only] = matching;
@@ -51,7 +51,7 @@ function search(asked: string, known: readonly StreamInfo[], store: Store, kind:
 
 const isPart = (id: string, asked: string) => id.startsWith(asked) || id.endsWith(asked);
 
-/** What another one of its kind started is not what somebody means who has just started something. */
+/** The newest one that was not started by another one of its kind: the user means what they started themselves. */
 function newest(known: readonly StreamInfo[]): StreamInfo {
   const ids = new Set(known.map(({ stream }) => stream));
   const own = known.find(({ parent, kind }) => parent === undefined || (kind === 'run' && !ids.has(parent)));
@@ -102,7 +102,7 @@ const ambiguous = (asked: string, matching: readonly StreamInfo[], kind: Kind) =
   });
 };
 
-/** How commands say what their arguments may be. */
+/** Appears in the help of commands. */
 export const SESSION_HELP = 'SESSION is an id, its first or last characters, or "last".';
 export const STREAM_HELP = `${SESSION_HELP}
 The id of a workflow run works, too.`;
@@ -111,8 +111,8 @@ export const SEQ_HELP = `${SESSION_HELP} SEQ is the number
 at the start of a line of "telltale logs".`;
 
 /**
- * The command that resumes a session or a run; one that another called is resumed with that one. Where its manifest has
- * changed, the command accepts that.
+ * The command that resumes a session or a run. One that was called by another is resumed through its caller. If the
+ * manifest has changed, the command includes the option that accepts the change.
  */
 export async function streamToResume(
   store: Pick<Store, 'info'>,
@@ -120,7 +120,8 @@ export async function streamToResume(
   io: Pick<Io, 'env' | 'cwd' | 'program'>,
 ): Promise<string> {
   const parent = info.parent === undefined ? undefined : await store.info(info.parent);
-  // A run that a trigger set off has a session for a parent, and goes on without it; one that leads it does not.
+  // A run that a trigger started has a session as its parent but continues without it. A run that guides the session
+  // does not.
   if (
     parent !== undefined &&
     (info.kind === 'session' || parent.kind === 'run' || info.stream === leadRun(parent.stream))
@@ -130,7 +131,7 @@ export async function streamToResume(
   return (await hasOtherManifest(store as Store, info, io)) ? `${command} --accept-changes` : command;
 }
 
-/** False also where nobody can tell: whoever resumes it hears what is wrong. */
+/** False if it cannot be known: resuming then reports the problem. */
 async function hasOtherManifest(
   store: Store,
   { stream, kind }: Pick<StreamInfo, 'stream' | 'kind'>,

@@ -19,10 +19,10 @@ export interface LogOptions {
   readonly json?: true;
 }
 
-/** Of a line in a pipe: what is longer is for --json. */
+/** In a pipe. Longer texts are in --json. */
 const PIPE_COLUMNS = 400;
 
-/** Prints the log that `find` makes of an argument. */
+/** Prints the log of the stream that `find` returns. */
 export async function printLog(
   options: LogOptions,
   context: CommandContext,
@@ -39,7 +39,7 @@ export async function printLog(
     let last = 0;
     const print = async (event: StreamEvent) => {
       last = event.seq;
-      // The lines know the names of actions and when it all began from events that are not shown themselves.
+      // Lines need the names of actions and the start time, which come from events that may not be shown.
       const text = options.json === true ? eventJson(event) : `${line(eventAsTyped(event, io, flag))}\n`;
       if (event.seq >= from && (wanted?.has(event.type) ?? true)) await stdout.write(text);
       return !stdout.closed && !io.signal.aborted;
@@ -71,12 +71,12 @@ export async function printLog(
 
 const ALL_TYPES: readonly string[] = [...new Set<string>([...EVENT_TYPES, ...RUN_EVENT_TYPES])];
 
-/** All of `step.*` is `step`. */
+/** `step` selects all types that begin with `step.`. */
 const GROUPS: readonly string[] = [
   ...new Set(ALL_TYPES.flatMap((type) => (type.includes('.') ? [type.slice(0, type.indexOf('.'))] : []))),
 ];
 
-/** There are too many types to read through: groups are named, and a type where it is nearly right. */
+/** There are too many types to list, so the hint names the groups, and a type with a similar name. */
 function typeHint(asked: string): string {
   const near = nearest(asked, [...GROUPS, ...ALL_TYPES]);
   return near === undefined
@@ -106,19 +106,19 @@ const RUN_ENDS: ReadonlySet<string> = new Set([
   'workflow.cancelled',
 ]);
 
-/** A look at the log without being told to; it also keeps a process alive that has nothing else to do. */
+/** How often the log is read without a notification. The timer also keeps the process alive. */
 const LOOK_MS = 1000;
 
 /**
- * Gives every committed event of a stream, from the first on, as they come, whoever writes them; resolves when the
- * session or run has ended, when `take` says that it wants no more, or when `signal` is aborted.
+ * Passes on every committed event of a stream from the first one on, whichever process writes them. Resolves when the
+ * session or run has ended, when `take` returns false, or when `signal` is aborted.
  */
 export async function followLog(
   store: Store,
   ref: StreamRef,
   take: (event: StreamEvent) => Promise<boolean>,
   { signal, clock }: Pick<Io, 'signal' | 'clock'>,
-  /** Called when all that was there has been given, and whenever nothing has come for a while. */
+  /** Called after the existing events were passed on, and whenever no event has come for a while. */
   quiet?: () => Promise<void>,
 ): Promise<void> {
   let moved = false;

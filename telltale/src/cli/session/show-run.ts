@@ -11,7 +11,7 @@ import { shownStatus } from '../view/status.ts';
 
 const DEFAULT_COLUMNS = 100;
 
-/** The status of a session or run as it is now, who works on it, and why it is quarantined where it is. */
+/** The current status of a session or run, who works on it, and why it is quarantined if it is. */
 export async function statusNow(store: Store, info: StreamInfo, { stderr }: Pick<Io, 'stderr'>) {
   const onError = (thrown: unknown) => void stderr.write(`${toRuntimeError(thrown).message}\n`);
   const quarantine = await findQuarantine(store, info, onError);
@@ -19,7 +19,7 @@ export async function statusNow(store: Store, info: StreamInfo, { stderr }: Pick
   return { status, pid: info.owner?.pid, quarantine };
 }
 
-/** Prints what is known of a run, now or after an event. */
+/** Prints the state of a run, now or after an event. */
 export async function showRun(
   store: Store,
   info: StreamInfo,

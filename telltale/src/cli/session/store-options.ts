@@ -5,7 +5,7 @@ import type { ErrorJson } from '../../lib/errors.ts';
 import type { Io } from '../io.ts';
 import { shellWord, usage } from '../options.ts';
 
-/** Every command that takes `--store`, with those of its subcommands that do. */
+/** Every command with `--store`, and its subcommands that have it. */
 const TAKING: Readonly<Record<string, readonly string[]>> = {
   run: [],
   chat: [],
@@ -32,7 +32,7 @@ const TAKING: Readonly<Record<string, readonly string[]>> = {
   token: ['create', 'list', 'revoke'],
   mcp: ['rotate-key'],
 };
-/** Subcommands that take none, or two: what begins with their names is left as it is. */
+/** Subcommands with no store or with two. Text that begins with their names is not changed. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = { store: ['copy'], artifact: ['test'] };
 
 const NAMES = Object.entries(TAKING).map(([name, subcommands]) => {
@@ -40,7 +40,7 @@ const NAMES = Object.entries(TAKING).map(([name, subcommands]) => {
   const not = others.length === 0 ? '' : String.raw`(?! (?:${others.join('|')})\b)`;
   return subcommands.length === 0 ? name : `${name}${not}(?: (?:${subcommands.join('|')}))?`;
 });
-/** The other commands. Completion is of one that is called `telltale`, and of no other. */
+/** The commands without a store. Completion only works for a program called `telltale`. */
 const WITHOUT_STORE = [
   'help',
   'init',
@@ -54,28 +54,28 @@ const WITHOUT_STORE = [
   'test',
   'doctor',
 ];
-/** What may stand behind the names and belongs in front of the option, so that a command reads as people write it. */
+/** Arguments that may follow the names. The option goes after them, as people write commands. */
 const ARGUMENTS = [
   String.raw`(?:ses|rev|run)_\w+(?:[.~][\w[\]-]+)*`,
   '[A-Z]{2,}',
   String.raw`[\w@./-]*\.ya?ml`,
   '--resume',
   '--(?:status|of) [a-z]+',
-  // what has a name, which does not end with the sentence's full stop
+  // A name, without the full stop that ends the sentence.
   String.raw`(?<=(?:revoke|artifact show) )[\w@.-]*[\w@-]`,
 ];
-/** Not in a path: a folder may be called `telltale dev`. One that a shell has to be told whole begins with a quote. */
+/** Not part of a path, because a folder may be called `telltale dev`. A quoted command must stay as it is. */
 const PROGRAM = String.raw`(?<![\w/\\.'-])telltale `;
 const COMMAND = new RegExp(
   String.raw`${PROGRAM}(?:${NAMES.join('|')})(?![\w/\\-])(?: (?:${ARGUMENTS.join('|')})(?![\w-]))*`,
   'g',
 );
-/** The rest of a command has the option already, or needs none: it ends with its sentence, or where the next command begins. */
+/** The rest of the sentence, or up to the next command, already contains the option or needs none. */
 const NAMED = new RegExp(String.raw`^(?:(?![.,;](?:\s|$)|${PROGRAM}).)*? --(?:store|help)\b`, 's');
 
 /**
- * What somebody is told to do, with ` --store X` (`flag`) in every command that would else look at another store. A
- * command that names one keeps it.
+ * Inserts ` --store X` (`flag`) into every command of a hint that would otherwise read another store. A command that
+ * names a store keeps it.
  */
 export const namingStore = (hint: string, flag: string): string =>
   flag === ''
@@ -84,20 +84,20 @@ export const namingStore = (hint: string, flag: string): string =>
         NAMED.test(hint.slice(at + command.length)) ? command : `${command}${flag}`,
       );
 
-/** The program's name in front of a command or an option. What stands behind `npx` is whole already. */
+/** The program's name before a command or an option. A name after `npx` is already complete. */
 const CALL = new RegExp(
   String.raw`(?<!\b(?:npx|exec|yarn|bunx) )${PROGRAM}(?=--?[a-z]|(?:${[...Object.keys(TAKING), ...WITHOUT_STORE].join('|')})(?![\w/\\-]))`,
   'g',
 );
 
 /**
- * Text of ours for whoever typed the command: every command in it begins as that one did, and names the same store. Texts
- * for a log, a model or an HTTP client keep `telltale`.
+ * Rewrites our text for the person who typed the command: each command in it starts the way they typed it and names the
+ * same store. Texts for a log, a model or an HTTP client keep `telltale`.
  */
 export const asTyped = (text: string, { program }: Pick<Io, 'program'>, flag = ''): string => {
   const named = namingStore(text, flag);
   if (program === 'telltale') return named;
-  // npm prints two lines of its own first, which must not get into a pipe.
+  // npm prints two lines first, which must not go into a pipe.
   const silent = program.replace(/^npm /, 'npm -s ');
   return named
     .split('\n')
@@ -105,11 +105,11 @@ export const asTyped = (text: string, { program }: Pick<Io, 'program'>, flag = '
     .join('\n');
 };
 
-/** An event from a log, as a view prints it: the hints of its error name the commands that a person types. */
+/** An event as a view prints it: the hints of its error contain commands that the person can type. */
 export function eventAsTyped<E extends object>(event: E, io: Pick<Io, 'program'>, flag?: string): E {
   const { error, event: copied } = event as { readonly error?: ErrorJson; readonly event?: object };
   if (error !== undefined) return { ...event, error: errorAsTyped(error, io, flag) };
-  // A copy of a sub-agent's event holds that event.
+  // A copied event of a sub-agent contains the original event.
   return typeof copied === 'object' ? { ...event, event: eventAsTyped(copied, io, flag) } : event;
 }
 
@@ -124,7 +124,7 @@ function errorAsTyped(error: ErrorJson, io: Pick<Io, 'program'>, flag?: string):
 
 const IS_PIPED = / \| | > |\$\(/;
 
-/** ` --store X` of a command line, where it has one: of several the last, as when it is read. */
+/** ` --store X` from a command line, if it has one. If there are several, the last one counts. */
 export function storeFlagIn(argv: readonly string[]): string {
   const end = argv.indexOf('--');
   const words = end === -1 ? argv : argv.slice(0, end);
@@ -137,10 +137,12 @@ const OPTION = '--store';
 const DEFAULT = 'sqlite:.telltale/telltale.db';
 const MEMORY = 'memory';
 const SQLITE = 'sqlite:';
-/** A scheme has two letters at least: `C:\x` is a path. */
+/** A scheme has at least two letters: `C:\x` is a path. */
 const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
 
-/** Where sessions are kept: `--store`, else TELLTALE_STORE, else a file below the current folder. A bare path is SQLite's. */
+/**
+ * The location of the store: `--store`, or TELLTALE_STORE, or a file in the current folder. A bare path means SQLite.
+ */
 export function storeLocation(option: string | undefined, { env }: Pick<Io, 'env'>): string {
   if (option === '') throw usage('--store names no store.', 'Write --store ./telltale.db, or leave it out.');
   const asked = option ?? (env.TELLTALE_STORE || DEFAULT);
@@ -149,7 +151,10 @@ export function storeLocation(option: string | undefined, { env }: Pick<Io, 'env
 
 export const isInMemory = (location: string): boolean => location === MEMORY;
 
-/** Whether there can be something in it: a look must not make a file. One that may not be looked at is opened, to say why. */
+/**
+ * Whether the store may contain anything, so that reading does not create a file. One that may not be read is opened,
+ * and the error says why.
+ */
 export function storeExists(location: string, { cwd }: Pick<Io, 'cwd'>): boolean {
   if (isInMemory(location)) return false;
   if (!location.startsWith(SQLITE)) return true;
@@ -160,18 +165,18 @@ export function storeExists(location: string, { cwd }: Pick<Io, 'cwd'>): boolean
   }
 }
 
-/** Whether no other machine can share it. */
+/** Whether only this machine can use it. */
 export const isOfOneMachine = (location: string): boolean =>
   isInMemory(location) || location.startsWith(SQLITE);
 
-/** Whether it is one that several machines share. */
+/** Whether several machines can share it. */
 export const isDatabase = (location: string): boolean => /^postgres(?:ql)?:/i.test(location);
 
-/** As people may see it: without the password of a database. */
+/** Without the password of a database. */
 export const shownLocation = (location: string): string =>
   location.replace(/^([a-z]+:\/\/[^:/?#]*):[^@]*@/i, '$1@');
 
-/** What a command that names this store has to be called with; nothing for the one that is taken anyway. */
+/** The option that a command needs to use this store. Empty for the default store. */
 export function storeFlag(option: string | undefined): string {
   return option === undefined ? '' : ` --store ${shellWord(shownLocation(option))}`;
 }

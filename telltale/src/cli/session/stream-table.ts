@@ -8,7 +8,7 @@ import { brief, type Column, tableLines } from '../view/text-width.ts';
 
 /** A list of sessions or of runs. */
 export interface StreamTable {
-  /** What the first two columns and the last one are called. */
+  /** The titles of the first two columns and of the last one. */
   readonly titles: readonly [id: string, name: string, last: string];
   readonly rows: readonly StreamRow[];
   readonly areMore: boolean;
@@ -16,7 +16,7 @@ export interface StreamTable {
 
 export interface StreamRow {
   readonly info: StreamInfo;
-  /** How deep it stands below others. */
+  /** How deep it is nested below its callers. */
   readonly depth?: number;
   readonly last: string;
 }
@@ -75,11 +75,11 @@ export const streamJson = (info: StreamInfo) => ({
 
 export interface ListedSession {
   readonly info: StreamInfo;
-  /** 0 for one that nobody called, or whose caller is not listed. */
+  /** 0 if nobody called it, or if its caller is not listed. */
   readonly depth: number;
 }
 
-/** Sessions, newest first, each with those that it called behind it, oldest first. */
+/** Sessions, newest first. Each is followed by those that it called, oldest first. */
 export function sessionTrees(found: readonly StreamInfo[]): readonly (readonly ListedSession[])[] {
   const listed = new Set(found.map(({ stream }) => stream));
   const called = new Map<string, StreamInfo[]>();
@@ -95,11 +95,11 @@ export function sessionTrees(found: readonly StreamInfo[]): readonly (readonly L
   );
 }
 
-/** Those that were called in one moment are told apart by the ids of their actions. */
+/** Sessions that started at the same time are ordered by the ids of their actions. */
 const inOrder = (one: StreamInfo, other: StreamInfo): number =>
   one.createdAt - other.createdAt || one.stream.localeCompare(other.stream, 'en', { numeric: true });
 
-/** What `--status` names, parted by commas. */
+/** Parses the comma-separated values of `--status`. */
 export function readStatuses(text: string, known: readonly string[]): ReadonlySet<string> {
   const asked = text.split(',').map((each) => each.trim());
   const wrong = asked.find((each) => !known.includes(each));

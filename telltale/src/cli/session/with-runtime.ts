@@ -11,13 +11,13 @@ import { isInMemory, type StoreOption, shownLocation, storeExists, storeLocation
 
 type WithRuntimeContext = Pick<CommandContext, 'io' | 'runtimes'>;
 
-/** Opens the store, works with it, closes it in any case. */
+/** Opens the store, calls `use`, and always closes the store. */
 export function withRuntime<T>(
   { io, runtimes }: WithRuntimeContext,
   options: StoreOption &
     Pick<RuntimeOptions, 'durability' | 'approve' | 'ask' | 'onError' | 'member' | 'served'> & {
       readonly early?: EarlyStore;
-      /** The caller makes spans and metrics itself. */
+      /** Set if the caller makes spans and metrics itself. */
       readonly ownTelemetry?: true;
     },
   work: (runtime: Runtime) => Promise<T>,
@@ -47,13 +47,13 @@ export function withSessions<T>(
 ): Promise<T> {
   const location = storeLocation(store, io);
   const { env, cwd, clock } = io;
-  // Whoever looks at what is there needs to write nothing; one that does, such as `steer`, is refused when it tries.
+  // Commands that only read need no write access. One that writes, such as `steer`, is refused when it tries.
   const open = () =>
     runtimes.openSessions({ store: location, env, cwd, clock, mustExist, mayOnlyRead: mustExist });
   return withOpen(io, location, open, work);
 }
 
-/** And for those that look at what there is: a store that is not there is not made. */
+/** The same for commands that only read: they do not create a missing store. */
 export async function withStoredSessions<T>(
   context: WithRuntimeContext,
   options: StoreOption,
@@ -80,7 +80,7 @@ async function withOpen<Opened extends { close(): Promise<void> }, T>(
   try {
     result = await work(opened);
   } catch (thrown) {
-    // What stopped the work is what there is to tell; that closing failed, too, is mostly its consequence.
+    // Report what stopped the work. A failed close is usually only its consequence.
     await opened.close().catch(() => undefined);
     throw thrown;
   }
@@ -100,7 +100,7 @@ const noStore = (location: string) =>
       : 'Go to the folder where you ran the agent, or name its store with --store.',
   });
 
-/** Any of these asks for spans or metrics; what exactly is read by `readSettings`. */
+/** Each of these variables turns on spans or metrics; `readSettings` reads the details. */
 const ASKS = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
@@ -110,9 +110,9 @@ const ASKS = [
 ];
 
 /**
- * The runtime, with spans and metrics of all it works on sent where the OTEL_ variables ask for it; nothing is loaded
- * where they do not. Closing it sends the rest, for two seconds at the most, and says then what could not be sent: a line
- * in the middle would go through the view of the run.
+ * Wraps the runtime so that it exports spans and metrics, if OTEL_ variables ask for it. Otherwise it loads nothing.
+ * Closing it sends the rest within 2 s, and only then reports what could not be sent, so that no message interrupts the
+ * run's view.
  */
 async function exportTelemetry(runtime: Runtime, io: Io): Promise<Runtime> {
   if (!ASKS.some((name) => io.env[name])) return runtime;
@@ -146,26 +146,26 @@ async function exportTelemetry(runtime: Runtime, io: Io): Promise<Runtime> {
   return { ...runtime, close };
 }
 
-/** A store that is being opened while the agent is still being read. */
+/** A store that opens while the agent is still being read. */
 export interface EarlyStore {
-  /** To be awaited before more is loaded: loading holds this thread to its end, and its own would start behind that. */
+  /** Await this before loading more modules: loading blocks this thread, which would delay the store's own thread. */
   readonly begun: Promise<void>;
-  /** Whoever takes it closes it. Rejects as opening it only now would. */
+  /** The caller must close it. Rejects like a normal open. */
   take(): Promise<Store>;
   /** Closes it if nobody has taken it. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a store that is there already: its thread starts on another core while this one loads the rest. One that would
- * have to be made is left until the manifest has turned out well: undefined.
+ * Starts to open an existing store: its thread works on another core while this one loads the rest. Undefined if the
+ * store does not exist, because it should only be created once the manifest has turned out to be valid.
  */
 export function openEarly(
   { io, runtimes }: Pick<CommandContext, 'io' | 'runtimes'>,
   options: {
     readonly store?: string;
     readonly durability?: 'power' | 'process';
-    /** Whether a database without a store is refused rather than given one. */
+    /** Whether to refuse a database without a store. Otherwise the store is created. */
     readonly mustExist?: boolean;
   },
 ): EarlyStore | undefined {
@@ -174,7 +174,7 @@ export function openEarly(
   const { cwd, clock } = io;
   const { durability = 'power', mustExist = false } = options;
   const opening = runtimes.openStore(location, { cwd, clock, durability, mustExist });
-  opening.catch(() => undefined); // told to whoever takes it
+  opening.catch(() => undefined); // Whoever takes the store gets the error.
   let isTaken = false;
   return {
     begun: new Promise((resolve) => setImmediate(resolve)),

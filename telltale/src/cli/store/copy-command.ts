@@ -17,7 +17,7 @@ export interface CopyOptions {
   readonly json?: true;
 }
 
-/** `telltale store copy`. Ctrl-C and kill end it; the same command goes on from there. */
+/** `telltale store copy`. After Ctrl-C or a kill, the same command continues the copy. */
 export async function copyCommand(
   from: string,
   to: string,
@@ -61,7 +61,7 @@ export async function copyCommand(
           ? jsonText({ from: ours.location, to: theirs.location, ...report, alive, ms: Math.round(ms) }, 2)
           : reportText(report, { from: ours.location, to: theirs.location, alive, ms, options, io }),
       );
-      // Some of it is still to come.
+      // Some streams are still running.
       return report.running.length > 0 ? EXIT.waiting : EXIT.ok;
     });
   return withStoreAt(source, context, copy, true);
@@ -96,7 +96,7 @@ function reportText(
   at: {
     readonly from: string;
     readonly to: string;
-    /** Something in it has not ended. */
+    /** Whether anything in it has not ended. */
     readonly alive: boolean;
     readonly ms: number;
     readonly options: CopyOptions;

@@ -23,7 +23,7 @@ export interface ExportCommandOptions extends UpkeepOptions {
   readonly force?: true;
 }
 
-/** `telltale store export`. What is written on standard output is the export and nothing else. */
+/** `telltale store export`. Standard output contains only the export. */
 export function exportCommand(
   file: string | undefined,
   options: ExportCommandOptions,
@@ -74,7 +74,10 @@ async function toOutput(text: AsyncIterable<string>, { stdout }: Pick<Io, 'stdou
   }
 }
 
-/** Under another name until it is whole, and for its owner only: it holds all that sessions have seen. */
+/**
+ * Writes to a temporary name until the file is complete. Only the owner may read it, because it contains everything
+ * that sessions have seen.
+ */
 async function toFile(text: AsyncIterable<string>, path: string): Promise<void> {
   const part = `${path}.part`;
   try {
@@ -87,7 +90,7 @@ async function toFile(text: AsyncIterable<string>, path: string): Promise<void> 
     }
     await rename(part, path);
   } catch (thrown) {
-    await rm(part, { force: true }).catch(() => undefined); // what stopped it is what there is to tell
+    await rm(part, { force: true }).catch(() => undefined); // The first error is the one to report.
     throw isOfSystem(thrown) ? cannotWrite(path, thrown) : thrown;
   }
 }
@@ -95,7 +98,7 @@ async function toFile(text: AsyncIterable<string>, path: string): Promise<void> 
 async function refuseThere(path: string, file: string, force: boolean): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw usage(`'${file}' is a folder.`, 'Name a file in it.');
-  // The export is put in its place by its name: a device would be gone.
+  // The export replaces the file by a rename, which would replace a device too.
   if (found?.isFile() === false)
     throw usage(
       `'${file}' is not a file.`,
@@ -127,13 +130,13 @@ const countsText = ({ streams, events, rows, entries }: ExportCounts): string =>
 
 export interface ImportCommandOptions extends UpkeepOptions {
   readonly dryRun?: true;
-  /** The file is one's own backup: rows that grant rights are taken, and what had not ended goes on. */
+  /** The file is the user's own backup: rows that grant rights are imported, and unfinished work continues. */
   readonly trusted?: true;
 }
 
 /**
- * `telltale store import`. The whole file is read once before anything is written, so a file that is refused leaves
- * nothing behind. Ctrl-C leaves no stream half-way, and the same command goes on from there.
+ * `telltale store import`. It reads the whole file before it writes anything, so a refused file leaves nothing behind.
+ * After Ctrl-C no stream is incomplete, and the same command continues.
  */
 export async function importCommand(
   file: string,
@@ -167,7 +170,7 @@ export async function importCommand(
     let report: ImportReport;
     if (isThere) report = await withStoreAt(named, context, lookThenWrite);
     else {
-      // A file that is refused must not make a store.
+      // A refused file must not create a store.
       report = await withStoreAt('memory', context, (store) => read(store, true));
       if (options.dryRun !== true) report = await withStoreAt(named, context, write);
     }
@@ -212,13 +215,13 @@ function reportText(
   return `${lines.join('\n')}\n`;
 }
 
-/** A file that can be read from its beginning more than once. */
+/** A file that can be read more than once. */
 interface ExportCommandSource {
   read(): AsyncGenerator<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** The file itself; of standard input or a pipe, a temporary copy that only its owner can read. */
+/** The file itself. For standard input or a pipe, a temporary copy that only its owner can read. */
 async function openSource(file: string, io: Io): Promise<ExportCommandSource> {
   const fail = (thrown: unknown): unknown =>
     io.signal.aborted ? thrown : cannotRead(file, 'file that was exported', thrown as NodeJS.ErrnoException);

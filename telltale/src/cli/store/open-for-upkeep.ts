@@ -15,7 +15,7 @@ export interface UpkeepOptions extends StoreOption {
 
 type ForUpkeepContext = Pick<CommandContext, 'io' | 'runtimes'>;
 
-/** Opens a store that is there, works with it, closes it in any case. */
+/** Opens an existing store, calls `use`, and always closes it. */
 export async function withStore<T>(
   { store }: StoreOption,
   context: ForUpkeepContext,
@@ -25,7 +25,7 @@ export async function withStore<T>(
   return withStoreAt(storeLocation(store, context.io), context, work, true);
 }
 
-/** The same with one that is made where there is none. */
+/** The same, but creates a missing store. */
 export async function withStoreAt<T>(
   location: string,
   { io, runtimes }: ForUpkeepContext,
@@ -40,7 +40,7 @@ export async function withStoreAt<T>(
   try {
     result = await work(store);
   } catch (thrown) {
-    // What stopped the work is what there is to tell; that closing failed, too, is mostly its consequence.
+    // Report what stopped the work. A failed close is usually only its consequence.
     await store.close().catch(() => undefined);
     throw thrown;
   }
@@ -48,7 +48,7 @@ export async function withStoreAt<T>(
   return result;
 }
 
-/** Says what is going on while it is, on stderr; nothing where JSON is asked for. */
+/** Reports progress on stderr, unless JSON is asked for. */
 export async function showing<T>(
   { io }: ForUpkeepContext,
   { json }: UpkeepOptions,
@@ -66,7 +66,7 @@ export async function showing<T>(
   }
 }
 
-/** Where a store is that is named for keeping: none that ends with this process. */
+/** The location of a store for keeping data, so it must outlive this process. */
 export function keptLocation(named: string | undefined, io: Pick<Io, 'env'>): string {
   const location = storeLocation(named, io);
   if (isInMemory(location))
@@ -74,7 +74,7 @@ export function keptLocation(named: string | undefined, io: Pick<Io, 'env'>): st
   return location;
 }
 
-/** By what one sees that two names mean one store: the file itself, whatever leads to it. */
+/** Resolves links, to see whether two names mean the same store. */
 export function samePlace(a: string, b: string, cwd: string): boolean {
   const place = (location: string) => {
     if (!location.startsWith('sqlite:')) return location;
@@ -82,7 +82,7 @@ export function samePlace(a: string, b: string, cwd: string): boolean {
     try {
       return realpathSync(path);
     } catch {
-      return path; // not there yet
+      return path; // The file does not exist yet.
     }
   };
   return place(a) === place(b);

@@ -28,7 +28,7 @@ export interface PruneCommandOptions extends UpkeepOptions {
   readonly dryRun?: true;
 }
 
-/** Those that are named; how many there are is said of all. */
+/** How many are listed. The total counts all of them. */
 const MAX_SHOWN = 1_000;
 
 /** `telltale store prune`. */
@@ -90,7 +90,7 @@ function readRules(
 
 type Space = Compacted | { readonly failed: string };
 
-/** What was pruned is pruned: that the file stays as large as it was is no failure. */
+/** The data is pruned even if the file cannot be made smaller, so that is no failure. */
 async function giveBack(store: Store, options: UpkeepOptions, context: CommandContext): Promise<Space> {
   try {
     return await showing(context, options, () => 'Giving the space back', store.upkeep.compact);

@@ -94,7 +94,7 @@ export interface TokenOptions extends StoreOption {
   readonly json?: true;
 }
 
-/** `telltale token create`. The token alone is on standard output, so that a script can keep it. */
+/** `telltale token create`. Standard output contains only the token, for scripts. */
 export async function createToken(
   name: string,
   { role = 'read', json, ...options }: TokenOptions,
@@ -153,7 +153,7 @@ const tokenUnknown = (asked: string, known: readonly string[]) =>
     hint: suggest(asked, known, 'Tokens'),
   });
 
-/** `telltale token link`: the links of the daemons of this user that run, the newest first. */
+/** `telltale token link`: the links of this user's running daemons, newest first. */
 export async function printLinks(
   { json }: { readonly json?: true },
   { io }: CommandContext,
@@ -171,7 +171,7 @@ export async function printLinks(
   return EXIT.ok;
 }
 
-/** The console's address with the token. An MCP server has no page, and ignores what stands behind `#`. */
+/** The console's address with the token. An MCP server has no page and ignores the part after `#`. */
 const linkOf = ({ url, token }: DaemonFile): string =>
   `${url}${new URL(url).pathname === '/' ? '/' : ''}#token=${token}`;
 

@@ -2,8 +2,8 @@ import type { ValidateResult } from '../../manifest/validate-manifests.ts';
 import type { Io } from '../io.ts';
 
 /**
- * What stands in a file and in what it imports. Where something is wrong, all mistakes are printed as `telltale validate`
- * does, and nothing is returned.
+ * The manifests in a file and in its imports. If any is invalid, it prints every mistake as `telltale validate` does
+ * and returns undefined.
  */
 export async function checkedManifests(
   path: string,

@@ -18,11 +18,14 @@ import {
 import type { Io } from '../io.ts';
 import { foundInWorkspaces, type Workspace } from '../serve/workspaces.ts';
 
-/** Loading is quick. What takes longer hangs, or does at the top level what belongs into the function. */
+/** Loading is fast. A module that takes longer hangs, or does work at the top level that belongs in its function. */
 const LIMIT_MS = 10_000;
 const MAX_MESSAGE = 2_000;
 
-/** Runs in a process of its own: tells on file 3 what each module exports, or why it cannot be loaded. */
+/**
+ * Runs in its own process. For each module it writes to file descriptor 3 what the module exports, or why it cannot be
+ * loaded.
+ */
 const SCRIPT = `
 import { writeSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -47,13 +50,13 @@ export interface LoadModulesOptions {
   readonly env: Io['env'];
   readonly cwd: string;
   readonly signal: AbortSignal;
-  /** For each module. */
+  /** Per module. */
   readonly limitMs?: number;
 }
 
 /**
- * Loads the modules of tools as a run would, in another process, and says what is wrong with them. `named` are the files
- * that the user named.
+ * Loads tool modules as a run would, but in another process, and reports what is wrong. `named` are the files that the
+ * user named.
  */
 export function loadingModules(named: readonly string[], options: LoadModulesOptions): CheckModules {
   return async (uses, files) => {
@@ -83,7 +86,7 @@ function wantedExport({ tool, module, export: name, file }: ModuleUse): WantedEx
   }
 }
 
-/** An agent's commands may have written it, and what they write runs in a sandbox only. */
+/** An agent's commands may have written it, and such code runs only in a sandbox. */
 const notLoaded = ({ module, file }: ModuleUse, { agent, folder }: Workspace): Finding => ({
   severity: 'warning',
   code: 'manifest_in_workspace',
@@ -98,7 +101,10 @@ const findingOf = ({ code, message, hint }: RuntimeError): Finding => ({
   hint,
 });
 
-/** One process loads as many as it can. What ends it is loaded once more in one of its own, to be sure that it is to blame. */
+/**
+ * One process loads as many modules as it can. A module that ends it is loaded again in its own process, to be sure
+ * that it is the cause.
+ */
 async function loadModules(
   paths: readonly string[],
   options: LoadModulesOptions,
@@ -112,7 +118,7 @@ async function loadModules(
     const [next, ...rest] = left.slice(modules.length);
     const needed = modules.flatMap((module) => ('failed' in module ? namedIn(module.failed, withheld) : []));
     if (needed.length > 0) {
-      // It asks for a variable that looked like a secret it does not need.
+      // It reads a variable that looked like a secret it does not need.
       for (const name of needed) withheld.delete(name);
       continue;
     }
@@ -123,9 +129,9 @@ async function loadModules(
 }
 
 interface Loaded {
-  /** Of the first modules, in their order. */
+  /** The modules that were loaded, in order. */
   readonly modules: readonly LoadedModule[];
-  /** What became of the process, where it did not load them all. */
+  /** How the process ended, if it did not load all modules. */
   readonly ended: LoadFailure;
 }
 
@@ -162,7 +168,7 @@ function runLoader(
       text = lines.pop() ?? '';
       for (const line of lines) modules.push(readLine(line));
       startClock();
-      // A module may have left something behind that keeps the process.
+      // A module may have started something that keeps the process alive.
       if (modules.length === paths.length) kill();
     });
     const stop = () => {
@@ -175,7 +181,7 @@ function runLoader(
     });
     child.once('close', (code, by) => {
       stop();
-      kill(); // what it has started
+      kill(); // Includes the processes that it has started.
       resolve({ modules, ended: isLate ? late(limitMs) : endedBy(code, by) });
     });
   });
@@ -186,7 +192,7 @@ function killAll({ pid }: ChildProcess): void {
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
   } catch {
-    // Nobody is left.
+    // The process group is already gone.
   }
 }
 
@@ -215,7 +221,7 @@ const late = (ms: number): LoadFailure => ({
   hint: TOP_LEVEL,
 });
 
-/** Node's own exit code for a promise that nothing will ever settle. */
+/** Node's exit code for a promise that never settles. */
 const UNSETTLED = 13;
 
 function endedBy(code: number | null, by: string | null): LoadFailure {
@@ -226,10 +232,10 @@ function endedBy(code: number | null, by: string | null): LoadFailure {
 
 const SECRET =
   /(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|PAT)(?:_|$)/i;
-/** Ours: no module has to know any of them. */
+/** Our own variables. No module needs to know them. */
 const OWN = /^TELLTALE_/i;
 
-/** The names of secrets that none of the modules' own files names. */
+/** The names of secrets that the modules' source files do not mention. */
 function secretsOf(env: Io['env'], modules: readonly string[]): Set<string> {
   const secrets = Object.keys(env).filter((name) => SECRET.test(name));
   if (secrets.length === 0) return new Set();
@@ -242,7 +248,7 @@ function sourceOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Whoever loads it says why it cannot be read.
+    return ''; // Whoever loads the file reports why it cannot be read.
   }
 }
 

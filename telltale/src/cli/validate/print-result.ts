@@ -32,7 +32,7 @@ export async function printJson(result: ValidateResult, stdout: Output): Promise
   await stdout.write(jsonText(report, 2));
 }
 
-/** The same for people: each diagnostic in its lines, then what was looked at and how many there are. */
+/** The same for people: each diagnostic, then what was checked and how many mistakes there are. */
 export async function printText(
   result: ValidateResult,
   stdout: Output,

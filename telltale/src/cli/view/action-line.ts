@@ -9,7 +9,7 @@ import { harmlessLine, harmlessLines } from './harmless.ts';
 import { foldText, jsonOnOneLine, jsonRows } from './json-text.ts';
 import { brief, briefFields, clip } from './text-width.ts';
 
-/** One action on one line: how it stands, what it calls, with what, for how long, and what came of it. */
+/** One action on one line: its status, what it calls with which parameters, its duration and its result. */
 export function actionLine(view: ActionView, columns: number, now: number, paint: Palette): string {
   return lineWith(view, columns, now, paint, {
     text: noteText(view, columns),
@@ -17,7 +17,7 @@ export function actionLine(view: ActionView, columns: number, now: number, paint
   });
 }
 
-/** Columns that are kept for a time: `812 ms` has two more than `0 ms`. */
+/** Columns reserved for the time: `812 ms` is two longer than `0 ms`. */
 const TIME_ROOM = 6;
 /** Rows of a result below its action. */
 const MAX_ROWS = 4;
@@ -25,8 +25,8 @@ const INDENT = '    ';
 const below = (rows: readonly string[]): readonly string[] => rows.map((row) => INDENT + row);
 
 /**
- * The same with its result readable: text as text and JSON in colors, below the action where it takes more than a few
- * words. What is left out is counted; `more` says how to see all of it.
+ * The same with a readable result: text as text, JSON in colors, on rows of its own if it is more than a few words.
+ * Omitted rows are counted, and `more` names the command that shows everything.
  */
 export function actionLines(
   view: ActionView,
@@ -37,7 +37,7 @@ export function actionLines(
 ): readonly string[] {
   const { state, note } = view;
   if (state !== 'completed' || note === undefined || note === null) {
-    // Of what a program printed before it failed, the end says most.
+    // If a program failed, the end of its output says most.
     const printed = state === 'failed' && view.printed !== undefined ? textRows(view, view.printed) : [];
     const said = someRows(printed, 'end', { columns: columns - INDENT.length, paint, more });
     return [actionLine(view, columns, now, paint), ...below(said)];
@@ -47,7 +47,7 @@ export function actionLines(
   return withResult({ line, untimed, output: note, of: view }, columns, paint, more);
 }
 
-/** A line with the result of an action, or a step, beside it or below it. */
+/** Adds the result of an action or step to its line, or below it. */
 export function withResult(
   { line, untimed, output, of }: ResultLine,
   columns: number,
@@ -55,7 +55,7 @@ export function withResult(
   more?: string,
 ): readonly string[] {
   const room = columns - INDENT.length;
-  // The same room whatever the time is: a result does not change its place from run to run.
+  // Reserves the same width whatever the time is, so that results stay aligned.
   const left = Math.min(
     columns - displayWidth(stripVTControlCharacters(line)) - 2,
     columns - displayWidth(stripVTControlCharacters(untimed)) - TIME_ROOM,
@@ -78,26 +78,26 @@ export function withResult(
 
 export interface ResultLine {
   readonly line: string;
-  /** The same with a time of no length. */
+  /** The same without a time. */
   readonly untimed: string;
   readonly output: Json;
-  /** What brought it, where that says how it is read. */
+  /** The action that produced it, if that determines how it is shown. */
   readonly of?: Pick<ActionView, 'action' | 'input'> | undefined;
 }
 
 type Shown =
   | { readonly kind: 'json'; readonly value: Json }
   | { readonly kind: 'text'; readonly text: string }
-  /** The content of a file, of which people only want to know that it was read. */
+  /** The content of a file. People only need to know that it was read. */
   | { readonly kind: 'file'; readonly text: string };
 
-/** A step does not say what it calls. */
+/** A step does not name what it calls. */
 const STEP: NonNullable<ResultLine['of']> = {
   action: { id: '', kind: 'tool', mode: 'async', name: '', parameters: {} },
   input: {},
 };
 
-/** As the model reads it, but for JSON. */
+/** The result as the model reads it, except for JSON. */
 function shownResult(of: ResultLine['of'] = STEP, output: Json): Shown {
   const page = of.action.name === 'http_fetch' && isJsonObject(output) ? output : {};
   if (typeof page.status === 'number' && page.status < 400 && page.body !== undefined)
@@ -124,7 +124,7 @@ function textRows(view: ActionView, output: Json): readonly string[] {
   return shown.kind === 'text' ? harmlessLines(shown.text.trimEnd()) : [harmlessLine(JSON.stringify(output))];
 }
 
-/** As many rows as there is room for, and how many are left out: the first, or those at the end. */
+/** As many rows as fit, from the beginning or the end, and how many are omitted. */
 function someRows(
   rows: readonly string[],
   from: 'start' | 'end',
@@ -166,7 +166,7 @@ function noteText({ action, state, note }: ActionView, columns: number): string 
   return text === '' ? state : `${state}: ${text}`;
 }
 
-/** How an action or a step stands, as a sign. */
+/** The sign for the status of an action or step. */
 interface Mark {
   readonly sign: string;
   readonly paint: keyof Palette;
@@ -184,7 +184,7 @@ export const MARKS = {
   compensated: { sign: '↶', paint: 'yellow' },
 } as const satisfies Readonly<Record<string, Mark>>;
 
-/** What it was given gets this part of a line, the rest is for what came of it. */
+/** The share of a line for the parameters. The rest is for the result. */
 export const GIVEN_SHARE = 0.4;
 
 export interface LinePart {
@@ -192,7 +192,7 @@ export interface LinePart {
   readonly colour?: keyof Palette;
 }
 
-/** A sign, a name, and as much of the parts as there is room for. */
+/** A sign, a name, and as many of the parts as fit. */
 export function progressLine(
   { sign, paint: colour }: Mark,
   name: string,
@@ -217,7 +217,7 @@ export interface ActionLineTimed {
   readonly startedAt?: number;
 }
 
-/** Which try it is, and how long it took, or has taken so far. */
+/** Which attempt it is, and how long it took or has taken so far. */
 export function timeText({ attempt, ms, startedAt }: ActionLineTimed, isOver: boolean, now: number): string {
   const span = ms ?? (isOver || startedAt === undefined ? undefined : now - startedAt);
   const tries = attempt > 1 ? `try ${attempt}` : '';

@@ -4,7 +4,7 @@ import type { ObservedEvent, SessionEvent } from '../../log/event.ts';
 import { knownParameters, type NameOf } from './describe-event.ts';
 import { isToFix } from './root-cause.ts';
 
-/** Of an action that was interrupted. */
+/** For an interrupted action. */
 export const EFFECT_UNKNOWN = 'whether it took effect is not known';
 
 export const skippedNote = ({
@@ -15,10 +15,10 @@ export const skippedNote = ({
   readonly because?: string;
 }): string => (because === undefined ? reason : `${reason} (${because})`);
 
-/** How an action stands, as far as a view shows it. */
+/** The state of an action, as a view shows it. */
 export interface ActionView {
   readonly action: DeclaredAction;
-  /** What it is called with, as far as it is known. */
+  /** Its parameters, as far as they are known. */
   input: JsonObject;
   state:
     | 'waiting'
@@ -32,18 +32,18 @@ export interface ActionView {
   startedAt?: number;
   ms?: number;
   attempt: number;
-  /** The result, the last piece of progress, or what went wrong. */
+  /** The result, the latest progress, or the error. */
   note?: Json;
-  /** What a program had printed before it failed. */
+  /** The output of a program before it failed. */
   printed?: Json;
 }
 
 export const isOver = ({ state }: ActionView): boolean =>
   state !== 'waiting' && state !== 'running' && state !== 'retrying';
 
-/** The actions of a session, by id, in the order of their declaration. */
+/** The actions of a session by id, in the order of their declaration. */
 export interface ActionLog {
-  /** Takes an event in; gives the action it is about, if it is one that is shown. */
+  /** Applies an event. Returns the action that it is about, if that action is shown. */
   take(event: ObservedEvent): ActionView | undefined;
   readonly nameOf: NameOf;
   running(): readonly ActionView[];
@@ -85,7 +85,7 @@ export function createActionLog(): ActionLog {
         case 'action.completed':
           return change(event.id, { state: 'completed', ms: event.ms, note: event.output });
         case 'action.failed': {
-          // The whole of it stands below.
+          // The full text is shown below.
           const { code, message, output } = event.error;
           const note = isToFix(event.error) ? code : `${code}: ${message}`;
           const printed = output === undefined ? {} : { printed: output };
@@ -106,10 +106,10 @@ export function createActionLog(): ActionLog {
   };
 }
 
-/** The time in which a session was worked on: without pauses for a person or between two processes. */
+/** The time that a session was worked on, without pauses for a person or between two processes. */
 export interface WorkedTime {
   add(event: SessionEvent): void;
-  /** In milliseconds. `leftAt`: when the session was released, where that is no event. It was worked on until then. */
+  /** In milliseconds. `leftAt` is when the session was released, if no event says so: the work lasted until then. */
   result(leftAt?: number): number;
 }
 

@@ -1,13 +1,13 @@
-/** Lines of a screen of which some still change: what is above the first of those is done. */
+/** The lines of a screen, some of which still change. Lines above the first changing one are done. */
 export interface ChangingLines<Thing> {
   line(text: string): void;
   thing(thing: Thing): void;
-  /** Lines that will not change any more. Where more than `most` lines are left, even those that might. */
+  /** Takes the lines that no longer change. If more than `most` lines would remain, it takes changing ones too. */
   take(now: number, most: number): readonly string[];
   live(now: number): readonly string[];
-  /** Says that its line has been shown before, elsewhere: its end gets a line of its own. */
+  /** Reports that a line was shown before, elsewhere. Its end will get a line of its own. */
   detach(thing: Thing): void;
-  /** Whether its line has left the part that changes; forgets that. */
+  /** Whether its line was taken while it could still change. Forgets that. */
   attach(thing: Thing): boolean;
 }
 

@@ -19,14 +19,14 @@ const SIGNS: Readonly<
   interrupted: { sign: '–', paint: 'yellow' },
 };
 
-/** What a session took. */
+/** The durations of a session. */
 export interface Times {
-  /** Milliseconds in which it was worked on. */
+  /** How many milliseconds it was worked on. */
   readonly workedMs: number;
   readonly saved: TimeSaved;
 }
 
-/** The last lines of a run: how it ended, what it took, and the time saved; wrapped if `columns` is given. */
+/** The last lines of a run: how it ended, what it took, and the time saved. They wrap if `columns` is given. */
 export function closingLines(
   result: SessionResult,
   { workedMs, saved }: Times,
@@ -46,17 +46,17 @@ export function closingLines(
   return lines;
 }
 
-/** Where a replay stands, and what the session was there. */
+/** Where a replay is in the log, and the state of the session at that point. */
 export function positionLine(state: SessionState, head: number, columns: number, paint: Palette): string {
   const where = `event ${state.seq} of ${head}`;
   const what = `turn ${state.turn} · ${state.status} · ${briefFields(state.metadata, columns)}`;
   return `${paint.bold(where)} ${paint.dim(clip(what.replace(/ · $/, ''), Math.max(1, columns - where.length - 2)))}`;
 }
 
-/** Steps to the right, at the most: a long chain stays on the screen. */
+/** The maximum indentation, so that a long chain stays on the screen. */
 const MAX_INDENT = 12;
 
-/** A chain of causes for people, the event that was asked for first. A stream is named where the chain enters it. */
+/** A chain of causes, starting with the event in question. A stream is named where the chain enters it. */
 export function causeLines(
   { events, lost }: CauseChain,
   { columns, paint }: { readonly columns: number; readonly paint: Palette },

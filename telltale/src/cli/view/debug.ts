@@ -1,5 +1,5 @@
-/** What else is shown: `--debug`. */
+/** What `--debug` shows in addition. */
 export interface Debug {
-  /** Each decision that an artifact is asked for; of a run, also what each took. */
+  /** Each call of an artifact. For a run, also the cost of each decision. */
   readonly invoke?: boolean;
 }

@@ -17,10 +17,10 @@ import { brief, briefFields, clip } from './text-width.ts';
 
 type CopiedEvent = EventOf<`child.${CopiedType}`>;
 
-/** What an action of that id calls, if it is known: `read_file`. */
+/** The name of an action by its id, if known: `read_file`. */
 export type NameOf = (id: string) => string | undefined;
 
-/** What an event says, beside its type, on one line of at most `columns`; nothing in it can steer a terminal. */
+/** The content of an event, without its type, on one line of at most `columns`. It contains no control sequences. */
 export function describeEvent(
   event: ObservedEvent,
   columns: number,
@@ -30,14 +30,14 @@ export function describeEvent(
   return clip(printable(said(event, room, actionNames(nameOf))).trim(), room);
 }
 
-/** The same as it stands on the log: what was written for the model is shown as what the model was told. */
+/** The same for a log: what was written for the model is marked as such. */
 export function describeLogged(event: ObservedEvent, columns: number, nameOf: NameOf): string {
   const room = Math.max(1, columns);
   const told = toldToModel(event, room);
   return told === undefined ? describeEvent(event, columns, nameOf) : clip(printable(told).trim(), room);
 }
 
-/** Undefined where an event is not a message for the model. */
+/** Undefined if an event is not a message for the model. */
 function toldToModel(event: ObservedEvent, room: number): string | undefined {
   switch (event.type) {
     case 'fault':
@@ -81,7 +81,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
       return `${text.replace(/\.$/, '')}; next try ${next}${asked}`;
     }
     case 'model.output':
-      // Where a native call begins and ends; on a terminal the mark itself would only be an unprintable character.
+      // This mark begins and ends a native call. On a terminal it would be unprintable.
       return brief(event.text.replaceAll(FRAME_MARK, '␞'), room);
     case 'thought':
     case 'text':
@@ -200,7 +200,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
   }
 }
 
-/** The step that a task stands for: `RUN:ADDRESS#ATTEMPT` is its key. */
+/** The step of a task, whose key is `RUN:ADDRESS#ATTEMPT`. */
 const stepOf = (task: string): string => safe(task.slice(task.lastIndexOf(':') + 1).replace(/#\d+$/, ''));
 
 /** `status IDLE → CODING, progress 0 → 3`. */
@@ -212,7 +212,7 @@ export const changesText = (
     .map(([field, { from, to }]) => `${safe(field)} ${brief(from, columns)} → ${brief(to, columns)}`)
     .join(', ') || 'as before';
 
-/** What set a trigger off: the fields that changed, else what they are; and what the event does not say itself. */
+/** What fired a trigger: the changed fields, or else their values, and anything the event itself does not say. */
 export function seenText({ seen }: Pick<EventOf<'trigger.fired'>, 'seen'>, columns: number): string {
   const { type: _type, trigger: _trigger, workflow: _workflow, as: _as, at: _at, fields, ...rest } = seen;
   const named = Object.entries(isJsonObject(fields) ? fields : {}).map(([field, change]) => {
@@ -227,7 +227,7 @@ export function seenText({ seen }: Pick<EventOf<'trigger.fired'>, 'seen'>, colum
   return [...told, briefFields(rest, columns)].filter((part) => part !== '').join(', ');
 }
 
-/** Parameters as far as they are known before the start: with the item of a `<foreach>` in place of `$item`. */
+/** The parameters known before the start, with the item of a `<foreach>` in place of `$item`. */
 export function knownParameters({ parameters, locals, literal }: DeclaredAction): JsonObject {
   if (locals === undefined || literal === true) return parameters;
   const known = (name: string) => (Object.hasOwn(locals, name) ? locals[name] : undefined);
@@ -235,10 +235,10 @@ export function knownParameters({ parameters, locals, literal }: DeclaredAction)
   return resolved.ok ? (resolved.value.value as JsonObject) : parameters;
 }
 
-/** The hint of a step that is not completed tells the model how to complete it. */
+/** The hint of a step that is not complete is written for the model. */
 const isForModel = ({ code }: ErrorJson): boolean => code === 'claim_refused' || code === 'step_undone';
 
-/** What to do, or else the place: a tool's own error says where it was thrown in its cause. */
+/** What to do. Otherwise the source position, which a tool's own error has in its cause. */
 export function remedy({ hint, cause }: ErrorJson): string {
   const said = hint ?? cause?.hint;
   return said === undefined ? '' : ` → ${safe(said)}`;
@@ -260,9 +260,9 @@ function declared({ action }: EventOf<'action.declared'>, room: number): string 
   return `${safe(action.id)} ${kind}${safe(action.name)}${mode}${after} ${briefFields(knownParameters(action), room)}`;
 }
 
-/** `where: artifact.method(args) = result`, and why the fallback counts where it does. */
+/** `where: artifact.method(args) = result`, and the reason if the fallback was used. */
 export function invokeText(record: InvokeRecord, room: number): string {
-  // What came out must not be pushed off the line by what was asked.
+  // The arguments must not push the result off the line.
   const share = Math.max(1, Math.floor(room / 3));
   const args = clip(record.args.map((arg) => brief(arg, share)).join(', '), share);
   const version = record.version === undefined || isGenesis(record.artifact) ? '' : `@${record.version}`;
@@ -278,7 +278,7 @@ export function hookText({ hook, by, outcome, action, reason, fallback }: HookRe
   return `${hook} ${safe(by)} ${outcome}${about}${why}${fallback === undefined ? '' : ` (fallback: ${safe(fallback)})`}`;
 }
 
-/** The event as it stands on the sub-agent's own log. */
+/** The event as it is on the sub-agent's own log. */
 const ownEvent = ({ type, event, child, ...head }: CopiedEvent): SessionEvent =>
   ({ ...head, ...event, type: type.slice('child.'.length), ...child }) as SessionEvent;
 
@@ -303,7 +303,7 @@ function turnEnd({ usage, cost_usd, ms, finish }: EventOf<'turn.completed'>): st
   return parts.join(', ');
 }
 
-/** What a `notify` step says is said to people: its words, not their JSON. */
+/** A `notify` step speaks to people, so its text is shown instead of JSON. */
 export function customText(
   { name, data }: { readonly name: string; readonly data: Json },
   room: number,
@@ -316,7 +316,7 @@ export function customText(
   return `notify${to === undefined ? '' : ` ${brief(to, room)}`}: ${brief(message, room)}${more}`;
 }
 
-/** Files that are not what they were when the session or run was last worked on. */
+/** Files that changed since the session or run was last worked on. */
 export const filesText = (changed: readonly string[] = []): string =>
   changed.length === 0 ? '' : `; changed since: ${changed.map((file) => safe(file)).join(', ')}`;
 

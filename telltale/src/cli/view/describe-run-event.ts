@@ -6,7 +6,9 @@ import { costText, countText, spanText, timeText, tokensText } from './figures.t
 import { spelledOutLine as asked, harmlessLine as safe } from './harmless.ts';
 import { brief, briefFields, clip } from './text-width.ts';
 
-/** What an event of a run says, beside its type, on one line of at most `columns`; nothing in it can steer a terminal. */
+/**
+ * The content of a run's event, without its type, on one line of at most `columns`. It contains no control sequences.
+ */
 export function describeRunEvent(event: RunEvent, columns: number): string {
   const room = Math.max(1, columns);
   return clip(printable(said(event, room)).trim(), room);

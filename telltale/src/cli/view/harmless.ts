@@ -2,8 +2,8 @@ import { invisibleWarning, visibleText } from '../../lib/text.ts';
 import { printable } from '../../manifest/diagnostic.ts';
 
 /**
- * Escape sequences that are whole: colours, cursor moves, titles and links. The classes do not overlap and the text of
- * a title is bounded, so that the search is linear in whatever a tool prints.
+ * Complete escape sequences: colors, cursor moves, titles and links. The character classes do not overlap and a title's
+ * length is bounded, so the search is linear whatever a tool prints.
  */
 const SEQUENCES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
@@ -11,7 +11,10 @@ const SEQUENCES =
 
 const TAB = '  ';
 
-/** Text of a model or a tool as it may be written to a terminal: whole escape sequences are gone, halves are U+FFFD. */
+/**
+ * Makes the text of a model or tool safe for a terminal: removes complete escape sequences, and replaces incomplete
+ * ones with U+FFFD.
+ */
 export const harmlessLines = (text: string): readonly string[] =>
   text
     .replace(SEQUENCES, '')

@@ -22,52 +22,52 @@ export interface ScreenSize {
   readonly rows: number;
 }
 
-/** What a terminal shows of a run: lines that will not change any more, and below them those that still may. */
+/** What a terminal shows of a run: lines that no longer change, and below them those that may. */
 export interface Frame {
   readonly done: readonly string[];
   readonly live: readonly string[];
 }
 
-/** Folds events into lines. Pure but for its own memory: time and size are given. */
+/** Folds events into lines. It reads no clock and no terminal: time and size are parameters. */
 export interface LiveScreen {
   show(event: ObservedEvent): void;
-  /** Takes in an event that was shown before, elsewhere: it gets no line, but what follows may be about it. */
+  /** Takes in an event that was shown before, elsewhere. It gets no line, but later events may refer to it. */
   recall(event: ObservedEvent): void;
-  /** Takes in an event of a workflow run that the session set off. */
+  /** Takes in an event of a workflow run that the session started. */
   note(event: RunEvent): void;
-  /** Takes in an event of the run that leads the session. */
+  /** Takes in an event of the run that guides the session. */
   lead(event: RunEvent): void;
-  /** The lines as of now. Each line is `done` once, in one frame. */
+  /** The lines as of `now`. Each line appears in `done` once. */
   frame(now: number): Frame;
-  /** A line for the person at the terminal. */
+  /** Adds a line for the person at the terminal. */
   tell(text: string): void;
-  /** The line that a person types: see `RunView`. */
+  /** The line that a person is typing: see `RunView`. */
   typed(draft: string | undefined, isWaited: boolean): void;
-  /** All that is left, for good. */
+  /** All remaining lines. Nothing changes afterwards. */
   finish(now: number): readonly string[];
 }
 
 export interface LiveScreenOptions {
   readonly paint: Palette;
   readonly size: () => ScreenSize;
-  /** In place of the moving line at the bottom. */
+  /** Replaces the status line at the bottom. */
   readonly status?: () => string | undefined;
   readonly debug?: Debug;
-  /** The command that shows the result of an action, or of a step, whole, where there is one. */
+  /** The command that shows the whole result of an action or a step, if there is one. */
   readonly whole?: (stream: string, action: string) => string | undefined;
 }
 
 const MARGIN = '  ';
-/** Deeper thoughts are no further to the right. */
+/** Deeper thoughts are not indented further. */
 const MAX_INDENT = 4;
-/** A terminal of ten columns still gets rows to write on. */
+/** The minimum width of text, however narrow the terminal is. */
 const MIN_COLUMNS = 10;
-/** A terminal writes ^C behind the last line: were that to wrap, the next frame would begin one row too low. */
+/** A terminal prints ^C after the last line. If that wrapped, the next frame would start one row too low. */
 const ECHO = 2;
-/** Lines that may still change, at the most: a screen that is redrawn whole flickers. */
+/** How many lines may still change. A screen that is redrawn as a whole flickers. */
 const MAX_LIVE = 20;
 
-/** What a workflow does, or a person types, comes at any time: it stands above the row that is being spoken. */
+/** Workflow events and typed lines come at any time. They are shown above the row that is being written. */
 const isBeside = (event: ObservedEvent): boolean =>
   event.type === 'custom' ||
   event.type.startsWith('workflow.') ||
@@ -110,7 +110,7 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
     push(speech.close());
     lines.line('');
   };
-  /** Of actions that are over: a long result is laid out once. */
+  /** The laid-out lines of finished actions, because laying out a long result takes time. */
   const laidOut = new WeakMap<ActionView, { readonly columns: number; readonly lines: readonly string[] }>();
   const actionText = (view: ActionView, now: number): readonly string[] => {
     const columns = width();
@@ -139,7 +139,7 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
     return true;
   };
 
-  /** Elements of which pieces have been shown are only ended by the event that holds the whole. */
+  /** If parts of an element were already shown, the event with the whole text only ends it. */
   const showSpeech = (event: ObservedEvent): boolean => {
     switch (event.type) {
       case 'thought.delta':
@@ -227,9 +227,9 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
       else lines.detach(action);
     },
     frame(now) {
-      // The row that is being written and the lines at the bottom are live, too.
+      // The row that is being written and the lines at the bottom change too.
       const room = Math.max(2, Math.min(MAX_LIVE, size().rows - 1) - 1 - draftLine().length);
-      // On a low terminal only the end of the row fits. All of it is shown when it is over.
+      // On a low terminal only the end of the row fits. The whole row is shown when it is complete.
       const open = speech
         .open()
         .slice(1 - room)
@@ -254,13 +254,13 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
   };
 }
 
-/** What a live view shows of the run that leads a session: the steps that no agent works on. */
+/** The part of the guiding run that a live view shows: steps that no agent works on. */
 export interface LeadLines {
-  /** The line that an event of the run gets; undefined where it has none. */
+  /** The line for an event of the run. Undefined if it has none. */
   take(event: RunEvent, columns: number): string | undefined;
-  /** Takes in an event of the session: it says which steps are the agent's. */
+  /** Takes in an event of the session, which tells which steps are the agent's. */
   follow(event: ObservedEvent): void;
-  /** The run's own steps that are under way. */
+  /** The run's own steps that are running. */
   running(): readonly string[];
 }
 
@@ -287,7 +287,7 @@ function createLeadLines(paint: Palette): LeadLines {
   };
 }
 
-/** Who speaks: each is painted in its own way. */
+/** Who speaks. Each voice has its own color. */
 export type Voice = 'thought' | 'response' | 'text';
 
 export interface LiveScreenRow {
@@ -296,38 +296,38 @@ export interface LiveScreenRow {
   readonly text: string;
 }
 
-/** Cuts text that comes in pieces into rows of a terminal. Thoughts and answers are Markdown; an answer may be JSON. */
+/** Splits streamed text into terminal rows. Thoughts and answers are Markdown; an answer may be JSON. */
 export interface Speech {
-  /** Rows that will not change any more, of all that came so far. */
+  /** Adds text and returns the rows that no longer change. */
   add(voice: Voice, depth: number, text: string, columns: number): readonly LiveScreenRow[];
   /** The rows that still change. */
   open(): readonly LiveScreenRow[];
-  /** Ends those. */
+  /** Ends the open rows. */
   close(): readonly LiveScreenRow[];
 }
 
-/** Rows of one line that still change, at the most: beyond them those that are full are done. */
+/** How many rows of one line may still change. Beyond that, full rows are done. */
 const MAX_OPEN = 8;
-/** Rows of JSON that are shown of an answer, and while it is still being written. */
+/** How many rows of a JSON answer are shown, also while it is being written. */
 const MAX_JSON = 40;
 const MAX_OPEN_JSON = 3;
 
-/** What begins like JSON, or may: `[text](address)` does not. */
+/** Begins like JSON, or may. `[text](address)` does not. */
 const MAY_BE_JSON = /^[{[]\s*$|^\{\s*"|^\[\s*(?:[[{"\d\]-]|true\b|false\b|null\b)/;
 
 function createSpeech(options: MarkdownOptions): Speech {
   const markdown = createMarkdown(options);
   let open: { readonly voice: Voice; readonly depth: number; text: string; columns: number } | undefined;
-  /** Whether the next text begins an element of its own: the blanks in front of it say nothing. */
+  /** Whether the next text begins a new element, so that its leading blanks are dropped. */
   let isFresh = true;
-  /** Whether what is open may be JSON: it is shown when it is whole. */
+  /** Whether the open text may be JSON, which is shown when it is complete. */
   let isJson = false;
 
   const rowsOf = (texts: readonly string[]): readonly LiveScreenRow[] => {
     const { voice = 'text', depth = 0 } = open ?? {};
     return texts.map((text) => ({ voice, depth, text }));
   };
-  /** Takes lines that are over, and the beginning of the next one. */
+  /** Takes complete lines and the beginning of the next one. */
   const take = (text: string): readonly string[] => {
     if (open === undefined) return [];
     const { columns } = open;
@@ -339,7 +339,7 @@ function createSpeech(options: MarkdownOptions): Speech {
     open.text = cut.rest;
     return [...rows, ...cut.rows];
   };
-  /** Word by word where it is long: then it makes no difference in which pieces it came. */
+  /** Takes long text word by word, so that the result does not depend on the chunks. */
   const takeAll = (text: string): readonly string[] => {
     const { length } = text;
     if (open === undefined || open.text.length + length <= open.columns * MAX_OPEN) return take(text);
@@ -406,6 +406,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // it only looked like JSON
+    return undefined; // It only looked like JSON.
   }
 }

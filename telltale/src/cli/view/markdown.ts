@@ -3,20 +3,17 @@ import { displayWidth } from '../../manifest/format-diagnostic.ts';
 import { wrap } from './text-width.ts';
 
 /**
- * Markdown on a terminal, line by line: a line that is over never changes, so that text can be shown while it streams.
- * Where there are no colors, the marks of bold, code and headings stay as they are written: they say what colors cannot.
+ * Renders Markdown for a terminal line by line. A complete line never changes, so text can be shown while it streams.
+ * Without colors, the marks of bold, code and headings stay, because nothing else would show them.
  */
 export interface ViewMarkdown {
-  /** The rows of a whole line; none where it waits for the next one, as those of a table do. */
+  /** The rows of a complete line. Empty while a table waits for its next line. */
   line(text: string, columns: number): readonly string[];
-  /** The rows of the line in hand, which is not over yet. */
+  /** The rows of the current line, which is not complete yet. */
   open(text: string, columns: number): readonly string[];
-  /**
-   * Ends as many rows of the line in hand as are full, where it has become long. `rest` is what is left of it: the same
-   * line goes on with that.
-   */
+  /** Ends the full rows of a long current line. `rest` is what remains of it; the line continues there. */
   cut(text: string, columns: number): { readonly rows: readonly string[]; readonly rest: string };
-  /** What is still held back, at the end of the text. */
+  /** The rows that are still held back at the end of the text. */
   end(columns: number): readonly string[];
 }
 
@@ -34,16 +31,16 @@ const RULE = /^ {0,3}(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,})$/;
 const ROW = /^\s*\|.*\|\s*$/;
 const DIVIDER = /^\s*\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?\s*)?$/;
 const MAX_RULE = 40;
-/** Rows of a table that are held back until its columns are known: a longer one is shown as it is written. */
+/** How many rows of a table are held back until its column widths are known. A longer table is shown unformatted. */
 const MAX_TABLE = 200;
 
 export function createMarkdown({ paint, colour }: MarkdownOptions): ViewMarkdown {
   let fence: string | undefined;
   let table: string[] = [];
-  /** Where the rows before of the line in hand were cut off: what stands in front of its next row. */
+  /** The prefix for the next row of the current line, if earlier rows of it were already ended. */
   let carry: string | undefined;
 
-  /** Text with marks, in rows; `first` stands in front of the first row, `rest` in front of the others. */
+  /** Splits marked-up text into rows. `first` precedes the first row, `rest` the others. */
   const rows = (text: string, columns: number, first = '', rest = first): readonly string[] => {
     const room = Math.max(1, columns - displayWidth(first));
     return styledRows(text, room, { paint, colour }).map((row, index) => (index === 0 ? first : rest) + row);
@@ -136,7 +133,10 @@ export function createMarkdown({ paint, colour }: MarkdownOptions): ViewMarkdown
   };
 }
 
-/** The last blank up to which a line makes only full rows and leaves no mark open; else the last up to which it does so. */
+/**
+ * The last blank up to which a line makes only full rows and leaves no mark open. Without such a blank, the last
+ * position that does.
+ */
 function lastPlace(text: string, isFenced: boolean, isFull: (part: string) => boolean): number | undefined {
   let second: number | undefined;
   for (let at = text.lastIndexOf(' '); at > 0; at = text.lastIndexOf(' ', at - 1)) {
@@ -159,13 +159,13 @@ function endOfFullRows(text: string, isFull: (part: string) => boolean): number 
   return undefined;
 }
 
-/** In front of the rows behind the first of a list item. */
+/** The indentation of a list item's rows after the first. */
 function hangingIndent(text: string): string {
   const [, indent = '', mark = ''] = ITEM.exec(text) ?? [];
   return mark === '' ? '' : ' '.repeat(indent.length + (/\d/.test(mark) ? mark.length : 1) + 1);
 }
 
-/** Rows of a table that is being written that are shown before it is laid out. */
+/** How many rows of an unfinished table are shown before it is laid out. */
 const MAX_OPEN = 5;
 
 type Style = 'bold' | 'code' | 'plain';
@@ -174,7 +174,7 @@ interface MarkdownSpan {
   readonly style: Style;
 }
 
-/** `**bold**`, `*emphasis*`, `` `code` `` and `[text](address)`. What is not closed is text. */
+/** `**bold**`, `*emphasis*`, `` `code` `` and `[text](address)`. Marks that are not closed are text. */
 const INLINE =
   /(`+)(?!`)(.+?)(?<!`)\1(?!`)|\*\*(?=\S)(.+?)(?<=\S)\*\*|__(?=\S)(.+?)(?<=\S)__(?!\w)|(?<![\w*])\*(?=[^\s*])([^*]+?)(?<=[^\s*])\*(?![\w*])|(?<![\w_])_(?=[^\s_])([^_]+?)(?<=[^\s_])_(?![\w_])|\[([^\]]+)\]\(([^()\s]+)\)/g;
 
@@ -199,21 +199,21 @@ const plainOf = (text: string): string =>
     .map((span) => span.text)
     .join('');
 
-/** Wrapped first and painted then: a style that goes over the end of a row begins anew in the next one. */
+/** Wraps first and colors afterwards: a style that crosses the end of a row starts again in the next one. */
 function styledRows(text: string, columns: number, { paint, colour }: MarkdownOptions): readonly string[] {
   if (!colour) return wrap(text, columns);
   const spans = spansOf(text);
   const plain = spans.map((span) => span.text).join('');
   let at = 0;
   return wrap(plain, columns).map((row) => {
-    // Only blanks are left out between two rows.
+    // Only blanks are dropped between two rows.
     const from = plain.indexOf(row, at);
     at = from + row.length;
     return paintedPart(spans, from, at, paint);
   });
 }
 
-/** The part of some spans from one place in their text to another. */
+/** The part of some spans between two positions in their text. */
 function paintedPart(spans: readonly MarkdownSpan[], from: number, to: number, paint: Palette): string {
   let line = '';
   let start = 0;
@@ -239,7 +239,7 @@ const cellsOf = (row: string): readonly string[] =>
     .split(/(?<!\\)\|/)
     .map((cell) => plainOf(cell.trim().replaceAll('\\|', '|')));
 
-/** A table in columns; one that is too wide gives each column its share, and cells wrap. */
+/** A table in columns. If it is too wide, each column gets a share and cells wrap. */
 function tableRows(held: readonly string[], columns: number, paint: Palette): readonly string[] {
   const all = held.filter((_, index) => index !== 1).map(cellsOf);
   const count = Math.max(...all.map((cells) => cells.length));
@@ -266,7 +266,7 @@ function tableRows(held: readonly string[], columns: number, paint: Palette): re
   });
 }
 
-/** Widths that fit: the widest columns give way first. */
+/** Column widths that fit. The widest columns shrink first. */
 function fitted(natural: readonly number[], room: number): readonly number[] {
   const widths = [...natural];
   for (let over = widths.reduce((sum, width) => sum + width, 0) - room; over > 0; over--) {

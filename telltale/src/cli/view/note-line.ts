@@ -13,7 +13,7 @@ import { jsonOnOneLine, jsonRows, jsonText } from './json-text.ts';
 import { createMarkdown } from './markdown.ts';
 import { brief, clip } from './text-width.ts';
 
-/** The line that a live view gives an event which is neither speech nor an action; undefined where it shows none. */
+/** A live view's line for an event that is neither speech nor an action. Undefined if there is none. */
 export function noteLine(
   event: ObservedEvent,
   columns: number,
@@ -48,7 +48,7 @@ export function noteLine(
       return event.turn > 1 ? paint.dim(`── turn ${event.turn}`) : undefined;
     case 'session.waiting':
       if (event.for === 'message') return undefined;
-      // What it waits for stands above.
+      // The question is shown above.
       if (event.for.startsWith('review ')) return paint.yellow('waiting for a person');
       return paint.yellow(clip(`waiting for ${brief(event.for, columns)}`, columns));
     case 'review.requested': {
@@ -64,7 +64,7 @@ export function noteLine(
     case 'action.compensated':
       return paint.yellow(told('undone: '));
     case 'trigger.fired':
-      // What set it off stands right above; which run it is, the log says.
+      // The change that triggered it is shown right above. The log names the run.
       return paint.cyan(
         clip(`⚡ ${brief(event.workflow, columns)} starts  ${seenText(event, columns)}`.trimEnd(), columns),
       );
@@ -75,7 +75,7 @@ export function noteLine(
     case 'workflow.cancelled':
       return paint.yellow(`⚙ – ${ended(event.workflow, event.reason, columns)}`);
     case 'custom':
-      // What a prompt used is part of the totals.
+      // The cost of a prompt is part of the totals.
       return event.name === LLM_USAGE ? undefined : paint.dim(told(''));
     case 'variable.changed':
     case 'if.decided':
@@ -165,7 +165,7 @@ interface Answered {
   readonly standing?: string;
 }
 
-/** With its output, colored where that is JSON and fits. */
+/** The completed workflow with its output, colored if it is JSON and fits. */
 function completed(workflow: string, output: Json, columns: number, paint: Palette): string {
   const name = brief(workflow, columns);
   const left = columns - displayWidth(name) - 5;
@@ -198,8 +198,8 @@ const NOTED = {
 const DEFAULT_COLUMNS = 80;
 
 /**
- * A result for whoever asked for nothing else, whole: text as it is, anything else as JSON. A pipe gets every character. A
- * terminal gets only those that cannot steer it, and with colors Markdown is rendered and JSON colored.
+ * A result on its own: text as text, anything else as JSON. A pipe gets every character. A terminal gets no control
+ * sequences, and with colors it gets rendered Markdown and colored JSON.
  */
 export function resultText(
   result: Json,

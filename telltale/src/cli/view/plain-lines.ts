@@ -12,17 +12,17 @@ import type { Frame } from './live-screen.ts';
 import { isToFix } from './root-cause.ts';
 import { padded } from './text-width.ts';
 
-/** Turns events into lines for a pipe, as they come: the event's type, then what it says. */
+/** Turns events into lines for a pipe: the event's type, then its content. */
 export type PlainLines = (event: ObservedEvent) => readonly string[];
 
-/** Of the longest type that is shown often: `metadata.changed`. */
+/** The width of `metadata.changed`, the longest common type. */
 const LABEL = 18;
-/** Columns of a result or a value: what is longer is in the log. */
+/** Columns for a result or a value. The log has longer ones. */
 const SAID = 200;
-/** Of an error that somebody has to fix: all of it. */
+/** Columns for an error that somebody must fix: all of it. */
 const WHOLE = 4_000;
 
-/** What says nothing that another line does not say. */
+/** Types that repeat what another line says. */
 const SILENT: ReadonlySet<EventType> = new Set([
   'model.output',
   'action.started',
@@ -65,13 +65,13 @@ export function createPlainLines({ invoke = false }: { readonly invoke?: boolean
   };
 }
 
-/** Remembers what stands at the bottom of a terminal, and says what to write so that something else does. */
+/** Remembers the lines at the bottom of a terminal and computes the output that replaces them. */
 export interface Painter {
-  /** The sequence that turns what the last frame left into this one. The cursor stays at the end of its last line. */
+  /** The sequence that replaces the last frame with this one. The cursor ends up at the end of the last line. */
   paint(frame: Frame, columns: number): string;
-  /** The sequence that takes the live lines away; the cursor is then at the start of an empty line. */
+  /** The sequence that removes the changing lines. The cursor ends up at the start of an empty line. */
   clear(columns: number): string;
-  /** Tells that a person ended the last line by pressing Enter. */
+  /** Reports that a person ended the last line with Enter. */
   entered(): void;
 }
 
@@ -80,11 +80,11 @@ const BELOW = '\u001b[J';
 const up = (rows: number) => (rows > 0 ? `\u001b[${rows}A` : '');
 
 export function createPainter(): Painter {
-  /** Columns of each live line as it was drawn. */
+  /** The width of each changing line as it was drawn. */
   let drawn: readonly number[] = [];
   let entered = 0;
 
-  /** To the start of the first live line; a terminal that was made narrower has wrapped some of them. */
+  /** Moves to the start of the first changing line. If the terminal became narrower, it has wrapped some of them. */
   const home = (columns: number): string => {
     const rows = drawn.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
     return `\r${up(Math.max(0, rows - 1) + entered)}`;
@@ -110,7 +110,7 @@ export function createPainter(): Painter {
   };
 }
 
-/** Turns a log into lines, event by event: seq, seconds since it began, type, what it says. */
+/** Turns a log into lines: sequence number, seconds since the start, type, content. */
 export type EventLines = (event: StreamEvent) => string;
 
 export interface EventLinesOptions {
@@ -121,7 +121,7 @@ export interface EventLinesOptions {
 const SEQ = 5;
 const TIME = 10;
 const TYPE = 18;
-/** Where there are fewer columns, the time and the padding make room for what an event says. */
+/** On a narrower terminal, the time and the padding make room for the content. */
 const NARROW = 60;
 
 export function createEventLines({ columns, paint }: EventLinesOptions): EventLines {
@@ -143,7 +143,7 @@ export function createEventLines({ columns, paint }: EventLinesOptions): EventLi
   };
 }
 
-/** What one looks for in a log stands out. */
+/** Highlights the types that people look for in a log. */
 function colourOf({ type }: StreamEvent): keyof Palette | undefined {
   if (type.endsWith('.failed') || type === 'session.stalled') return 'red';
   if (type === 'fault' || type.endsWith('.rejected') || type.endsWith('.interrupted')) return 'yellow';

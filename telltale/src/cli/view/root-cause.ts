@@ -18,13 +18,13 @@ export interface Failure {
   readonly status: string;
   readonly error: ErrorJson | undefined;
   readonly rootCause: RootCause | undefined;
-  /** Which session or run failed. */
+  /** The session or run that failed. */
   readonly about: string;
-  /** The command that shows more; empty where its store is gone. */
+  /** The command that shows more. Empty if the store is gone. */
   readonly see: string;
 }
 
-/** The last lines of what failed. The root cause comes first, and what to do about it last. */
+/** The last lines of a failure. The root cause comes first, the remedy last. */
 export function failureLines(
   { status, error, rootCause, about, see }: Failure,
   { paint, io, storeFlag }: RootCauseLook,
@@ -45,7 +45,7 @@ export function failureLines(
   ];
 }
 
-/** The last lines of what came to its end although something failed. */
+/** The last lines of something that ended well although something failed. */
 export function toFixLines(cause: RootCause, { paint, io, storeFlag }: RootCauseLook): readonly string[] {
   const { where, hint } = cause;
   return [
@@ -63,24 +63,24 @@ const errorLine = (
   `${label}: ${bold(harmlessLine(message))}${code === undefined ? '' : dim(` [${harmlessLine(code)}]`)}`;
 
 /**
- * What to do and where to look, each where there is such. They share a line where the first is a sentence; what ends in
- * a command has a line to itself, so that it can be copied.
+ * The remedy and the command that shows more. They share a line if the remedy is a sentence. A remedy that ends in a
+ * command gets its own line, so that it can be copied.
  */
 function remedyLines(hint: string, look: string): readonly string[] {
   if (hint === '' || look === '') return [hint, look].filter((part) => part !== '');
   return /[.!?]$/.test(hint) ? [`${hint} ${look}`] : [hint, look];
 }
 
-/** What has to be fixed before a session or run can come out right. */
+/** What somebody must fix so that a session or run can succeed. */
 export interface RootCause {
   readonly code: string;
   readonly message: string;
   readonly hint?: string;
-  /** What failed: `action s (search), turn 1`. Missing where the session or run itself did. */
+  /** What failed: `action s (search), turn 1`. Undefined if the session or run itself did. */
   readonly where?: string;
 }
 
-/** Failures that no model can do anything about: somebody has to change a tool, a manifest or the machine. */
+/** Failures that no model can fix: somebody must change a tool, a manifest or the machine. */
 const TO_FIX: ReadonlySet<string> = new Set([
   'module_failed',
   'tool_failed',
@@ -96,13 +96,15 @@ const TO_FIX: ReadonlySet<string> = new Set([
 
 export const isToFix = ({ code }: Pick<ErrorJson, 'code'>): boolean => TO_FIX.has(code);
 
-/** Endings that only say that it could not go on. What failed before explains them. */
+/** Ends that only follow from an earlier failure. */
 const isConsequence = (code: string): boolean =>
   code === SCRIPT_ENDED || code === 'stalled' || code.startsWith('limit_');
 
 const SCRIPT_ENDED = 'script_ended';
 
-/** Slips of the one who calls: a model is told of them, a script has to be fixed. So are all faults. */
+/**
+ * Mistakes of the caller. A model learns of them and corrects itself; a script must be fixed. The same goes for faults.
+ */
 const SLIPS: ReadonlySet<string> = new Set(['target_unknown', 'bad_parameters']);
 
 interface RootCauseEnded {
@@ -110,7 +112,7 @@ interface RootCauseEnded {
   readonly error?: ErrorJson;
 }
 
-/** Looks for the failure that explains the others. What worked later needs no fixing any more. */
+/** Finds the failure that explains the others. A call that succeeded later needs no fix. */
 export interface RootCauseFold {
   take(event: ObservedEvent | RunEvent): void;
   of(ended: RootCauseEnded): RootCause | undefined;
@@ -179,13 +181,13 @@ export function createRootCauseFold(): RootCauseFold {
 export const withRootCause = <Result>(result: Result, rootCause: RootCause | undefined) =>
   rootCause === undefined ? result : { ...result, root_cause: rootCause };
 
-/** The whole of an error that somebody has to fix, below the one row that a live view has for what failed. */
+/** The full error, if somebody must fix it. A live view shows it below the row of what failed. */
 export const toFixRows = (error: ErrorJson, columns: number): readonly string[] =>
   isToFix(error)
     ? [errorText(error), remedy(error).trim()].flatMap((text) => (text === '' ? [] : wrap(text, columns)))
     : [];
 
-/** A tool's own error says where it was thrown in its cause. */
+/** A tool's own error has its source position in its cause. */
 function causeOf({ code, message, hint, cause }: ErrorJson, where?: string): RootCause {
   const remedy = hint ?? cause?.hint;
   return {

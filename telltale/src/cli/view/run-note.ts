@@ -9,7 +9,7 @@ import { answerText } from './note-line.ts';
 import { isToFix } from './root-cause.ts';
 import { brief, clip } from './text-width.ts';
 
-/** The line that a live view gives an event of a run which is about no step; undefined where it shows none. */
+/** A live view's line for an event of a run that is not about a step. Undefined if there is none. */
 export function runNote(
   event: RunEvent,
   columns: number,
@@ -99,12 +99,12 @@ export function runNote(
 }
 
 const LABEL = 18;
-/** Columns of a result or a value: what is longer is in the log. */
+/** Columns for a result or a value. The log has longer ones. */
 const SAID = 200;
-/** Of an error that somebody has to fix: all of it. */
+/** Columns for an error that somebody must fix: all of it. */
 const WHOLE = 4_000;
 
-/** What says nothing that another line does not say. */
+/** Types that repeat what another line says. */
 const SILENT: ReadonlySet<RunEventType> = new Set([
   'timer.set',
   'timer.fired',
@@ -115,7 +115,10 @@ const SILENT: ReadonlySet<RunEventType> = new Set([
   'workflow.cancelled',
 ]);
 
-/** The line of an event of a run in a pipe: its type, then what it says; undefined where it has none. `of` names the run, where the lines of others are around it. */
+/**
+ * The line for a run's event in a pipe: its type, then its content. Undefined if there is none. `of` names the run if
+ * lines of other runs surround it.
+ */
 export function plainRunLine(event: RunEvent, of?: string, debug: Debug = {}): string | undefined {
   if (SILENT.has(event.type)) return undefined;
   const isWhole = event.type === 'step.failed' && isToFix(event.error);
@@ -125,7 +128,7 @@ export function plainRunLine(event: RunEvent, of?: string, debug: Debug = {}): s
   return `${`${event.type} `.padEnd(LABEL)}${text}`.trimEnd();
 }
 
-/** What a decision took, where somebody wants to know: ` [2 ms, cost 0.1]`. */
+/** The cost of a decision, with `--debug`: ` [2 ms, cost 0.1]`. */
 function figuresOf(event: RunEvent, debug: Debug): string {
   if (debug.invoke !== true || event.type !== 'invoke' || event.cached) return '';
   return ` [${spanText(event.ms)}${event.cost > 0 ? `, cost ${event.cost}` : ''}]`;

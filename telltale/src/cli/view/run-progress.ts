@@ -4,17 +4,17 @@ import { countText, spanText } from './figures.ts';
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const SPIN_MS = 100;
 
-/** The sign that turns while something goes on. */
+/** The sign that spins while something runs. */
 export const spinner = (now: number): string => SPINNER[Math.floor(now / SPIN_MS) % SPINNER.length] ?? '';
 
-/** What a run is doing at this moment, in one moving line. */
+/** The status line of a run: what it is doing now. */
 export interface RunProgress {
   follow(event: ObservedEvent): void;
-  /** `steps`: of the run that leads it, those that are the run's own. `more` comes last. */
+  /** `steps` are the guiding run's own steps. `more` comes last. */
   line(now: number, running: number, steps?: readonly string[], more?: readonly string[]): string;
 }
 
-/** What shows that the model has begun to answer. */
+/** Events that show that the model has started to answer. */
 const FIRST_WORDS: ReadonlySet<string> = new Set([
   'model.output',
   'thought',
@@ -28,10 +28,10 @@ const FIRST_WORDS: ReadonlySet<string> = new Set([
   'fault',
 ]);
 
-/** Says what the model does: nothing, think about its first word, or speak. */
+/** Tells whether the model is idle, has not sent its first token, or is answering. */
 export interface ModelPhase {
   follow(event: ObservedEvent): void;
-  /** Undefined where no request is open. */
+  /** Undefined if no request is open. */
   text(): string | undefined;
 }
 
@@ -60,7 +60,7 @@ export function createRunProgress(): RunProgress {
   return {
     follow(event) {
       if ('at' in event) startedAt ??= event.at;
-      // What comes next is another exchange.
+      // The next turn is a new exchange.
       if (event.type === 'session.waiting' && event.for === 'message') startedAt = undefined;
       if (event.type === 'turn.failed' && event.retry_in !== undefined) nextTryAt = event.at + event.retry_in;
       else if (event.type.startsWith('turn.') || event.type.startsWith('session.')) nextTryAt = undefined;
@@ -84,5 +84,5 @@ export function createRunProgress(): RunProgress {
   };
 }
 
-/** A provider may ask for minutes, and the line that told of it is cut at the edge of the terminal. */
+/** The provider's wait may take minutes, and the earlier line about it may be cut off at the terminal's edge. */
 const nextTry = (leftMs: number): string => `next try ${leftMs > 0 ? `in ${spanText(leftMs)}` : 'now'}`;

@@ -9,11 +9,11 @@ import { quarantineJson, type ShownStatus, statusLines } from './status.ts';
 import { stepLine } from './step-log.ts';
 import { brief } from './text-width.ts';
 
-/** Steps that are shown, at the most: the newest. */
+/** How many of the newest steps are shown. */
 const MAX_STEPS = 100;
 const LABEL = 11;
 
-/** What a workflow run is, for people: a fold of its log up to some event. */
+/** The state of a workflow run, for people. It is folded from the log up to some event. */
 export function runStateLines(state: RunState, options: StateLinesOptions): readonly string[] {
   const { columns, paint } = options;
   const room = columns - LABEL;
@@ -21,7 +21,7 @@ export function runStateLines(state: RunState, options: StateLinesOptions): read
   const said = (label: string, text: string) => field(label, brief(text, room));
   const { usage } = state;
   const lines = [
-    field('run', harmlessLine(state.id)), // whole, so that it can be copied
+    field('run', harmlessLine(state.id)), // The full id, so that it can be copied.
     said('workflow', state.workflow),
     said('agent', `${state.manifest.agent} (${state.manifest.path})`),
     ...statusLines(options, field),
@@ -77,7 +77,7 @@ function originLines({ origin }: RunState): readonly (readonly [label: string, t
   return from;
 }
 
-/** The state it is in, and the way there. */
+/** The current state and the states before it. */
 function stateText({ state = '', visited }: RunState): string {
   const way = visited.slice(-10).map((each) => each.state);
   return way.length < 2 ? state : `${state} (${visited.length > way.length ? '… → ' : ''}${way.join(' → ')})`;
@@ -105,7 +105,7 @@ function viewOf({ step, status, attempts, startedAt, input, output, error, reaso
   };
 }
 
-/** A run's state for a script: what stays the same from version to version of the runtime. */
+/** A run's state for scripts. Its fields stay the same in every version of the runtime. */
 export function runJson(state: RunState, { status, pid, quarantine }: Omit<ShownStatus, 'paint'>) {
   return {
     run: state.id,

@@ -34,19 +34,19 @@ import { brief, type Column, tableLines } from './text-width.ts';
 
 export interface StateLinesOptions extends ShownStatus {
   readonly columns: number;
-  /** Workflow runs that it set off or called. */
+  /** Workflow runs that it started or called. */
   readonly runs?: readonly StreamInfo[];
 }
 
-/** Actions that are shown, at the most: the newest. */
+/** How many of the newest actions are shown. */
 const MAX_ACTIONS = 50;
-/** Workflow runs, likewise. */
+/** How many of the newest workflow runs are shown. */
 const MAX_RUNS = 50;
-/** Lines of the last response. */
+/** How many lines of the last response are shown. */
 const MAX_LINES = 40;
 const LABEL = 11;
 
-/** What a session is, for people: a fold of its log up to some event. */
+/** The state of a session, for people. It is folded from the log up to some event. */
 export function stateLines(state: SessionState, options: StateLinesOptions): readonly string[] {
   const { columns, paint, runs = [] } = options;
   const room = columns - LABEL;
@@ -54,7 +54,7 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
   const said = (label: string, text: string) => field(label, brief(text, room));
   const { totals } = state;
   const lines = [
-    field('session', harmlessLine(state.id)), // whole, so that it can be copied
+    field('session', harmlessLine(state.id)), // The full id, so that it can be copied.
     said('agent', `${state.agent} (${state.manifest.path})`),
     ...(state.thread === undefined
       ? []
@@ -110,7 +110,7 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
   return lines;
 }
 
-/** The step that a run has given it, and whether it has said something of it that is not settled yet. */
+/** The step that a run has given the session, and whether its last report on it is still open. */
 function taskText({ given: { prompt }, open }: TaskState): string {
   return `${open === undefined ? '' : `${OPEN[open.kind]}: `}${prompt}`;
 }
@@ -141,14 +141,14 @@ function actionLines(state: SessionState, columns: number, paint: Palette): read
   return more > 0 ? [paint.dim(`… ${countText(more, 'older action')}: --json shows all`), ...lines] : lines;
 }
 
-/** What is said behind how it stands, which is said already. */
+/** The text after the status, without repeating the status. */
 function noteOf({ status, output, error, skipped }: ActionState): Json | undefined {
   if (status === 'interrupted') return EFFECT_UNKNOWN;
   if (error !== undefined) return status === 'cancelled' ? error.message : errorText(error);
   return output ?? (skipped === undefined ? undefined : skippedNote(skipped));
 }
 
-/** A session's state for a script: what stays the same from version to version of the runtime. */
+/** A session's state for scripts. Its fields stay the same in every version of the runtime. */
 export function stateJson(
   state: SessionState,
   {
@@ -160,7 +160,7 @@ export function stateJson(
     readonly status: string;
     readonly pid?: number | undefined;
     readonly quarantine?: ShownQuarantine | undefined;
-    /** Those that it set off or called. */
+    /** The workflow runs that it started or called. */
     readonly runs?: readonly StreamInfo[];
   },
 ) {
@@ -195,10 +195,10 @@ export function stateJson(
   };
 }
 
-/** Feeds that are shown, at the most. */
+/** How many feeds are shown. */
 const MAX_FEEDS = 50;
 
-/** What a session's log knows of its feeds, a line each. */
+/** The feeds on a session's log, one line each. */
 function feedLines(
   { feeds, off, at }: Pick<SessionState, 'feeds' | 'off' | 'at'>,
   room: number,
@@ -254,7 +254,7 @@ const feedJson = ({ id, definition, by, removed, last, failing }: FeedState) => 
 });
 
 const DEFAULT_COLUMNS = 100;
-/** Changes that are shown, at the most: the newest. */
+/** How many of the newest changes are shown. */
 const MAX_CHANGES = 20;
 const VALUE_COLUMNS = 40;
 const BY_COLUMNS = 30;
@@ -268,7 +268,7 @@ const HEAD: readonly Column[] = [
   { title: 'cost', align: 'right' },
 ];
 
-/** What `show --states` prints of a log. */
+/** The output of `show --states`. */
 export async function statesText(
   events: AsyncIterable<SessionEvent>,
   { json }: { readonly json?: true },
@@ -282,7 +282,7 @@ export async function statesText(
   return `${statesLines(fields, options).join('\n')}\n`;
 }
 
-/** For each enum field of the metadata: what the session spent in each of its values, and when it changed. */
+/** For each enum field of the metadata: how long the session was in each value, and when it changed. */
 export function statesLines(
   fields: readonly FieldMetrics[],
   { columns, paint }: { readonly columns: number; readonly paint: Palette },

@@ -4,8 +4,8 @@ import { timeText } from './figures.ts';
 import { harmlessLine } from './harmless.ts';
 
 /**
- * What a session's status can be called: `interrupted` is one that would go on if somebody worked on it, and
- * `quarantined` one that only a person resumes.
+ * The statuses of a session. `interrupted` means that it would continue if a process worked on it; `quarantined` means
+ * that only a person can resume it.
  */
 export const STATUSES = [
   'running',
@@ -25,7 +25,7 @@ export interface ShownQuarantine {
   readonly release: string;
 }
 
-/** The status of a session or run and the process that works on it, for people; below it, why it is quarantined. */
+/** The status of a session or run and the process that works on it. The line below says why it is quarantined. */
 export function statusLines(
   { status, pid, quarantine, paint }: ShownStatus,
   field: (label: string, text: string) => string,
@@ -40,7 +40,7 @@ export function statusLines(
 }
 
 export interface ShownStatus {
-  /** What it is called: see `shownStatus`. */
+  /** See `shownStatus`. */
   readonly status: string;
   /** The process that works on it. */
   readonly pid?: number | undefined;
@@ -48,13 +48,13 @@ export interface ShownStatus {
   readonly paint: Palette;
 }
 
-/** The same for a script. Absent where it is not quarantined. */
+/** The same for scripts. Undefined if it is not quarantined. */
 export const quarantineJson = (quarantine: ShownQuarantine | undefined) =>
   quarantine === undefined
     ? {}
     : { quarantine: { why: quarantine.why, at: timeText(quarantine.at), release: quarantine.release } };
 
-/** The status as people mean it: nobody works on what has no owner. */
+/** The status as people understand it: without an owner, nobody works on it. */
 export function shownStatus({ status, owner }: Pick<StreamInfo, 'status' | 'owner'>): string {
   return status === 'running' && owner === undefined ? 'interrupted' : status;
 }

@@ -7,7 +7,7 @@ import { SKIPPED } from './describe-run-event.ts';
 import { isToFix } from './root-cause.ts';
 import { brief, briefFields } from './text-width.ts';
 
-/** One step on one line: how it stands, with what it was given, for how long, and what came of it. */
+/** One step on one line: its status, its input, its duration and its result. */
 export function stepLine(view: StepView, columns: number, now: number, paint: Palette): string {
   const isOver = isStepOver(view);
   const note = view.note === undefined || view.note === null ? '' : brief(view.note, columns);
@@ -15,7 +15,7 @@ export function stepLine(view: StepView, columns: number, now: number, paint: Pa
   return lineWith(view, columns, now, paint, { text: note, colour });
 }
 
-/** The same with its result readable: see `actionLines`. */
+/** The same with a readable result: see `actionLines`. */
 export function stepLines(
   view: StepView,
   columns: number,
@@ -40,7 +40,7 @@ function lineWith(view: StepView, columns: number, now: number, paint: Palette, 
   return progressLine(MARKS[view.status], brief(view.step, columns - 2), parts, columns, paint);
 }
 
-/** How a step of a run stands, as far as a view shows it. */
+/** The state of a run's step, as a view shows it. */
 export interface StepView {
   /** See `RunEventBody`. */
   readonly step: string;
@@ -49,16 +49,16 @@ export interface StepView {
   ms?: number;
   attempt: number;
   input?: JsonObject;
-  /** Its output, or what went wrong. */
+  /** Its output, or its error. */
   note?: Json;
 }
 
 export const isStepOver = ({ status }: Pick<StepView, 'status'>): boolean =>
   status !== 'running' && status !== 'retrying';
 
-/** The steps of a run, by address, in the order in which they were begun. */
+/** The steps of a run by address, in the order in which they started. */
 export interface StepLog {
-  /** Takes an event in; gives the step it is about, and whether it is new. */
+  /** Applies an event. Returns the step that it is about, and whether it is new. */
   take(event: RunEvent): { readonly view: StepView; readonly isNew: boolean } | undefined;
   running(): readonly StepView[];
 }
@@ -95,7 +95,7 @@ export function createStepLog(): StepLog {
         case 'step.retrying':
           return change(event.step, { status: 'retrying', note: event.error.message });
         case 'step.failed': {
-          // The whole of it stands below.
+          // The full text is shown below.
           const note = isToFix(event.error)
             ? event.error.code
             : `${event.error.code}: ${event.error.message}`;

@@ -2,12 +2,12 @@ import type { Json } from '../../lib/json.ts';
 import { displayWidth, graphemes } from '../../manifest/format-diagnostic.ts';
 import { harmlessLine } from './harmless.ts';
 
-/** Code units that are looked at for each column of a brief text: blanks and escape sequences vanish. */
+/** How many code units are read per column of a short text. Blanks and escape sequences take no column. */
 const UNITS_A_COLUMN = 4;
 
 /**
- * A value on one line of at most `columns`: text as it is, anything else as JSON. Costs no more for a huge value than
- * for a short one.
+ * A value on one line of at most `columns`: text as text, anything else as JSON. A huge value costs no more than a
+ * short one.
  */
 export function brief(value: Json, columns: number): string {
   const units = columns * UNITS_A_COLUMN;
@@ -33,7 +33,7 @@ export function briefFields(fields: { readonly [name: string]: Json }, columns: 
 const quote = (text: string, columns: number): string =>
   /^[\w./:@%+,-]+$/.test(text) ? brief(text, columns) : `"${brief(text, columns)}"`;
 
-/** JSON that stops soon after `units`: every level and every value costs at least one. */
+/** JSON that stops soon after `units` code units. Every level and value counts as at least one. */
 function jsonUpTo(value: Json, units: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, Math.max(1, units)));
   if (value === null || typeof value !== 'object') return String(value);
@@ -49,10 +49,10 @@ function jsonUpTo(value: Json, units: number): string {
   return text + (isList ? ']' : '}');
 }
 
-/** Code units looked at for each column: marks that take no column must not make the search long. */
+/** How many code units are read per column, so that zero-width marks do not make the search long. */
 const CODE_UNITS_A_COLUMN = 8;
 
-/** How many code units of the text, from its start, fit into `columns`. */
+/** How many code units from the start of the text fit into `columns`. */
 function unitsThatFit(text: string, columns: number): number {
   if (text.length <= columns && displayWidth(text) <= columns) return text.length;
   const seen = text.slice(0, Math.max(1, columns) * CODE_UNITS_A_COLUMN);
@@ -64,13 +64,13 @@ function unitsThatFit(text: string, columns: number): number {
   return seen.length;
 }
 
-/** The text in at most `columns`, an ellipsis at the end where something is missing. */
+/** Cuts the text to `columns`, with an ellipsis at the end if something is missing. */
 export function clip(text: string, columns: number): string {
   if (unitsThatFit(text, columns) === text.length) return text;
   return columns < 1 ? '' : `${text.slice(0, unitsThatFit(text, columns - 1))}…`;
 }
 
-/** The end of the text in at most `columns`, an ellipsis in front of it where something is missing. */
+/** The end of the text in `columns`, with a leading ellipsis if something is missing. */
 export function tail(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   const parts = [...graphemes(text.slice(-Math.max(1, columns) * CODE_UNITS_A_COLUMN))].map(
@@ -83,13 +83,13 @@ export function tail(text: string, columns: number): string {
   return columns < 1 ? '' : `…${parts.slice(from).join('')}`;
 }
 
-/** The text filled up with blanks to `columns`. */
+/** Pads the text to `columns`. */
 export const padded = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - displayWidth(text)));
 
 /**
- * Cuts what is longer than a row into rows, at blanks where there are any; the rest, which still fits, comes last.
- * Greedy, so that rows do not change when text is added behind the rest.
+ * Wraps a long line into rows, at blanks if possible. The last row has room left. It is greedy, so rows don't change
+ * when text is appended.
  */
 export function wrap(text: string, columns: number): readonly string[] {
   const rows: string[] = [];
@@ -97,7 +97,7 @@ export function wrap(text: string, columns: number): readonly string[] {
   for (;;) {
     const fitting = unitsThatFit(rest, columns);
     if (fitting === rest.length) return [...rows, rest];
-    // A character that is wider than a row gets a row all the same.
+    // A character that is wider than a row still gets a row.
     const units = fitting > 0 ? fitting : (rest.codePointAt(0) ?? 0) > 0xffff ? 2 : 1;
     const blank = rest.charAt(units) === ' ' ? units : rest.lastIndexOf(' ', units - 1);
     const cut = blank > 0 ? blank : units;
@@ -109,7 +109,7 @@ export function wrap(text: string, columns: number): readonly string[] {
 export interface Column {
   readonly title: string;
   readonly align?: 'right';
-  /** Gives way where the terminal is too narrow; one column at the most. */
+  /** May shrink on a narrow terminal. Only one column may. */
   readonly gives?: true;
 }
 
@@ -118,7 +118,9 @@ type Paint = (text: string, row: number, column: number) => string;
 const GAP = '  ';
 const LEAST = 8;
 
-/** A table of harmless texts. `columns` is the terminal's width; undefined leaves everything as long as it is. */
+/**
+ * A table of texts without control sequences. `columns` is the terminal's width. If undefined, nothing is shortened.
+ */
 export function tableLines(
   head: readonly Column[],
   rows: readonly (readonly string[])[],

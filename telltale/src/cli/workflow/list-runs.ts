@@ -19,9 +19,9 @@ export interface ListRunsListOptions {
 }
 
 export const DEFAULT_LIMIT = 20;
-/** Runs that are looked through for those that are asked for. */
+/** How many runs are searched for those that match. */
 const MAX_SEARCHED = 10_000;
-/** A session's, but for `stalled`, which only an agent can be. */
+/** The statuses of a session except `stalled`, which only an agent can be. */
 export const RUN_STATUSES = [
   'running',
   'waiting',

@@ -18,7 +18,7 @@ import { type WorkRunOptions, workRun } from './work-run.ts';
 
 export interface ResumeRunResumeOptions extends WorkRunOptions, ChangeOptions {}
 
-/** `telltale workflow resume`: goes on where the log ends, and shows what is new. */
+/** `telltale workflow resume`: continues at the end of the log, and shows what is new. */
 export async function resumeRun(
   asked: string,
   options: ResumeRunResumeOptions,
@@ -48,7 +48,7 @@ export async function resumeRun(
   }
 }
 
-/** `--dry-run`: what the workflow as it is now means for the run. Nothing is written. */
+/** `--dry-run`: what the current workflow means for the run. It writes nothing. */
 function previewChanges(
   asked: string,
   options: ResumeRunResumeOptions,
@@ -77,7 +77,7 @@ export interface ChangeOptions {
   readonly dryRun?: true;
 }
 
-/** What was decided on the command line; undefined without `--accept-changes`. */
+/** The decisions from the command line. Undefined without `--accept-changes`. */
 function changeDecisions(options: ChangeOptions): ChangeDecisions | undefined {
   const { acceptChanges, decide = [], runNew = [], dryRun } = options;
   if (acceptChanges === undefined) {
@@ -114,7 +114,7 @@ const badDecision = (text: string) =>
     'Write STEP=rerun, STEP=skip, STEP=fail, or STEP=skip:JSON with the output that it counts as having.',
   );
 
-/** Shows what a changed workflow means for a run, and on a terminal asks about each step in doubt. */
+/** Shows what a changed workflow means for a run, and on a terminal asks about each undecided step. */
 async function decideChanges(
   { workflows, run, io }: { readonly workflows: Workflows; readonly run: string; readonly io: Io },
   given: ChangeDecisions,
@@ -129,13 +129,13 @@ async function decideChanges(
   for (const step of changes.undecided) {
     const choices = changes.steps.find((each) => each.step === step)?.choices ?? [];
     const answer = await askAbout(step, choices, io);
-    if (answer === undefined) break; // what is left undecided is refused
+    if (answer === undefined) break; // Undecided steps are refused.
     decide[step] = answer;
   }
   return { ...given, decide: { ...given.decide, ...decide } };
 }
 
-/** What was typed sooner was not typed for this question. */
+/** A line typed earlier was not an answer to this question. */
 const TYPED_AHEAD_MS = 150;
 
 async function askAbout(
@@ -162,7 +162,7 @@ const MARKS: Readonly<Record<StepChange['change'], string>> = {
   in_doubt: '?',
 };
 
-/** A line for each step: what the log knows of it, and what happens to it. */
+/** One line per step: what the log says about it, and what will happen to it. */
 async function showChanges(changes: WorkflowChanges, output: Output): Promise<void> {
   const { workflow, run, manifest, steps } = changes;
   if (!changes.changed) {

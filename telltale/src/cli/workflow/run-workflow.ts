@@ -59,7 +59,7 @@ export async function runWorkflow(
   }
 }
 
-/** Where the manifest is wrong, all of its mistakes are printed as `telltale validate` does, and nothing is returned. */
+/** If the manifest is invalid, prints every mistake as `telltale validate` does and returns undefined. */
 async function loadForWorkflow(
   path: string,
   workflow: string | undefined,
@@ -95,7 +95,7 @@ const folderGiven = (path: string) =>
     `Name the agent's manifest in it: telltale workflow run ${join(path, 'agent.yml')} WORKFLOW`,
   );
 
-/** What other commands can be given as it is, and what is no word of theirs. */
+/** An id that other commands accept as it is, and that is not one of their keywords. */
 const ID = /^\w[\w.:@-]{0,99}$/;
 
 function checkedId(id: string): string {
@@ -112,7 +112,7 @@ export interface SignalOptions {
   readonly json?: true;
 }
 
-/** `telltale workflow signal`: an event for a `wait`, through the run's inbox. */
+/** `telltale workflow signal`: sends an event for a `wait` step to the run's inbox. */
 export async function signalRun(
   asked: string,
   event: string,

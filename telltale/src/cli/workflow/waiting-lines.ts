@@ -5,7 +5,7 @@ import type { Io } from '../io.ts';
 import { shellWord } from '../options.ts';
 import { harmlessLine, hiddenLines, spelledOutLine } from '../view/harmless.ts';
 
-/** The questions that a run waits for, and the commands that answer it; without those where its store is gone. */
+/** The questions that a run waits for, with the commands that answer them if the store still exists. */
 export function waitingLines(
   run: string,
   state: Pick<RunState, 'reviews' | 'steps'>,
@@ -28,11 +28,11 @@ interface WaitingLinesAsked {
   readonly review: string;
   readonly who: string;
   readonly what: string;
-  /** The answers to choose from; yes or no if absent. */
+  /** The possible answers. Yes or no if undefined. */
   readonly options?: readonly string[];
 }
 
-/** A question that waits for a person, and the command that answers it. */
+/** A question for a person, and the command that answers it. */
 export function askedLines(
   { review, who, what, options }: WaitingLinesAsked,
   storeFlag: string | undefined,
@@ -54,7 +54,7 @@ export function askedLines(
 
 const YES_OR_NO = ['approve', 'reject'];
 
-/** Where the answers are others than yes and no, one of them has to be said. */
+/** If the answers are not yes and no, the command must name one. */
 const howTo = (review: string, options: readonly string[]): string =>
   options.includes('approve')
     ? `approve ${review}`
@@ -73,8 +73,8 @@ export interface WantedSignal {
 }
 
 /**
- * What the `wait` steps that are under way would take. For a wait on `custom`, the `name` that its `match` wants is the
- * event; of other fields those are given that have one value to be.
+ * The events that the running `wait` steps would accept. For a wait on `custom`, the event is the `name` that its
+ * `match` requires. Of the other fields, those that must have one particular value are included.
  */
 const wantedSignals = ({ steps }: Pick<RunState, 'steps'>): readonly WantedSignal[] =>
   [...steps.values()].flatMap(({ status, input }) => {

@@ -40,17 +40,17 @@ export interface WorkRunOptions extends ModeOptions {
   readonly debug?: 'invoke';
   /** Stays while the run only waits. */
   readonly wait?: true;
-  /** The store, where it is being opened already. */
+  /** The store, if it is already being opened. */
   readonly early?: EarlyStore;
 }
 
-/** A run that was begun or taken up, and how much of its log had been seen before. */
+/** A run that was started or resumed, and how much of its log was seen before. */
 export interface WorkRunBegunRun {
   readonly run: WorkflowRun;
   readonly seen: number;
 }
 
-/** Works on one run in this process and shows it: what `workflow run` and `workflow resume` have in common. */
+/** Works on one run in this process and shows it. `workflow run` and `workflow resume` share it. */
 export async function workRun(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkRunOptions,
@@ -122,7 +122,7 @@ async function workAndShow(
       triggered.stop();
     });
   } catch (thrown) {
-    // A store that was lost cannot be closed either: what it was lost by is what there is to tell.
+    // A lost store cannot be closed either. Report the loss, not the failed close.
     const result = outcome.followed?.result;
     if (result?.status !== 'interrupted' || result.error === undefined) throw thrown;
   } finally {
@@ -144,13 +144,13 @@ const EXITS: Readonly<Record<RunResult['status'], ExitCode>> = {
 
 export interface ConcludeRunOptions {
   readonly mode: RunMode;
-  /** ` --store X` where commands about this run need it; undefined where the run is gone with this process. */
+  /** ` --store X`, if commands about this run need it. Undefined if the run is gone when this process ends. */
   readonly storeFlag: string | undefined;
-  /** The run as it is on the log. */
+  /** The run's state on the log. */
   readonly state: Pick<RunState, 'reviews' | 'steps'> | undefined;
 }
 
-/** Says on stderr what a person has to know of a run that did not come to its good end, and gives the exit code. */
+/** Says on stderr what a person must know about a run that did not end well, and returns the exit code. */
 async function concludeRun(
   { result, cutOff, unread, rootCause }: FollowedRun,
   io: Pick<Io, 'stderr' | 'clock' | 'program'>,
@@ -165,7 +165,7 @@ async function concludeRun(
   const { bold, cyan, red, yellow } = paint;
   const look = { paint, io, storeFlag };
   if (code === EXIT.ok) {
-    // It went on without what failed. A person may not have seen that.
+    // The run continued after a failure, which a person may have missed.
     if (rootCause !== undefined && mode !== 'quiet')
       await stderr.write(`${toFixLines(rootCause, look).join('\n')}\n`);
     return code;
@@ -217,15 +217,15 @@ async function concludeRun(
 
 export interface FollowedRun {
   readonly result: RunResult;
-  /** What was running when the run was interrupted here. */
+  /** The steps that were running when the run was interrupted here. */
   readonly cutOff: readonly StepView[];
-  /** Whether the reader of our output has gone away. */
+  /** Whether the reader of our output has gone. */
   readonly unread: boolean;
-  /** What somebody has to fix, where there is something. */
+  /** What somebody must fix, if anything. */
   readonly rootCause: RootCause | undefined;
 }
 
-/** Shows a run to its end, or until it only waits. Ctrl-C, and a reader who goes away, interrupt it. */
+/** Shows a run until it ends or only waits. Ctrl-C interrupts it, and so does a reader who goes away. */
 export async function followWorkflow(
   run: WorkflowRun,
   { stdout, signal, clock }: Pick<Io, 'stdout' | 'signal' | 'clock'>,
@@ -240,7 +240,7 @@ export async function followWorkflow(
   const stop = () => {
     cutOff = steps.running().map((step) => ({ ...step }));
     stopped ??= run.interrupt();
-    // Awaited below; until then nobody may take it for unhandled.
+    // It is awaited below. Until then, Node must not report it as unhandled.
     stopped.catch(() => undefined);
   };
   const count = (event: RunEvent) => {
@@ -274,17 +274,17 @@ export async function followWorkflow(
   }
 }
 
-/** Where the events of a workflow run go. */
+/** Shows the events of a workflow run. */
 export interface WorkflowView {
   show(event: RunEvent): Promise<void>;
-  /** It is under way, and its first event may take its time: said where there is a line for it. */
+  /** Says that work has started, because the first event may take a while. Only for views with a status line. */
   waits?(): void;
-  /** Takes in an event that has been seen before. */
+  /** Takes in an event that was shown before. */
   recall(event: RunEvent): void;
   end(result: RunResult, totals: RunTotals, rootCause?: RootCause): Promise<void>;
-  /** Ends it where there is no result to show. */
+  /** Ends the view when there is no result to show. */
   leave(): Promise<void>;
-  /** Leaves the terminal to `ask` while it lasts. */
+  /** Gives the terminal to `ask` until it is done. */
   aside<T>(ask: (draft: string) => Promise<T>): Promise<T>;
 }
 
@@ -356,7 +356,7 @@ function liveView(io: Io, debug: Debug, storeFlag: string | undefined): Workflow
   };
 }
 
-/** Prints only how it ended. While it lasts, a terminal sees that something goes on. */
+/** Prints only how it ended. Until then a terminal shows a progress line. */
 function silentView(
   io: Io,
   print: (result: RunResult, rootCause: RootCause | undefined) => string,
@@ -376,7 +376,7 @@ function silentView(
   };
 }
 
-/** What a run took, as far as it was seen here. */
+/** The cost and duration of a run, as far as they were seen here. */
 export interface RunTotals {
   readonly steps: number;
   readonly ms: number;
@@ -392,13 +392,13 @@ const SIGNS: Readonly<Record<RunResult['status'], { readonly sign: string; reado
     interrupted: { sign: '–', paint: 'yellow' },
   };
 
-/** Lines of an output: --json and --quiet show all. */
+/** How many lines of an output are shown; --json and --quiet show all. */
 const MAX_LINES = 20;
 const MAX_COLUMNS = 400;
 
 const isColored = (paint: Palette): boolean => paint.bold('x') !== 'x';
 
-/** The last lines of a run of a workflow: how it ended, what it took, what came of it. */
+/** The last lines of a workflow run: how it ended, what it took, and its output. */
 function closingRunLines(
   { status, output }: RunResult,
   { steps, ms, cost_usd }: RunTotals,

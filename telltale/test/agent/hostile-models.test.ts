@@ -5,7 +5,7 @@ import { speak } from '../lab/models/speak.ts';
 import { WIRES } from '../lab/models/stand-in.ts';
 import type { Part, Utterance } from '../lab/models/words.ts';
 import type { WireName } from '../wire/check-request.ts';
-import { type Answer, FORMATS, runOverHttp } from '../wire/over-http.ts';
+import { type Answer, FORMATS, inTinyDeltas, runOverHttp } from '../wire/over-http.ts';
 import { noting } from './noting.ts';
 
 const answer: Move = { acts: [], final: 'Done.' };
@@ -27,25 +27,6 @@ const sends =
     response.end(pieces.join(''));
   };
 
-/** A frame for each character of a text or of a call's input, as slow tokenizers of local servers send them. */
-const DELTAS: Readonly<Record<Exclude<WireName, 'google'>, RegExp>> = {
-  'openai-chat': /"(content|arguments)":"((?:[^"\\]|\\.)+)"/,
-  'openai-responses': /"(delta)":"((?:[^"\\]|\\.)+)"/,
-  anthropic: /"(text|partial_json)":"((?:[^"\\]|\\.)+)"/,
-};
-
-function inTinyDeltas(format: WireName, frames: readonly string[]): readonly string[] {
-  return frames.flatMap((frame) => {
-    const found =
-      format === 'google' ? /"(text)":"((?:[^"\\]|\\.)+)"/.exec(frame) : DELTAS[format].exec(frame);
-    if (found === null || /output_item|arguments\.done|functionCall/.test(frame)) return [frame];
-    const [whole, key, value] = found;
-    return Array.from(JSON.parse(`"${value}"`) as string, (character) =>
-      frame.replace(whole, () => `"${key}":${JSON.stringify(character)}`),
-    );
-  });
-}
-
 describe.each(FORMATS)('a model over %s', (format) => {
   const run = (dialect: Dialect, answers: readonly Answer[], more: object = {}) => {
     const { noted, agent } = noting();
@@ -64,7 +45,7 @@ describe.each(FORMATS)('a model over %s', (format) => {
       const move: Move = { ...note(file), thought: file.slice(0, 30_000) };
       const said = speak(move, { dialect, turn: 1 });
       const whole = await run(dialect, [{ say: said }, { move: answer }]);
-      const tiny = inTinyDeltas(format, framesOf(format, said));
+      const tiny = [...inTinyDeltas(format, framesOf(format, said))];
       if (format !== 'google' || dialect === 'tags') expect(tiny.length).toBeGreaterThan(100_000);
       const slow = await run(dialect, [sends(tiny), { move: answer }]);
       expect(slow.result).toMatchObject({ status: 'completed', result: 'Done.', turns: 2 });

@@ -9,7 +9,7 @@ import { defineAgent } from '../../src/agent/define/define-agent.ts';
 import type { LoadedAgent } from '../../src/agent/loaded-agent.ts';
 import type { Runtime, SessionResult } from '../../src/agent/runtime-types.ts';
 import { createRuntime } from '../../src/index.ts';
-import type { EventOf, EventType, SessionEvent } from '../../src/log/event.ts';
+import type { EventOf, EventType, ObservedEvent, SessionEvent } from '../../src/log/event.ts';
 import type { ModelObject } from '../../src/models/model-object.ts';
 import { createProviderModel } from '../../src/models/providers/create-provider-model.ts';
 import type { Dialect, Move } from '../lab/models/move.ts';
@@ -38,6 +38,8 @@ export interface OverHttp {
   readonly summary?: string;
   /** Another model of the same provider. */
   readonly model?: string;
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: ObservedEvent) => void;
   /** Called once the session has ended, before its runtime is closed. */
   readonly after?: (runtime: Runtime, session: string, agent: LoadedAgent) => Promise<void>;
 }
@@ -97,7 +99,9 @@ export async function runOverHttp(options: OverHttp): Promise<RanOverHttp> {
   const agent = await defineAgent({ name: 'worker', model: asked.model, dialect, ...more }, { folder });
   const runtime = await createRuntime({ store: 'memory', cwd: folder, env: asked.env, random: () => 0 });
   try {
-    const session = runtime.start(agent, { input });
+    const { signal, onEvent } = options;
+    const session = runtime.start(agent, { input, ...(signal === undefined ? {} : { signal }) });
+    if (onEvent !== undefined) session.subscribe(onEvent);
     const result = await session.result;
     const events = await runtime.events(session.id);
     await options.after?.(runtime, session.id, agent);
@@ -121,6 +125,27 @@ export function stream(response: ServerResponse, frames: readonly string[], isBr
   for (const frame of frames) response.write(frame);
   if (isBroken) setImmediate(() => response.destroy());
   else response.end();
+}
+
+/** What holds the characters of a text or of a call's input. */
+const DELTAS: Readonly<Record<WireName, RegExp>> = {
+  'openai-chat': /"(content|arguments)":"((?:[^"\\]|\\.)+)"/,
+  'openai-responses': /"(delta)":"((?:[^"\\]|\\.)+)"/,
+  anthropic: /"(text|partial_json)":"((?:[^"\\]|\\.)+)"/,
+  google: /"(text)":"((?:[^"\\]|\\.)+)"/,
+};
+
+/** The same answer with a frame for each character, as some local servers send it. */
+export function* inTinyDeltas(format: WireName, frames: readonly string[]): Generator<string> {
+  for (const frame of frames) {
+    const found = DELTAS[format].exec(frame);
+    if (found === null || /output_item|arguments\.done|functionCall/.test(frame)) yield frame;
+    else {
+      const [whole, key, value] = found;
+      for (const character of JSON.parse(`"${value}"`) as string)
+        yield frame.replace(whole, () => `"${key}":${JSON.stringify(character)}`);
+    }
+  }
 }
 
 async function askedAt(

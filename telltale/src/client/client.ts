@@ -215,6 +215,8 @@ export interface LiveSnapshot {
   /** The open thoughts, by depth, and the open response, as far as they have come. */
   readonly thoughts: readonly { readonly depth: number; readonly text: string }[];
   readonly response: string;
+  /** The agent that speaks, where the conversation has moved to another one. */
+  readonly speaker?: string;
 }
 
 /**

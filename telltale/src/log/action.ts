@@ -73,6 +73,12 @@ export const isShown = (action: DeclaredAction): boolean =>
 /** The internal action by which an agent says that its step is done. */
 export const COMPLETE_STEP = 'complete_step';
 
+/** The internal action by which an agent hands the conversation to another one. */
+export const HANDOFF = 'handoff';
+
+export const isHandoff = ({ kind, name }: Pick<DeclaredAction, 'kind' | 'name'>): boolean =>
+  kind === 'internal' && name === HANDOFF;
+
 export const completesStep = ({ kind, name }: Pick<DeclaredAction, 'kind' | 'name'>): boolean =>
   kind === 'internal' && name === COMPLETE_STEP;
 

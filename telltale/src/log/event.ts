@@ -62,7 +62,21 @@ export type CopiedType =
   | 'action.failed'
   | 'metadata.changed'
   /** Only of variables that it shares with its parent. */
-  | 'variable.changed';
+  | 'variable.changed'
+  | SpeakerType;
+
+/** What the log of a conversation holds, besides, of an agent that has the conversation. */
+export type SpeakerType =
+  | 'turn.started'
+  | 'action.declared'
+  | 'action.started'
+  | 'action.skipped'
+  | 'action.cancelled'
+  | 'action.interrupted'
+  | 'review.requested'
+  | 'review.resolved'
+  | 'review.voided'
+  | 'session.waiting';
 
 interface OfChild {
   /** The action that called the sub-agent, `speaker:NAME` where it has the conversation, or `feed:ID` of a feed that a workflow makes. */
@@ -219,6 +233,8 @@ export type LiveEvent =
       readonly turn: number;
       readonly depth: number;
       readonly text: string;
+      /** The agent that thinks, where the conversation has moved to another one. `turn` is that agent's own. */
+      readonly speaker?: string;
     }
   | {
       readonly type: 'response.delta';
@@ -227,6 +243,8 @@ export type LiveEvent =
       readonly text: string;
       /** Whether its opening tag means it to be the final one; what becomes of it is decided once all of it is there. */
       readonly final?: boolean;
+      /** The agent that speaks, where the conversation has moved to another one. `turn` is that agent's own. */
+      readonly speaker?: string;
     }
   | {
       readonly type: 'action.progress';

@@ -1,11 +1,28 @@
 import { NONE } from '../lib/grow.ts';
-import type { EventOf } from './event.ts';
+import { isHandoff } from './action.ts';
+import type { EventOf, ObservedEvent, SessionEvent } from './event.ts';
 import { SPEAKER, tellMessage } from './fold-life.ts';
 import type { SessionState } from './state.ts';
 
 /** The agent that speaks for itself, of such an action. */
 export const speakerOf = (action: string): string | undefined =>
   action.startsWith(SPEAKER) ? action.slice(SPEAKER.length) : undefined;
+
+/** What the agent that has the conversation did, as its own log says it. */
+export interface SpeakerEvent {
+  readonly speaker: string;
+  readonly event: SessionEvent;
+}
+
+/** Undefined for what is no copy of a speaker's event. */
+export function speakerEventOf(event: ObservedEvent): SpeakerEvent | undefined {
+  if (!('child' in event) || event.type === 'child.usage') return undefined;
+  const speaker = speakerOf(event.action);
+  if (speaker === undefined) return undefined;
+  const { type, child, at, turn, cause } = event;
+  const own = { ...event.event, type: type.slice('child.'.length), ...child, at, turn, cause };
+  return { speaker, event: own as SessionEvent }; // a copy holds what the original says
+}
 
 /** Whether another agent than the session's own speaks. */
 export const isAway = ({ thread, agent }: Pick<SessionState, 'thread' | 'agent'>): boolean =>
@@ -54,5 +71,5 @@ export const handsOver = ({ handoff, open, actions }: SessionState): boolean =>
   handoff !== undefined ||
   [...open].some((id) => {
     const action = actions.get(id)?.action;
-    return action?.kind === 'internal' && action.name === 'handoff';
+    return action !== undefined && isHandoff(action);
   });

@@ -217,6 +217,16 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
     case 'child.action.failed':
     case 'child.metadata.changed':
     case 'child.variable.changed':
+    case 'child.turn.started':
+    case 'child.action.declared':
+    case 'child.action.started':
+    case 'child.action.skipped':
+    case 'child.action.cancelled':
+    case 'child.action.interrupted':
+    case 'child.review.requested':
+    case 'child.review.resolved':
+    case 'child.review.voided':
+    case 'child.session.waiting':
     case 'child.usage':
       followChild(state, event);
       break;

@@ -486,6 +486,33 @@ describe('the conversation', () => {
     expect(open(model)).toEqual([]);
   });
 
+  it('lets the answer of another agent grow under its name, and then tells it once', async () => {
+    const server = serverWith(logOf([0, started], [1, turnStarted]), 100);
+    const model = modelOf(server.source);
+    model.open();
+    await expect.poll(() => server.follows()).toBe(true);
+    const piece = (text: string): Told => ({
+      kind: 'event',
+      event: { type: 'response.delta', session: 's', turn: 1, text, speaker: 'billing' },
+    });
+    server.tell(said('One moment.'));
+    server.tell({ kind: 'event', event: event({ type: 'response', text: 'One moment.', final: true }, 3) });
+    server.tell(piece('You owe '));
+    server.tell(piece('nothing.'));
+    expect(open(model)).toMatchObject([
+      { kind: 'response', text: 'You owe nothing.', final: 'open', speaker: 'billing' },
+    ]);
+    const copy: EventBody = {
+      type: 'child.response',
+      action: 'speaker:billing',
+      child: { session: 's.speaker.billing', seq: 4 },
+      event: { text: 'You owe nothing.', final: true },
+    };
+    server.tell({ kind: 'event', event: event(copy, 4) });
+    expect(open(model)).toEqual([]);
+    expect(model.stream.items.at(-1)).toMatchObject({ text: 'You owe nothing.', speaker: 'billing' });
+  });
+
   it('shows whoever joins in the middle what has come so far', async () => {
     const server = serverWith(logOf([0, started], [1, turnStarted]), 100);
     const model = modelOf(server.source);

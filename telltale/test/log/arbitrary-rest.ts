@@ -81,10 +81,50 @@ const copiedBody: fc.Arbitrary<EventBody> = fc.oneof(
   }),
 );
 
+/** What an agent that has the conversation did, on the log of the conversation. */
+const speakerBody: fc.Arbitrary<EventBody> = fc
+  .constantFrom(
+    { type: 'child.turn.started' as const, event: { prompt: { tokens: 9, reused_prefix: 0 } } },
+    {
+      type: 'child.action.declared' as const,
+      event: {
+        action: { kind: 'tool' as const, mode: 'async' as const, name: 'x', id: 'a1', parameters: {} },
+      },
+    },
+    { type: 'child.action.started' as const, event: { id: 'a1', attempt: 1, input: {} } },
+    { type: 'child.action.skipped' as const, event: { id: 'a1', reason: 'if' as const } },
+    { type: 'child.action.cancelled' as const, event: { id: 'a1', reason: 'enough' } },
+    { type: 'child.action.interrupted' as const, event: { id: 'a1', attempt: 1 } },
+    {
+      type: 'child.review.requested' as const,
+      event: {
+        review: 'r1',
+        action: 'a1',
+        target: 'tool "x"',
+        what: 'x',
+        because: 'approval: always',
+        input: {},
+        grants: [],
+      },
+    },
+    {
+      type: 'child.review.resolved' as const,
+      event: { review: 'r1', answer: 'approved' as const, by: 'ann' },
+    },
+    { type: 'child.review.voided' as const, event: { review: 'r1', changed: ['x'] } },
+    { type: 'child.session.waiting' as const, event: { for: 'review r1' } },
+  )
+  .map((body) => ({
+    ...body,
+    action: 'speaker:billing',
+    child: { session: 'ses_1.speaker.billing', seq: 7 },
+  })) as fc.Arbitrary<EventBody>;
+
 /** Types and fields that most logs have none of. */
 export const restBody: fc.Arbitrary<EventBody> = fc.oneof(
   { arbitrary: startedBody, weight: 2 },
   { arbitrary: copiedBody, weight: 3 },
+  { arbitrary: speakerBody, weight: 3 },
   fc.record({ type: fc.constant('text' as const), text: fc.string() }),
   fc.record({ type: fc.constant('audit' as const), who: fc.constant('ann'), what: fc.string() }),
   fc.record({

@@ -1,5 +1,5 @@
 import type { ErrorJson } from '../../lib/errors.ts';
-import type { Json } from '../../lib/json.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
 import type { ChildEventBody, SessionEvent } from '../../log/event.ts';
 import { speakerOf } from '../../log/fold-handoffs.ts';
 import { usedOutside } from '../../log/fold-turns.ts';
@@ -94,9 +94,57 @@ export function copyOf(event: SessionEvent, action: string): ChildEventBody | un
         ...(charged === undefined ? {} : { charged }),
       };
     }
+    default:
+      return speakerOf(action) === undefined ? undefined : copyOfSpeaker(event, of);
   }
-  return undefined;
 }
+
+type CopyPlace = Pick<ChildEventBody, 'action' | 'child'>;
+
+/** Of an agent that has the conversation, what clients show of its turns, actions and questions. */
+function copyOfSpeaker(event: SessionEvent, of: CopyPlace): ChildEventBody | undefined {
+  switch (event.type) {
+    case 'turn.started':
+      return { type: 'child.turn.started', ...of, event: bodyOf(event) };
+    case 'action.declared': {
+      const { action } = event;
+      const parameters = shortFields(action.parameters);
+      return { type: 'child.action.declared', ...of, event: { action: { ...action, parameters } } };
+    }
+    case 'action.started':
+      return {
+        type: 'child.action.started',
+        ...of,
+        event: { ...bodyOf(event), input: shortFields(event.input) },
+      };
+    case 'action.skipped':
+      return { type: 'child.action.skipped', ...of, event: bodyOf(event) };
+    case 'action.cancelled':
+      return { type: 'child.action.cancelled', ...of, event: bodyOf(event) };
+    case 'action.interrupted':
+      return { type: 'child.action.interrupted', ...of, event: bodyOf(event) };
+    case 'review.requested':
+      return { type: 'child.review.requested', ...of, event: bodyOf(event) };
+    case 'review.resolved':
+      return { type: 'child.review.resolved', ...of, event: bodyOf(event) };
+    case 'review.voided':
+      return { type: 'child.review.voided', ...of, event: bodyOf(event) };
+    case 'session.waiting':
+      return event.for === 'message'
+        ? undefined
+        : { type: 'child.session.waiting', ...of, event: bodyOf(event) };
+    default:
+      return undefined;
+  }
+}
+
+/** An event without its place on the log. */
+function bodyOf<Event extends SessionEvent>({ type, seq, at, session, turn, cause, ...body }: Event) {
+  return body;
+}
+
+const shortFields = (fields: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shortValue(value)]));
 
 function shortText(text: string): string {
   const { head, tail, omitted } = cutText(text, MAX_COPIED);

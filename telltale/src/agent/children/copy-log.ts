@@ -74,6 +74,7 @@ export function createLogCopy(
   /** Whoever looks at the parent would see nothing but an action that takes its time. */
   const note = (event: SessionEvent) => {
     if (event.type !== 'session.waiting' || event.for === 'message') return;
+    if (speakerOf(action) !== undefined) return; // its copy says so
     const what = `${session} waits for a person (${event.for}): telltale reviews`;
     log.append({ type: 'audit', who: child.name, what }, causeOf(event));
   };

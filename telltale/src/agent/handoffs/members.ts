@@ -1,5 +1,5 @@
 import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
-import type { Cause } from '../../log/event.ts';
+import type { Cause, LiveEvent } from '../../log/event.ts';
 import { SPEAKER } from '../../log/fold-life.ts';
 import type { SessionState } from '../../log/state.ts';
 import type { ChildDeps } from '../children/child-edges.ts';
@@ -13,6 +13,7 @@ import { sharedFields, valuesOf } from '../children/shared-metadata.ts';
 import { type InboxTold, type SharedValues, TOLD } from '../inbox.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { readSession } from '../read-session.ts';
+import { createSpeechSoFar, type OpenSpeech } from '../speech.ts';
 import { inheritedVariables, settableVariables } from '../variables/declared-variables.ts';
 
 /** What a new agent begins with: what it is told, and where that stands on the log of the conversation. */
@@ -39,6 +40,7 @@ export class Member {
   lastCause: Cause | undefined;
   private end: { readonly ended: ChildEnd } | { readonly error: RuntimeError } | undefined;
   private readonly listeners = new Set<() => void>();
+  private readonly speech = createSpeechSoFar();
 
   private readonly deps: ChildDeps;
   private readonly id: string;
@@ -52,11 +54,11 @@ export class Member {
     this.session = session;
     this.id = id;
     session.subscribe((event) => {
+      if (!('seq' in event)) return this.relay(event);
       take(event);
-      if ('seq' in event) {
-        this.seen = event.seq;
-        this.lastCause = { stream: id, seq: event.seq, depth: event.cause.depth + 1 };
-      }
+      this.speech.note(event);
+      this.seen = event.seq;
+      this.lastCause = { stream: id, seq: event.seq, depth: event.cause.depth + 1 };
       this.moved();
     });
     session.rest.onMoved(() => this.moved());
@@ -94,6 +96,19 @@ export class Member {
   /** Whether its log is there: before that nobody can leave it a message. */
   get hasBegun(): boolean {
     return this.seen > 0;
+  }
+
+  /** What it says reaches the person as it comes. */
+  private relay(event: LiveEvent): void {
+    if (event.type === 'action.progress') return;
+    const { log } = this.deps;
+    const said = { ...event, session: log.state.id, speaker: this.agent.manifest.name };
+    this.speech.note(said);
+    if (log.watched) log.show(said);
+  }
+
+  openSpeech(): OpenSpeech | undefined {
+    return this.speech.open();
   }
 
   /** Leaves it a message, unless it has it. What it has had it takes once, whoever sends it again after a crash. */

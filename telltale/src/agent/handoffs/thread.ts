@@ -186,6 +186,7 @@ export class Thread {
     const { context, inbox, works } = this.wired;
     const member = await this.opened(name);
     const leave = works.called.add(`${SPEAKER}${name}`, member.session);
+    context.log.speaking = member;
     try {
       for (;;) {
         if (within.stop.reason !== undefined) return await this.halt(member);
@@ -209,6 +210,7 @@ export class Thread {
       }
     } finally {
       leave();
+      context.log.speaking = undefined;
       if (context.stop.reason === undefined) works.reviews.moved();
     }
   }

@@ -1,13 +1,12 @@
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
+import { HANDOFF } from '../../log/action.ts';
 import { isSpeaker } from '../../log/fold-life.ts';
 import type { Carried } from '../../log/handoff-event.ts';
 import { CARRIES } from '../../manifest/schema/handoff.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Definition } from './definition.ts';
-
-const HANDOFF = 'handoff';
 
 interface HandoffOffer {
   readonly to: string;

@@ -3,7 +3,7 @@ import { decodeEvent } from '../../log/codec.ts';
 import type { LiveEvent, ObservedEvent, SessionEvent } from '../../log/event.ts';
 import type { LiveWire } from '../../store/shared-store.ts';
 import type { Store } from '../../store/store.ts';
-import type { OpenSpeech } from '../speech.ts';
+import { type OpenSpeech, speakerIn } from '../speech.ts';
 import { ASKS, askText, channelOf, decodeMessage, type LiveItem, type LiveMessage } from './live-channel.ts';
 
 /** What is told of a session that another process works on, or nobody. */
@@ -233,7 +233,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
   let worker: { readonly by: string; next: number; isNew: boolean } | undefined;
   /** What is open, as far as it was told. */
   let opening:
-    | { readonly turn: number | undefined; readonly thoughts: Thought[]; response: string }
+    | { readonly turn: number | undefined; readonly thoughts: Thought[]; response: string; speaker?: string }
     | undefined;
   let askers: ((open: OpenSpeech | undefined) => void)[] = [];
   let isStepping = false;
@@ -276,7 +276,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
   const opened = () => {
     if (opening === undefined || worker === undefined) return;
     const { turn, thoughts, response } = opening;
-    const open = turn === undefined ? undefined : { turn, thoughts, response };
+    const open = turn === undefined ? undefined : { turn, thoughts, response, ...speakerIn(opening) };
     const { isNew } = worker;
     const asked = askers;
     worker.isNew = false;
@@ -388,7 +388,11 @@ interface Thought {
   text: string;
 }
 
-function grow(opening: { readonly thoughts: Thought[]; response: string }, event: LiveEvent): void {
+function grow(
+  opening: { readonly thoughts: Thought[]; response: string; speaker?: string },
+  event: LiveEvent,
+): void {
+  if (event.type !== 'action.progress' && event.speaker !== undefined) opening.speaker = event.speaker;
   if (event.type === 'response.delta') opening.response += event.text;
   if (event.type !== 'thought.delta') return;
   const last = opening.thoughts.at(-1);

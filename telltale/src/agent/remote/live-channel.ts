@@ -156,13 +156,16 @@ export function encodeItem(item: LiveItem): string {
 function encodeLive(event: LiveEvent): string {
   switch (event.type) {
     case 'response.delta':
-      return `["r",${event.turn},${JSON.stringify(event.text)}${event.final === undefined ? '' : `,${event.final}`}]`;
+      return `["r",${event.turn},${JSON.stringify(event.text)},${event.final ?? null}${speakerItem(event)}]`;
     case 'thought.delta':
-      return `["t",${event.turn},${JSON.stringify(event.text)},${event.depth}]`;
+      return `["t",${event.turn},${JSON.stringify(event.text)},${event.depth}${speakerItem(event)}]`;
     case 'action.progress':
       return `["p",${event.turn},${JSON.stringify(event.id)},${JSON.stringify(event.data)}]`;
   }
 }
+
+const speakerItem = ({ speaker }: { readonly speaker?: string }): string =>
+  speaker === undefined ? '' : `,${JSON.stringify(speaker)}`;
 
 /** Undefined for what is no such message. Items that only another version knows are left out. */
 export function decodeMessage(text: string, session: string): LiveMessage | undefined {
@@ -175,7 +178,7 @@ export function decodeMessage(text: string, session: string): LiveMessage | unde
 
 function decodeItem(item: Json, session: string): readonly LiveItem[] {
   if (!Array.isArray(item)) return [];
-  const [kind, first, second, third] = item;
+  const [kind, first, second, third, fourth] = item;
   if (kind === 'e') return [{ kind: 'opened' }];
   if (kind === 'x') return [{ kind: 'left' }];
   if (kind === 's') return [{ kind: 'open', turn: isCount(first) ? first : undefined }];
@@ -183,12 +186,13 @@ function decodeItem(item: Json, session: string): readonly LiveItem[] {
   if (kind === 'd') return [{ kind: 'durable', seq: first }];
   if (typeof second !== 'string') return [];
   const place = { session, turn: first };
+  const said = typeof fourth === 'string' ? { text: second, speaker: fourth } : { text: second };
   if (kind === 'r') {
     const final = typeof third === 'boolean' ? { final: third } : {};
-    return [{ kind: 'live', event: { type: 'response.delta', ...place, text: second, ...final } }];
+    return [{ kind: 'live', event: { type: 'response.delta', ...place, ...said, ...final } }];
   }
   if (kind === 't' && isCount(third))
-    return [{ kind: 'live', event: { type: 'thought.delta', ...place, depth: third, text: second } }];
+    return [{ kind: 'live', event: { type: 'thought.delta', ...place, depth: third, ...said } }];
   if (kind === 'p')
     return [{ kind: 'live', event: { type: 'action.progress', ...place, id: second, data: third ?? null } }];
   return [];

@@ -3,7 +3,7 @@ import { createIdSource } from '../../lib/ids.ts';
 import type { LiveEvent, ObservedEvent } from '../../log/event.ts';
 import { type LiveWire, MAX_LIVE_BYTES } from '../../store/shared-store.ts';
 import type { Runtime, Session } from '../runtime-types.ts';
-import { MAX_SHOWN, type OpenSpeech } from '../speech.ts';
+import { MAX_SHOWN, type OpenSpeech, speakerIn } from '../speech.ts';
 import {
   ASKS,
   channelOf,
@@ -159,7 +159,7 @@ function publishSession(
 function addSpeech(packer: LivePacker, session: string, open: OpenSpeech | undefined): void {
   packer.add({ kind: 'open', turn: open?.turn });
   if (open !== undefined) {
-    const place = { session, turn: open.turn };
+    const place = { session, turn: open.turn, ...speakerIn(open) };
     for (const { depth, text } of open.thoughts)
       packer.add({
         kind: 'live',
@@ -246,7 +246,8 @@ function joinedWith(last: LiveItem | undefined, item: LiveItem): LiveItem | unde
 /** Two pieces of one element as one. */
 function joinedDelta(last: LiveEvent, event: LiveEvent): LiveEvent | undefined {
   if (last.type === 'action.progress' || event.type === 'action.progress') return undefined;
-  if (last.type !== event.type || last.turn !== event.turn) return undefined;
+  if (last.type !== event.type || last.turn !== event.turn || last.speaker !== event.speaker)
+    return undefined;
   const isOne =
     event.type === 'response.delta'
       ? event.final === (last as typeof event).final

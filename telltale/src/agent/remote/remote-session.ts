@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { tellAll } from '../../lib/errors.ts';
 import { decodeEvent } from '../../log/codec.ts';
-import type { LiveEvent, ObservedEvent } from '../../log/event.ts';
+import type { ObservedEvent } from '../../log/event.ts';
 import { usageOf } from '../../log/event.ts';
 import { openReviews } from '../../log/reviews.ts';
 import type { SessionState } from '../../log/state.ts';
@@ -11,7 +11,7 @@ import { createEventQueue } from '../event-queue.ts';
 import { notAChat, steerSession } from '../messages.ts';
 import { readSession } from '../read-session.ts';
 import type { OnWaiting, Runtime, Session, SessionResult } from '../runtime-types.ts';
-import type { OpenSpeech } from '../speech.ts';
+import { createSpeechSoFar, type OpenSpeech } from '../speech.ts';
 import { followAfar } from './follow-remote.ts';
 
 export interface DistantSessionOptions {
@@ -299,56 +299,3 @@ function followSession(
     stop();
   };
 }
-
-/** Knows what a follower was told of elements that are open, and what it lacks. Pure but for its own memory. */
-export interface SpeechSoFar {
-  note(event: ObservedEvent): void;
-  /** Deltas of what is open and was not told. Nothing of an element of which something else was told: the log has it. */
-  missing(session: string, open: OpenSpeech): readonly LiveEvent[];
-}
-
-function createSpeechSoFar(): SpeechSoFar {
-  const thoughts = new Map<number, string>();
-  let response = '';
-
-  const close = (from: number) => {
-    for (const depth of thoughts.keys()) if (depth >= from) thoughts.delete(depth);
-  };
-  return {
-    note(event) {
-      switch (event.type) {
-        case 'thought.delta':
-          close(event.depth + 1);
-          thoughts.set(event.depth, (thoughts.get(event.depth) ?? '') + event.text);
-          return;
-        case 'response.delta':
-          response += event.text;
-          return;
-        case 'thought':
-          return close(event.depth);
-        case 'response':
-          response = response.startsWith(event.text) ? response.slice(event.text.length) : '';
-          return;
-        case 'turn.started':
-        case 'turn.failed':
-          close(0);
-          response = '';
-          return;
-        default:
-          return;
-      }
-    },
-    missing(session, open) {
-      const place = { session, turn: open.turn };
-      const deltas = open.thoughts.flatMap(({ depth, text }): readonly LiveEvent[] => {
-        const rest = behind(thoughts.get(depth) ?? '', text);
-        return rest === '' ? [] : [{ type: 'thought.delta', ...place, depth, text: rest }];
-      });
-      const rest = behind(response, open.response);
-      return rest === '' ? deltas : [...deltas, { type: 'response.delta', ...place, text: rest }];
-    },
-  };
-}
-
-const behind = (told: string, whole: string): string =>
-  whole.startsWith(told) ? whole.slice(told.length) : '';

@@ -71,6 +71,16 @@ const TYPES: Readonly<Record<EventType, true>> = {
   'child.action.failed': true,
   'child.metadata.changed': true,
   'child.variable.changed': true,
+  'child.turn.started': true,
+  'child.action.declared': true,
+  'child.action.started': true,
+  'child.action.skipped': true,
+  'child.action.cancelled': true,
+  'child.action.interrupted': true,
+  'child.review.requested': true,
+  'child.review.resolved': true,
+  'child.review.voided': true,
+  'child.session.waiting': true,
   'child.usage': true,
 };
 

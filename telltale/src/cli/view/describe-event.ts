@@ -7,6 +7,7 @@ import { identityText } from '../../lib/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import type { DeclaredAction } from '../../log/action.ts';
 import type { CopiedType, EventOf, HookRecord, ObservedEvent, SessionEvent } from '../../log/event.ts';
+import { speakerOf } from '../../log/fold-handoffs.ts';
 import { TURN_CUT_SHORT } from '../../log/fold-turns.ts';
 import { faultForPeople, REMINDED, stuckForPeople, turnFailureForPeople } from '../../log/for-people.ts';
 import { printable } from '../../manifest/diagnostic.ts';
@@ -196,7 +197,17 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'child.action.failed':
     case 'child.metadata.changed':
     case 'child.variable.changed':
-      return `${called(event.action)}: ${said(ownEvent(event), room, safe)}`;
+    case 'child.turn.started':
+    case 'child.action.declared':
+    case 'child.action.started':
+    case 'child.action.skipped':
+    case 'child.action.cancelled':
+    case 'child.action.interrupted':
+    case 'child.review.requested':
+    case 'child.review.resolved':
+    case 'child.review.voided':
+    case 'child.session.waiting':
+      return `${speakerOf(event.action) ?? called(event.action)}: ${said(ownEvent(event), room, safe)}`;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ObservedEvent } from '../../log/event.ts';
-import { speakerOf } from '../../log/fold-handoffs.ts';
+import { speakerEventOf } from '../../log/fold-handoffs.ts';
 import type { RunEvent } from '../../log/run-event.ts';
 import { printable } from '../../manifest/diagnostic.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
@@ -73,10 +73,19 @@ const isBeside = (event: ObservedEvent): boolean =>
   event.type.startsWith('workflow.') ||
   (event.type === 'message.received' && event.from === 'steer');
 
+const SPEECH: ReadonlySet<ObservedEvent['type']> = new Set([
+  'thought.delta',
+  'response.delta',
+  'thought',
+  'response',
+  'text',
+]);
+
 export function createLiveScreen({ paint, size, status, debug = {}, whole }: LiveScreenOptions): LiveScreen {
   const actions = createActionLog();
   const speech = createSpeech({ paint, colour: paint.bold('x') !== 'x' });
   const streamed = { thoughts: new Set<number>(), response: 0 };
+  let speaker: string | undefined;
   const progress = createRunProgress();
   const leadLines = createLeadLines(paint);
 
@@ -106,9 +115,10 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
     const indent = MARGIN.length * (1 + Math.min(depth, MAX_INDENT));
     push(speech.add(voice, depth, text, Math.max(1, width() - indent)));
   };
-  const setApart = () => {
+  const beginResponse = () => {
     push(speech.close());
     lines.line('');
+    if (speaker !== undefined) lines.line(MARGIN + paint.cyan(brief(speaker, width() - MARGIN.length)));
   };
   /** The laid-out lines of finished actions, because laying out a long result takes time. */
   const laidOut = new WeakMap<ActionView, { readonly columns: number; readonly lines: readonly string[] }>();
@@ -140,14 +150,18 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
   };
 
   /** If parts of an element were already shown, the event with the whole text only ends it. */
-  const showSpeech = (event: ObservedEvent): boolean => {
+  const showSpeech = (given: ObservedEvent): boolean => {
+    const of = speakerEventOf(given);
+    const event = of?.event ?? given;
+    if (!SPEECH.has(event.type)) return false;
+    speaker = of?.speaker ?? ('speaker' in given ? given.speaker : undefined);
     switch (event.type) {
       case 'thought.delta':
         streamed.thoughts.add(event.depth);
         say('thought', event.depth, event.text);
         return true;
       case 'response.delta':
-        if (streamed.response === 0) setApart();
+        if (streamed.response === 0) beginResponse();
         streamed.response += event.text.length;
         say('response', 0, event.text);
         return true;
@@ -157,26 +171,12 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
         return true;
       case 'response':
         if (streamed.response === 0) {
-          setApart();
+          beginResponse();
           say('response', 0, event.text);
         }
         streamed.response = Math.max(0, streamed.response - event.text.length);
         push(speech.close());
         return true;
-      case 'child.response':
-      case 'child.thought': {
-        const speaker = speakerOf(event.action);
-        if (speaker === undefined) return false;
-        push(speech.close());
-        if (event.type === 'child.thought') say('thought', event.event.depth, event.event.text);
-        else {
-          setApart();
-          lines.line(MARGIN + paint.cyan(brief(speaker, width() - MARGIN.length)));
-          say('response', 0, event.event.text);
-        }
-        push(speech.close());
-        return true;
-      }
       case 'text':
         say('text', 0, event.text);
         push(speech.close());
@@ -187,9 +187,10 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
 
   const follow = (event: ObservedEvent) => {
     session = event.session;
-    progress.follow(event);
+    const own = speakerEventOf(event)?.event ?? event;
+    progress.follow(own);
     leadLines.follow(event);
-    if (event.type !== 'turn.started') return;
+    if (own.type !== 'turn.started') return;
     streamed.thoughts.clear();
     streamed.response = 0;
   };

@@ -104,6 +104,10 @@ export function noteLine(
       return paint.cyan(told('⇢ '));
     case 'handoff.requested':
       return undefined;
+    case 'child.review.requested':
+      return paint.yellow(told('? '));
+    case 'child.session.waiting':
+      return paint.yellow(told('waiting: '));
     case 'child.response':
     case 'child.action.completed':
     case 'child.action.failed':
@@ -114,6 +118,14 @@ export function noteLine(
     case 'child.thought':
     case 'child.text':
     case 'child.turn.completed':
+    case 'child.turn.started':
+    case 'child.action.declared':
+    case 'child.action.started':
+    case 'child.action.skipped':
+    case 'child.action.cancelled':
+    case 'child.action.interrupted':
+    case 'child.review.resolved':
+    case 'child.review.voided':
     case 'child.usage':
     case 'session.completed':
     case 'session.failed':

@@ -9,12 +9,20 @@ import { within } from '../../lib/clock.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { SessionEvent } from '../../log/event.ts';
-import type { ReviewRequest } from '../../log/review-event.ts';
+import { isAway } from '../../log/fold-handoffs.ts';
+import { openReviews } from '../../log/reviews.ts';
 import { QUARANTINED } from '../../store/quarantine.ts';
 import type { Tables } from '../../store/store.ts';
 import { accepted, placeHere } from '../routes/admitted.ts';
 import type { ServerDeps } from '../server-edges.ts';
-import { type Beginning, createExchange, createExchangeFold, type Exchange } from './exchange/exchange.ts';
+import {
+  type Beginning,
+  createExchange,
+  createExchangeFold,
+  type Exchange,
+  type ExchangeReview,
+} from './exchange/exchange.ts';
+import { callKey } from './exchange/fold-speech.ts';
 import { notWaiting, threadBusy } from './read-fields.ts';
 
 /** What a client sends to a conversation. */
@@ -177,8 +185,7 @@ export function createChats(deps: ServerDeps): Chats {
     asked: ChatsAsked,
     beginning: Beginning,
   ): Promise<ChatsBegun> => {
-    const { seq, metadata, open, reviews } = await runtime.state(session.id);
-    const asking = reviews.filter((review) => review.answer === undefined);
+    const { seq, metadata, open, asking } = await standingOf(runtime, session.id);
     const fold = createExchangeFold(beginning, asking, true);
     const exchange = createExchange(session, {
       since: seq,
@@ -187,7 +194,7 @@ export function createChats(deps: ServerDeps): Chats {
       closing,
       elsewhere: elsewhere.of(session.id),
     });
-    return { exchange, metadata, open: [...open], reviews: asking };
+    return { exchange, metadata, open, reviews: asking };
   };
 
   const doing = async (begun: ChatsBegun, act: () => Promise<void>): Promise<ChatsBegun> => {
@@ -290,12 +297,39 @@ async function findRunning(
   );
   if (first === undefined) return undefined;
   const since = first.seq - 1;
-  const { metadata, open, reviews } = await runtime.state(id, since);
-  const asking = reviews.filter((review) => review.answer === undefined);
+  const { metadata, open, asking } = await standingOf(runtime, id, since);
   const fold = createExchangeFold(beginningOf(first), asking, true);
   const exchange = createExchange(elsewhere.session(id, since), { since, fold, replays: false, closing });
   const isNew = first.type === 'session.started';
-  return { exchange, metadata: isNew ? undefined : metadata, open: [...open], reviews: asking };
+  return { exchange, metadata: isNew ? undefined : metadata, open, reviews: asking };
+}
+
+interface ChatStanding {
+  readonly seq: number;
+  readonly metadata: JsonObject;
+  readonly open: readonly string[];
+  readonly asking: readonly ExchangeReview[];
+}
+
+/** What is open in a conversation; the agent that it has moved to has actions and questions of its own. */
+async function standingOf(
+  runtime: Pick<Runtime, 'state' | 'store'>,
+  id: string,
+  at?: number,
+): Promise<ChatStanding> {
+  const state = await runtime.state(id, at);
+  const { seq, metadata, thread } = state;
+  const own = { seq, metadata, open: [...state.open], asking: openReviews(state) };
+  if (thread === undefined || !isAway(state)) return own;
+  // The handoff may be on the log before the other agent has begun.
+  if ((await runtime.store.info(thread.session)) === undefined) return own;
+  const { speaker } = thread;
+  const away = await runtime.state(thread.session);
+  return {
+    ...own,
+    open: [...own.open, ...[...away.open].map((action) => callKey(action, speaker))],
+    asking: [...own.asking, ...openReviews(away).map((review) => ({ ...review, speaker }))],
+  };
 }
 
 /** What began the exchange in hand: the last message of the user, or the session's start. */
@@ -325,7 +359,7 @@ export interface ChatsBegun {
   readonly metadata: JsonObject | undefined;
   /** Actions that had not ended, and reviews that nobody had answered. */
   readonly open: readonly string[];
-  readonly reviews: readonly ReviewRequest[];
+  readonly reviews: readonly ExchangeReview[];
 }
 
 /** The exchange of a conversation that is under way, or about to begin. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { MAX_SHOWN, type OpenSpeech } from '../../agent/speech.ts';
+import { MAX_SHOWN, type OpenSpeech, speakerIn } from '../../agent/speech.ts';
 import type { LiveSnapshot } from '../../client/client.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LiveEvent } from '../../log/event.ts';
@@ -150,6 +150,7 @@ const isOne = (open: LiveEvent, event: LiveEvent): event is Delta =>
   open.type === event.type &&
   open.turn === event.turn &&
   event.type !== 'action.progress' &&
+  event.speaker === (open as Delta).speaker &&
   (event.type === 'response.delta' || event.depth === (open as typeof event).depth);
 
 /** One client's response. Nothing is queued here: what is not in its socket is not kept. */
@@ -336,13 +337,15 @@ export const eventFrame = (seq: number, json: string): string => `id: ${seq}\nda
 export const plainFrame = (json: string): string => `data: ${json}\n\n`;
 
 /** For whoever joins in the middle, and for whoever missed deltas: it stands for all deltas before it. */
-export function snapshotFrame(session: string, { turn, thoughts, response }: OpenSpeech): string {
+export function snapshotFrame(session: string, open: OpenSpeech): string {
+  const { turn, thoughts, response } = open;
   const snapshot: LiveSnapshot = {
     type: 'live.snapshot',
     session,
     turn,
     thoughts: thoughts.map(({ depth, text }) => ({ depth, text: text.slice(-MAX_SHOWN) })),
     response: response.slice(-MAX_SHOWN),
+    ...speakerIn(open),
   };
   return plainFrame(JSON.stringify(snapshot));
 }
@@ -352,12 +355,13 @@ function createLiveFrame(session: string): (event: LiveEvent) => string {
   const place = `,"session":${JSON.stringify(session)},"turn":`;
   const response = `data: {"type":"response.delta"${place}`;
   const thought = `data: {"type":"thought.delta"${place}`;
+  const by = ({ speaker }: Delta) => (speaker === undefined ? '' : `,"speaker":${JSON.stringify(speaker)}`);
   return (event) => {
     switch (event.type) {
       case 'response.delta':
-        return `${response}${event.turn},"text":${JSON.stringify(event.text)}}\n\n`;
+        return `${response}${event.turn},"text":${JSON.stringify(event.text)}${by(event)}}\n\n`;
       case 'thought.delta':
-        return `${thought}${event.turn},"depth":${event.depth},"text":${JSON.stringify(event.text)}}\n\n`;
+        return `${thought}${event.turn},"depth":${event.depth},"text":${JSON.stringify(event.text)}${by(event)}}\n\n`;
       case 'action.progress':
         return plainFrame(JSON.stringify(event));
     }

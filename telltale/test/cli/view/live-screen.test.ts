@@ -452,6 +452,30 @@ describe('the live view', () => {
   });
 });
 
+describe('the live view of a conversation that moved to another agent', () => {
+  it('shows what the agent says as it comes, below its name, and once', () => {
+    const copied = (type: string, event: object) =>
+      ({
+        type: `child.${type}`,
+        action: 'speaker:billing',
+        child: { session: 's.speaker.billing', seq: 1 },
+        event,
+      }) as EventBody;
+    const deltas = ['You owe', ' nothing.'].map((text) => ({ ...responseDelta(text), speaker: 'billing' }));
+    const [begun, turn, over, turnOfBilling, answer] = eventList([
+      [0, started()],
+      [0, turnStarted],
+      [1, { type: 'response', text: 'One moment.', final: true }],
+      [2, copied('turn.started', { prompt: { tokens: 1, reused_prefix: 0 } })],
+      [3, copied('response', { text: 'You owe nothing.', final: true })],
+    ]) as [ObservedEvent, ObservedEvent, ObservedEvent, ObservedEvent, ObservedEvent];
+    const { after, end } = watch([begun, turn, over, turnOfBilling, ...deltas, answer]);
+    expect(after[4]?.join('\n')).toContain('  billing\n  You owe');
+    expect(end.join('\n')).toContain('  One moment.\n\n  billing\n  You owe nothing.');
+    expect(end.join('\n').match(/You owe/g)).toHaveLength(1);
+  });
+});
+
 describe('the status line', () => {
   const status = (events: readonly ObservedEvent[], now: number) => {
     const screen = createLiveScreen({ paint: plainPalette, size: () => ({ columns: 80, rows: 24 }) });

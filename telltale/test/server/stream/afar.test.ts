@@ -12,6 +12,7 @@ import type { LiveEvent, ObservedEvent, SessionEvent } from '../../../src/log/ev
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { createMemoryHome, type MemoryHome } from '../../../src/store/memory/memory-tables.ts';
 import { MAX_LIVE_BYTES } from '../../../src/store/shared-store.ts';
+import { scripted } from '../../../src/testing/scripted.ts';
 import { moreRuns } from '../../more-runs.ts';
 import { call, gate, openStage } from '../protocols/protocol-stage.ts';
 import { createFakeWire, type FakeWire, sharedOver } from './fake-wire.ts';
@@ -211,6 +212,31 @@ describe('a session that another process works on', () => {
     await client.ended;
     const log = await worker.runtime.events(session.id);
     expect(seqs(client)).toEqual(upTo(log.length));
+  });
+
+  it('has the deltas of the agent that it was handed to, also for whoever joins in the middle', async () => {
+    const { process, server } = fleet();
+    const worker = await process();
+    const near = await server();
+    const model = createSpokenModel();
+    const billing = await defineAgent({ name: 'billing', model });
+    const handoff = '<action type="internal">{"name": "handoff", "parameters": {"to": "billing"}}</action>';
+    const agent = await defineAgent({
+      name: 'triage',
+      model: scripted([handoff]),
+      handoff: ['billing'],
+      agents: [billing],
+    });
+    const session = worker.runtime.start(agent, { input: 'Talk.' });
+    await model.say('<response final="true">Good');
+    const client = await near.follow(session.id);
+    await client.until((seen) => types(seen).includes('live.snapshot'));
+    expect(client.events().at(-1)).toMatchObject({ response: 'Good', speaker: 'billing' });
+    await model.say(' morning');
+    await client.until((seen) => said(seen) === ' morning');
+    expect(client.events().at(-1)).toMatchObject({ type: 'response.delta', speaker: 'billing' });
+    await model.say('.</response>');
+    await client.ended;
   });
 
   it('is asked for again after a gap', async () => {

@@ -11,6 +11,7 @@ import { encodeEvent } from '../../../src/log/codec.ts';
 import type { EventBody } from '../../../src/log/event.ts';
 import { createMergedDeltas } from '../../../src/server/stream/broadcast.ts';
 import type { StreamWriter } from '../../../src/store/store.ts';
+import { scripted } from '../../../src/testing/scripted.ts';
 import { moreRuns } from '../../more-runs.ts';
 import { eventually } from '../../store/eventually.ts';
 import { createPlayedRuntime, stepEvent, textEvent } from './played-runtime.ts';
@@ -118,6 +119,32 @@ describe.each<Home>(['memory', 'SQLite'])('a session that is followed, on a stor
     expect(client.events().filter(({ seq }) => seq !== undefined)).toEqual(log);
     expect(seqs(client)).toEqual(upTo(log.length));
     expect(types(client).indexOf('response.delta')).toBeGreaterThan(types(client).indexOf('turn.started'));
+  });
+
+  it('comes with the deltas of the agent that it was handed to, also for whoever joins in the middle', async () => {
+    const { runtime, server } = await stage(home);
+    const model = createSpokenModel();
+    const billing = await defineAgent({ name: 'billing', model });
+    const handoff = '<action type="internal">{"name": "handoff", "parameters": {"to": "billing"}}</action>';
+    const agent = await defineAgent({
+      name: 'triage',
+      model: scripted([handoff]),
+      handoff: ['billing'],
+      agents: [billing],
+    });
+    const session = runtime.start(agent, { input: 'Talk.' });
+    const first = await server.follow(session.id);
+    await model.say('<response final="true">Good ');
+    await first.until((seen) => spoken(seen) === 'Good ');
+    expect(first.events().at(-1)).toMatchObject({ type: 'response.delta', speaker: 'billing' });
+    const second = await server.follow(session.id);
+    await second.until((seen) => types(seen).includes('live.snapshot'));
+    expect(second.events().at(-1)).toMatchObject({ response: 'Good ', speaker: 'billing' });
+    await model.say('morning.</response>');
+    await Promise.all([first.ended, second.ended]);
+    expect(spoken(first)).toBe('Good morning.');
+    expect(spoken(second)).toBe('morning.');
+    expect(types(first).lastIndexOf('response.delta')).toBeLessThan(types(first).indexOf('child.response'));
   });
 
   it('can be resumed behind every event of the log, which gives what comes behind it', async () => {

@@ -2,6 +2,7 @@ import type { ErrorJson } from '../../../../../telltale/src/lib/errors.ts';
 import { identityText } from '../../../../../telltale/src/lib/ids.ts';
 import { visibleText } from '../../../../../telltale/src/lib/text.ts';
 import type { EventOf, SessionEvent } from '../../../../../telltale/src/log/event.ts';
+import { speakerOf } from '../../../../../telltale/src/log/fold-handoffs.ts';
 import { TURN_CUT_SHORT } from '../../../../../telltale/src/log/fold-turns.ts';
 import { faultForPeople, stuckForPeople } from '../../../../../telltale/src/log/for-people.ts';
 import { formatDuration } from '../../../format/format-duration.ts';
@@ -183,7 +184,8 @@ function childClause(event: ChildEvent, clauseOf: (event: SessionEvent) => strin
   if (event.type === 'child.usage') return `${event.action} used ${tokensOf(event)}`;
   const { type, event: said, child, action, ...head } = event;
   const own = { ...head, ...said, type: type.slice('child.'.length), ...child } as SessionEvent;
-  return `in sub-agent ${action}: ${clauseOf(own)}`;
+  const speaker = speakerOf(action);
+  return `${speaker ?? `in sub-agent ${action}`}: ${clauseOf(own)}`;
 }
 
 const tokensOf = ({ usage }: EventOf<'child.usage'>): string =>

@@ -1,6 +1,7 @@
 import type { LiveSnapshot } from '../../../../../telltale/src/client/client.ts';
 import type { Json } from '../../../../../telltale/src/lib/json.ts';
 import type { LiveEvent, SessionEvent } from '../../../../../telltale/src/log/event.ts';
+import { speakerEventOf } from '../../../../../telltale/src/log/fold-handoffs.ts';
 
 /** What has come of elements that are not on the log yet. */
 export interface LiveSpeech {
@@ -8,6 +9,8 @@ export interface LiveSpeech {
   /** The open thoughts, outermost first. */
   readonly thoughts: readonly { readonly depth: number; readonly text: string }[];
   readonly response: string;
+  /** The agent that speaks, where the conversation has moved to another one. */
+  readonly speaker?: string | undefined;
   /** The last thing that each running action told of itself. */
   readonly progress: ReadonlyMap<string, Json>;
 }
@@ -23,24 +26,38 @@ export function hearLive(speech: LiveSpeech, event: LiveEvent | LiveSnapshot): L
       return {
         ...speech,
         turn: event.turn,
+        speaker: event.speaker,
         thoughts: event.thoughts.map(({ depth, text }) => ({ depth, text: bounded(text) })),
         response: bounded(event.response),
       };
     case 'thought.delta': {
+      if (event.speaker !== speech.speaker) return hearLive(silenced(speech, event.speaker), event);
       const outer = speech.thoughts.filter(({ depth }) => depth < event.depth);
       const open = speech.thoughts.find(({ depth }) => depth === event.depth);
       const text = bounded((open?.text ?? '') + event.text);
       return { ...speech, turn: event.turn, thoughts: [...outer, { depth: event.depth, text }] };
     }
     case 'response.delta':
+      if (event.speaker !== speech.speaker) return hearLive(silenced(speech, event.speaker), event);
       return { ...speech, turn: event.turn, response: bounded(speech.response + event.text) };
     case 'action.progress':
       return { ...speech, progress: new Map(speech.progress).set(event.id, event.data) };
   }
 }
 
+/** Nothing is open any more, and another agent has the word. */
+const silenced = (speech: LiveSpeech, speaker: string | undefined): LiveSpeech => ({
+  ...speech,
+  thoughts: [],
+  response: '',
+  speaker,
+});
+
 /** What is still only live once `event` is on the log: the element that it holds is not told twice. */
-export function settleLive(speech: LiveSpeech, event: SessionEvent): LiveSpeech {
+export function settleLive(speech: LiveSpeech, logged: SessionEvent): LiveSpeech {
+  const of = speakerEventOf(logged);
+  const event = of?.event ?? logged;
+  if (of !== undefined && of.speaker !== speech.speaker) return speech;
   switch (event.type) {
     case 'thought': {
       const thoughts = speech.thoughts.filter(({ depth }) => depth < event.depth);
@@ -49,7 +66,10 @@ export function settleLive(speech: LiveSpeech, event: SessionEvent): LiveSpeech 
     case 'response':
       return speech.response === ''
         ? speech
-        : { ...speech, response: behind(speech.response, event.text, event.turn === speech.turn) };
+        : {
+            ...speech,
+            response: behind(speech.response, event.text, of !== undefined || event.turn === speech.turn),
+          };
     case 'turn.started':
     case 'session.completed':
     case 'session.failed':

@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
-import { speakerOf } from '../../../../../telltale/src/log/fold-handoffs.ts';
+import { type SpeakerEvent, speakerEventOf } from '../../../../../telltale/src/log/fold-handoffs.ts';
 import { describeEvent } from './event-clause.ts';
 import type { LiveSpeech } from './live-speech.ts';
 import { isInterruption } from './note-turn.ts';
@@ -47,7 +47,7 @@ export function createStream(waterfall: Waterfall): Stream {
     add(event) {
       const item = itemOf(event, waterfall);
       if (item === undefined) return;
-      if (item.kind !== 'thought') {
+      if (item.kind !== 'thought' || speakerEventOf(event) !== undefined) {
         items.push(item);
         return;
       }
@@ -74,23 +74,57 @@ export function itemsUntil(items: readonly StreamItem[], seq: number): readonly 
 /** Items from `first` on, with what has come of elements that are not on the log yet where they will stand. */
 export function withLive(
   { items, placeOfThought }: Stream,
-  { turn, thoughts, response }: LiveSpeech,
+  { turn, thoughts, response, speaker }: LiveSpeech,
   { first, at }: { readonly first: number; readonly at: number },
 ): readonly StreamItem[] {
   const all = items.slice(first);
   let before = 0;
   for (const { depth, text } of thoughts) {
     if (text.trim() === '') continue;
-    const place = Math.max(0, placeOfThought(depth, turn) - first) + before;
+    const place =
+      speaker === undefined ? Math.max(0, placeOfThought(depth, turn) - first) + before : all.length;
     all.splice(place, 0, { kind: 'thought', seq: 0, at, turn, depth, text, open: true });
     before++;
   }
-  if (response.trim() !== '') all.push({ kind: 'response', seq: 0, at, turn, text: response, final: 'open' });
+  if (response.trim() !== '')
+    all.push({ kind: 'response', seq: 0, at, turn, text: response, final: 'open', ...saidBy(speaker) });
   return all;
 }
 
 /** What an event adds to the conversation; nothing, where it only changes what is told already. */
 function itemOf(event: SessionEvent, waterfall: Waterfall): StreamItem | undefined {
+  const of = speakerEventOf(event);
+  return of === undefined ? ownItemOf(event, waterfall) : speakerItemOf(event, of);
+}
+
+/** What an agent did that the conversation has moved to. Its turns and actions are drawn on the page of its own session. */
+function speakerItemOf(copy: SessionEvent, { speaker, event }: SpeakerEvent): StreamItem | undefined {
+  const { seq, at, turn } = copy;
+  const place = { seq, at, turn };
+  const note = (tone: NoteTone): StreamItem => ({ ...place, kind: 'note', tone, text: describeEvent(copy) });
+  switch (event.type) {
+    case 'response':
+      return { ...place, kind: 'response', text: event.text, final: event.final, speaker };
+    case 'thought':
+      return { ...place, kind: 'thought', text: event.text, depth: event.depth };
+    case 'action.completed':
+    case 'review.resolved':
+      return note('plain');
+    case 'action.failed':
+    case 'turn.failed':
+      return note('fail');
+    case 'review.requested':
+    case 'session.waiting':
+      return note('wait');
+    default:
+      return undefined;
+  }
+}
+
+const saidBy = (speaker: string | undefined): { readonly speaker?: string } =>
+  speaker === undefined ? {} : { speaker };
+
+function ownItemOf(event: SessionEvent, waterfall: Waterfall): StreamItem | undefined {
   const { seq, at, turn } = event;
   const place = { seq, at, turn };
   const note = (tone: NoteTone): StreamItem => ({ ...place, kind: 'note', tone, text: describeEvent(event) });
@@ -114,11 +148,6 @@ function itemOf(event: SessionEvent, waterfall: Waterfall): StreamItem | undefin
       return event.text.trim() === '' ? undefined : { ...place, kind: 'text', text: event.text };
     case 'response':
       return { ...place, kind: 'response', text: event.text, final: event.final };
-    case 'child.response': {
-      const speaker = speakerOf(event.action);
-      const { text, final } = event.event;
-      return speaker === undefined ? undefined : { ...place, kind: 'response', text, final, speaker };
-    }
     case 'handoff':
       return note('plain');
     case 'action.declared': {

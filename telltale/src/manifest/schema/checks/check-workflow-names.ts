@@ -298,6 +298,16 @@ export const EVENT_FIELDS = {
   'child.action.failed': OF_CHILD,
   'child.metadata.changed': OF_CHILD,
   'child.variable.changed': OF_CHILD,
+  'child.turn.started': OF_CHILD,
+  'child.action.declared': OF_CHILD,
+  'child.action.started': OF_CHILD,
+  'child.action.skipped': OF_CHILD,
+  'child.action.cancelled': OF_CHILD,
+  'child.action.interrupted': OF_CHILD,
+  'child.review.requested': OF_CHILD,
+  'child.review.resolved': OF_CHILD,
+  'child.review.voided': OF_CHILD,
+  'child.session.waiting': OF_CHILD,
 } as const;
 
 /** Every field that an event of this type may have; undefined where the session's log holds none of it. */

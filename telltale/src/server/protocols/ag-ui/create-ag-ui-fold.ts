@@ -2,11 +2,12 @@ import { uncoveredText, visibleCovered } from '../../../lib/approved-files.ts';
 import type { Json, JsonObject } from '../../../lib/json.ts';
 import { visibleText } from '../../../lib/text.ts';
 import type { ObservedEvent } from '../../../log/event.ts';
-import type { ReviewRequest } from '../../../log/review-event.ts';
-import type { ExchangeEnd } from '../exchange/exchange.ts';
+import { speakerEventOf } from '../../../log/fold-handoffs.ts';
+import type { ExchangeEnd, ExchangeReview } from '../exchange/exchange.ts';
 import { addUsage, NO_USAGE, newsOf } from '../exchange/exchange.ts';
 import {
   type CallBeat,
+  callKey,
   createCallFold,
   createSpeechFold,
   outputText,
@@ -55,7 +56,7 @@ export function createAgUiFold(run: AgUiRun): AgUiFold {
               { type: 'REASONING_START', messageId },
               { type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning' },
             ]
-          : [{ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' }];
+          : [{ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...saidBy(beat.speaker) }];
       case 'text':
         return [
           {
@@ -97,7 +98,8 @@ export function createAgUiFold(run: AgUiRun): AgUiFold {
     switch (beat.kind) {
       case 'open': {
         const { kind, mode, name } = beat.action;
-        const telltale = { action: beat.id, kind, mode };
+        const by = beat.speaker === undefined ? {} : { agent: beat.speaker };
+        const telltale = { action: beat.id, kind, mode, ...by };
         return [{ type: 'TOOL_CALL_START', toolCallId: id, toolCallName: name, metadata: { telltale } }];
       }
       case 'input':
@@ -124,8 +126,9 @@ export function createAgUiFold(run: AgUiRun): AgUiFold {
         if (Object.keys(event.changes).length === 0) return [];
         return [{ type: 'STATE_DELTA', delta: statePatch(event.changes), metadata: { by: event.by } }];
       case 'turn.started':
-        step = `turn ${event.turn}`;
-        return [{ type: 'STEP_STARTED', stepName: step }];
+      case 'child.turn.started':
+        step = stepOf(event);
+        return step === undefined ? [] : [{ type: 'STEP_STARTED', stepName: step }];
       default: {
         const news = newsOf(event);
         return news === undefined
@@ -178,7 +181,7 @@ export function createAgUiFold(run: AgUiRun): AgUiFold {
     take(event) {
       usage = addUsage(usage, event);
       const said = speech.take(event).flatMap(spoken);
-      const before = event.type === 'turn.started' ? endStep() : [];
+      const before = stepOf(event) === undefined ? [] : endStep();
       return [...said, ...before, ...calls.take(event).flatMap(called), ...other(event)];
     },
     end: (end) => [
@@ -189,6 +192,16 @@ export function createAgUiFold(run: AgUiRun): AgUiFold {
     ],
   };
 }
+
+/** What a turn is called; undefined where none begins. */
+function stepOf(event: ObservedEvent): string | undefined {
+  const of = speakerEventOf(event);
+  if ((of?.event ?? event).type !== 'turn.started') return undefined;
+  return of?.speaker ?? `turn ${event.turn}`;
+}
+
+const saidBy = (speaker: string | undefined): { readonly name?: string } =>
+  speaker === undefined ? {} : { name: speaker };
 
 /** A change of metadata as JSON Patch. `add` replaces a member that is there; a field that is not set is null on the log. */
 export const statePatch = (
@@ -204,13 +217,13 @@ export const statePatch = (
 const toolCallId = (session: string, action: string): string => `${session}.${action}`;
 
 /** A review, as the client asks its user. */
-export const interruptOf = (review: ReviewRequest, session: string): AgUiInterrupt => ({
+export const interruptOf = (review: ExchangeReview, session: string): AgUiInterrupt => ({
   id: review.review,
   reason: 'approval',
   message: [visibleText(`${review.what} (${review.target}) ${review.because}`), uncoveredText(review)]
     .filter(Boolean)
     .join('\n'),
-  toolCallId: toolCallId(session, review.action),
+  toolCallId: toolCallId(session, callKey(review.action, review.speaker)),
   responseSchema: {
     type: 'object',
     properties: { approved: { type: 'boolean' }, note: { type: 'string' } },
@@ -222,6 +235,7 @@ export const interruptOf = (review: ReviewRequest, session: string): AgUiInterru
       because: review.because,
       input: review.input,
       ...visibleCovered(review),
+      ...(review.speaker === undefined ? {} : { agent: review.speaker }),
     },
   },
 });
@@ -280,7 +294,13 @@ export type AgUiEvent = (
       readonly usage: readonly AgUiUsage[];
     }
   | { readonly type: 'STEP_STARTED' | 'STEP_FINISHED'; readonly stepName: string }
-  | { readonly type: 'TEXT_MESSAGE_START'; readonly messageId: string; readonly role: 'assistant' }
+  | {
+      readonly type: 'TEXT_MESSAGE_START';
+      readonly messageId: string;
+      readonly role: 'assistant';
+      /** The agent that says it, where it is not the one that the conversation began with. */
+      readonly name?: string;
+    }
   | { readonly type: 'TEXT_MESSAGE_CONTENT'; readonly messageId: string; readonly delta: string }
   | { readonly type: 'TEXT_MESSAGE_END'; readonly messageId: string }
   | { readonly type: 'REASONING_START' | 'REASONING_END'; readonly messageId: string }

@@ -2,7 +2,7 @@ import type { Session, SessionResult } from '../../../agent/runtime-types.ts';
 import { type ErrorJson, RuntimeError, toRuntimeError } from '../../../lib/errors.ts';
 import type { Json, JsonObject } from '../../../lib/json.ts';
 import type { ObservedEvent } from '../../../log/event.ts';
-import { speakerOf } from '../../../log/fold-handoffs.ts';
+import { speakerEventOf } from '../../../log/fold-handoffs.ts';
 import type { ReviewRequest } from '../../../log/review-event.ts';
 import { serverClosing } from '../../http/error-answer.ts';
 
@@ -133,11 +133,11 @@ export function createExchange(
 /** Two pieces of one element as one: what is kept does not grow with their number. */
 function joinedPiece(last: ObservedEvent, event: ObservedEvent): ObservedEvent | undefined {
   if (last.type === 'response.delta' && event.type === 'response.delta')
-    return last.turn === event.turn && last.final === event.final
+    return last.turn === event.turn && last.final === event.final && last.speaker === event.speaker
       ? { ...event, text: last.text + event.text }
       : undefined;
   if (last.type === 'thought.delta' && event.type === 'thought.delta')
-    return last.turn === event.turn && last.depth === event.depth
+    return last.turn === event.turn && last.depth === event.depth && last.speaker === event.speaker
       ? { ...event, text: last.text + event.text }
       : undefined;
   return undefined;
@@ -162,11 +162,16 @@ const letGo = (session: string) =>
     retryable: true,
   });
 
+/** A review that nobody has answered, and the agent that asks, where that is not the session's own. */
+export interface ExchangeReview extends ReviewRequest {
+  readonly speaker?: string;
+}
+
 /** How an exchange ended: from a message of the user to the session's answer. */
 export type ExchangeEnd =
   | { readonly kind: 'answered'; readonly text: string }
   /** It waits for people, and does nothing else. */
-  | { readonly kind: 'paused'; readonly reviews: readonly ReviewRequest[] }
+  | { readonly kind: 'paused'; readonly reviews: readonly ExchangeReview[] }
   /** Somebody broke it off, or cancelled the session. */
   | { readonly kind: 'stopped'; readonly reason: string }
   | { readonly kind: 'failed'; readonly error: ErrorJson };
@@ -189,10 +194,10 @@ const REVIEW = 'review ';
 /** `open`: reviews that were asked for before. `pauses`: whether waiting for people ends it. */
 export function createExchangeFold(
   beginning: Beginning,
-  open: readonly ReviewRequest[],
+  open: readonly ExchangeReview[],
   pauses: boolean,
 ): ExchangeFold {
-  const reviews = new Map(open.map((review) => [review.review, review]));
+  const reviews = new Map<string, ExchangeReview>(open.map((review) => [review.review, review]));
   let begun = beginning.kind === 'session';
   let answer: string | undefined;
 
@@ -226,14 +231,14 @@ export function createExchangeFold(
   };
 
   return {
-    take(event) {
-      if (event.type === 'review.requested') reviews.set(event.review, event);
+    take(given) {
+      const { speaker, event } = speakerEventOf(given) ?? { event: given };
+      if (event.type === 'review.requested')
+        reviews.set(event.review, speaker === undefined ? event : { ...event, speaker });
       if (event.type === 'review.resolved') reviews.delete(event.review);
       begun ||= begins(event);
       if (!begun) return undefined;
       if (event.type === 'response' && event.final) answer = event.text;
-      if (event.type === 'child.response' && speakerOf(event.action) !== undefined && event.event.final)
-        answer = event.event.text;
       const end = endOf(event);
       return end === undefined ? {} : { end };
     },
@@ -269,9 +274,12 @@ const NEWS: ReadonlySet<ObservedEvent['type']> = new Set([
 export function newsOf(
   event: ObservedEvent,
 ): { readonly type: string; readonly data: JsonObject } | undefined {
-  if (!NEWS.has(event.type)) return undefined;
-  const { type, session: _, ...data } = event;
-  return { type, data: data as unknown as JsonObject }; // what is on the log is JSON by its own definition
+  const of = speakerEventOf(event);
+  const own = of?.event ?? event;
+  if (!NEWS.has(own.type)) return undefined;
+  const { type, session: _, ...data } = own;
+  const agent = of === undefined ? {} : { agent: of.speaker };
+  return { type, data: { ...(data as unknown as JsonObject), ...agent } }; // what is on the log is JSON by its own definition
 }
 
 /** What an exchange used, its sub-agents included. */

@@ -2,7 +2,7 @@ import type { ErrorJson } from '../../../lib/errors.ts';
 import type { Json, JsonObject } from '../../../lib/json.ts';
 import { type DeclaredAction, isShown } from '../../../log/action.ts';
 import type { ObservedEvent } from '../../../log/event.ts';
-import { speakerOf } from '../../../log/fold-handoffs.ts';
+import { speakerEventOf } from '../../../log/fold-handoffs.ts';
 
 export type FoldSpeechVoice = 'thought' | 'response';
 
@@ -49,6 +49,7 @@ export function createSpeechFold(joins = false): SpeechFold {
   const thoughts = new Map<number, FoldSpeechOpen>();
   const told = new Set<number>();
   let response: FoldSpeechOpen | undefined;
+  let speaker: string | undefined;
   let turn = 0;
   let elements = 0;
   let hears = !joins;
@@ -62,6 +63,7 @@ export function createSpeechFold(joins = false): SpeechFold {
     voice,
     id,
     meant,
+    ...spokenBy(speaker),
   });
   const grown = (voice: FoldSpeechVoice, { id }: FoldSpeechOpen, text: string): readonly SpeechBeat[] =>
     text === '' ? [] : [{ kind: 'text', voice, id, text }];
@@ -70,6 +72,7 @@ export function createSpeechFold(joins = false): SpeechFold {
     voice,
     id,
     final,
+    ...spokenBy(speaker),
   });
   const whole = (voice: FoldSpeechVoice, text: string, final: boolean): readonly SpeechBeat[] => {
     const element = next(voice);
@@ -127,51 +130,69 @@ export function createSpeechFold(joins = false): SpeechFold {
     return [closed('response', open, false), ...whole('response', text, final)];
   };
 
+  const tell = (event: ObservedEvent): readonly SpeechBeat[] => {
+    switch (event.type) {
+      case 'turn.started': {
+        const beats = endTurn();
+        turn = event.turn;
+        hears = true;
+        return beats;
+      }
+      case 'thought.delta':
+        return hears ? think(event.depth, event.text) : [];
+      case 'thought':
+        return thought(event.depth, event.text);
+      case 'response.delta':
+        return hears ? respond(event.text, event.final === true) : [];
+      case 'response':
+        return responded(event.text, event.final);
+      default:
+        return [];
+    }
+  };
+
   return {
     take(event) {
-      switch (event.type) {
-        case 'turn.started': {
-          const beats = endTurn();
-          turn = event.turn;
-          hears = true;
-          return beats;
-        }
-        case 'thought.delta':
-          return hears ? think(event.depth, event.text) : [];
-        case 'thought':
-          return thought(event.depth, event.text);
-        case 'response.delta':
-          return hears ? respond(event.text, event.final === true) : [];
-        case 'response':
-          return responded(event.text, event.final);
-        case 'child.response':
-        case 'child.thought': {
-          const speaker = speakerOf(event.action);
-          if (speaker === undefined) return [];
-          const beats =
-            event.type === 'child.thought'
-              ? whole('thought', event.event.text, false)
-              : whole('response', event.event.text, event.event.final);
-          return [
-            ...closeThoughts(),
-            ...closeResponse(),
-            ...beats.map((beat) => (beat.kind === 'text' ? beat : { ...beat, speaker })),
-          ];
-        }
-        default:
-          return [];
-      }
+      const of = speakerEventOf(event);
+      const said = of?.event ?? event;
+      if (!SPEECH.has(said.type)) return [];
+      const next = of?.speaker ?? ('speaker' in event ? event.speaker : undefined);
+      // What another agent left open is closed first.
+      const before = next === speaker ? [] : endTurn();
+      speaker = next;
+      return [...before, ...tell(said)];
     },
     end: endTurn,
   };
 }
 
+const SPEECH: ReadonlySet<ObservedEvent['type']> = new Set([
+  'turn.started',
+  'thought.delta',
+  'thought',
+  'response.delta',
+  'response',
+]);
+
+const spokenBy = (speaker: string | undefined): { readonly speaker?: string } =>
+  speaker === undefined ? {} : { speaker };
+
 /** What a protocol tells of an action: that it is asked for, with what, and what came of it. */
 export type CallBeat =
-  | { readonly kind: 'open'; readonly id: string; readonly action: DeclaredAction }
+  | {
+      readonly kind: 'open';
+      readonly id: string;
+      readonly action: DeclaredAction;
+      /** The agent that asks for it, where that is not the session's own. */
+      readonly speaker?: string;
+    }
   | { readonly kind: 'input'; readonly id: string; readonly name: string; readonly input: JsonObject }
   | { readonly kind: 'output'; readonly id: string; readonly output: Json }
   | { readonly kind: 'error'; readonly id: string; readonly error: Pick<ErrorJson, 'code' | 'message'> };
+
+/** An action in its conversation: that of another agent has the agent's name in front. */
+export const callKey = (action: string, speaker: string | undefined): string =>
+  speaker === undefined ? action : `speaker.${speaker}.${action}`;
 
 /** Folds the events of actions into calls: each opens once, gets its input once and ends once, in this order. */
 export interface CallFold {
@@ -206,29 +227,32 @@ export function createCallFold(known: readonly string[] = []): CallFold {
     end(id, { kind: 'error', id, error: { code, message } });
 
   return {
-    take(event) {
+    take(given) {
+      const { speaker, event } = speakerEventOf(given) ?? { event: given };
+      const key = (action: string) => callKey(action, speaker);
       switch (event.type) {
         case 'action.declared': {
           const { action } = event;
-          if (!isShown(action) || calls.has(action.id)) return [];
-          calls.set(action.id, action);
-          return [{ kind: 'open', id: action.id, action }];
+          const id = key(action.id);
+          if (!isShown(action) || calls.has(id)) return [];
+          calls.set(id, action);
+          return [{ kind: 'open', id, action, ...spokenBy(speaker) }];
         }
         case 'review.requested':
-          return input(event.action, event.input);
+          return input(key(event.action), event.input);
         case 'action.started':
-          return input(event.id, event.input);
+          return input(key(event.id), event.input);
         case 'action.completed':
-          return end(event.id, { kind: 'output', id: event.id, output: cut(event.output) });
+          return end(key(event.id), { kind: 'output', id: key(event.id), output: cut(event.output) });
         case 'action.failed':
-          return fail(event.id, event.error.code, event.error.message);
+          return fail(key(event.id), event.error.code, event.error.message);
         case 'action.skipped':
-          return fail(event.id, 'skipped', skippedText(event.reason, event.because));
+          return fail(key(event.id), 'skipped', skippedText(event.reason, event.because));
         case 'action.cancelled':
-          return fail(event.id, 'cancelled', `It was cancelled: ${event.reason}`);
+          return fail(key(event.id), 'cancelled', `It was cancelled: ${event.reason}`);
         case 'action.interrupted':
           return fail(
-            event.id,
+            key(event.id),
             'interrupted',
             'The server stopped while it ran; nobody knows how far it came.',
           );

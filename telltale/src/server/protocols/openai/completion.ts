@@ -24,6 +24,8 @@ export interface Completion {
     },
   ];
   readonly usage: CompletionUsage;
+  /** Where the conversation may move to other agents: who answered what. */
+  readonly telltale?: { readonly said: readonly { readonly agent: string; readonly text: string }[] };
 }
 
 export interface CompletionChunk {
@@ -43,6 +45,8 @@ export interface CompletionChunk {
     readonly finish_reason: 'stop' | null;
   }[];
   readonly usage?: CompletionUsage | null;
+  /** Where the conversation may move to other agents: whose words these are. */
+  readonly telltale?: { readonly agent: string };
 }
 
 export interface ModelInfo {

@@ -1,8 +1,9 @@
-import { isReported } from '../../../log/action.ts';
+import { isHandoff, isReported } from '../../../log/action.ts';
 import type { ObservedEvent } from '../../../log/event.ts';
+import { speakerEventOf } from '../../../log/fold-handoffs.ts';
 import type { ExchangeEnd } from '../exchange/exchange.ts';
 import { addUsage, type ExchangeUsage, NO_USAGE } from '../exchange/exchange.ts';
-import { createSpeechFold, type SpeechBeat } from '../exchange/fold-speech.ts';
+import { callKey, createSpeechFold, type SpeechBeat } from '../exchange/fold-speech.ts';
 import type { CompletionChunk, CompletionUsage } from './completion.ts';
 import { answerWithdrawn, type OpenAiError, openAiError } from './completion.ts';
 
@@ -21,6 +22,8 @@ export interface CompletionRun {
   readonly includeUsage: boolean;
   /** Whether an answer may turn out to be none once it is whole: the agent has an output schema. */
   readonly checked: boolean;
+  /** Where the conversation may move to other agents: the one that it begins with. All of their answers are content. */
+  readonly first?: string | undefined;
 }
 
 /**
@@ -29,15 +32,20 @@ export interface CompletionRun {
  * fault, no message. Otherwise it is sent once it counts. Thoughts, and responses on the way, are `reasoning_content`.
  */
 export function createCompletionFold(run: CompletionRun): CompletionFold {
-  const { id, created, model, includeUsage } = run;
+  const { id, created, model, includeUsage, first } = run;
   const speech = createSpeechFold();
   const running = new Set<string>();
   let usage = NO_USAGE;
   /** Whether something happened in this turn that may undo its final response. */
   let doubtful = false;
   let sent = '';
-  /** The response in hand: whether its pieces are sent, and as what. */
+  /** Whether what was sent as content turned out not to be an answer. */
+  let isWithdrawn = false;
+  /** The response in hand: whether its pieces are sent, and as what; all of it, and what was sent of it as content. */
   let flow: 'content' | 'reasoning' | 'held' = 'held';
+  let response = '';
+  let begun = '';
+  let speaker = first;
 
   const chunk = (
     delta: CompletionChunk['choices'][number]['delta'],
@@ -48,43 +56,60 @@ export function createCompletionFold(run: CompletionRun): CompletionFold {
     created,
     model,
     choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+    ...(speaker === undefined ? {} : { telltale: { agent: speaker } }),
     ...(includeUsage ? { usage: null } : {}),
   });
   const content = (text: string): readonly CompletionChunk[] => {
-    sent += text;
-    return text === '' ? [] : [chunk({ content: text })];
+    if (text === '') return [];
+    const gap = first !== undefined && begun === '' && sent !== '' ? BETWEEN_ANSWERS : '';
+    sent += gap + text;
+    begun += text;
+    return [chunk({ content: gap + text })];
   };
 
   const spoken = (beat: SpeechBeat): readonly CompletionChunk[] => {
     switch (beat.kind) {
-      case 'open':
+      case 'open': {
+        if (first !== undefined) speaker = beat.speaker ?? first;
         if (beat.voice === 'thought') return [];
+        response = '';
+        begun = '';
+        const isLate = sent !== '' && first === undefined;
         if (!beat.meant) flow = 'reasoning';
-        else flow = run.checked || doubtful || running.size > 0 || sent !== '' ? 'held' : 'content';
+        else flow = run.checked || doubtful || running.size > 0 || isLate ? 'held' : 'content';
         return [];
+      }
       case 'text':
         if (beat.voice === 'thought') return [chunk({ reasoning_content: beat.text })];
+        response += beat.text;
         if (flow === 'content' && doubtful) flow = 'held';
         if (flow === 'held') return [];
         return flow === 'content' ? content(beat.text) : [chunk({ reasoning_content: beat.text })];
       case 'close':
+        if (beat.voice === 'thought' || first === undefined) return [];
+        if (beat.final) return content(response.slice(begun.length));
+        isWithdrawn ||= begun !== '';
         return [];
     }
   };
-  const note = (event: ObservedEvent) => {
+  const note = (given: ObservedEvent) => {
+    const of = speakerEventOf(given);
+    const event = of?.event ?? given;
+    const key = (action: string) => callKey(action, of?.speaker);
     switch (event.type) {
       case 'turn.started':
         doubtful = false;
         break;
       case 'action.declared':
-        if (isReported(event.action)) running.add(event.action.id);
+        // The answer beside a handoff counts.
+        if (isReported(event.action) && !isHandoff(event.action)) running.add(key(event.action.id));
         break;
       case 'action.completed':
       case 'action.failed':
       case 'action.skipped':
       case 'action.cancelled':
       case 'action.interrupted':
-        if (running.delete(event.id)) doubtful = true;
+        if (running.delete(key(event.id))) doubtful = true;
         break;
       case 'fault':
       case 'message.received':
@@ -95,9 +120,11 @@ export function createCompletionFold(run: CompletionRun): CompletionFold {
     }
   };
   const answered = (text: string): readonly (CompletionChunk | OpenAiError)[] => {
-    if (!text.startsWith(sent)) return [openAiError(answerWithdrawn(), 'server_error')];
+    const rest = first === undefined ? text.slice(sent.length) : sent === '' ? text : '';
+    if (isWithdrawn || (first === undefined && !text.startsWith(sent)))
+      return [openAiError(answerWithdrawn(), 'server_error')];
     return [
-      ...content(text.slice(sent.length)),
+      ...content(rest),
       chunk({}, 'stop'),
       ...(includeUsage
         ? [{ ...chunk({}), choices: [], usage: completionUsage(usage) } satisfies CompletionChunk]
@@ -126,6 +153,9 @@ export function createCompletionFold(run: CompletionRun): CompletionFold {
     },
   };
 }
+
+/** Between what one agent of a conversation answers, and the next. */
+export const BETWEEN_ANSWERS = '\n\n';
 
 export const completionUsage = (usage: ExchangeUsage): CompletionUsage => ({
   prompt_tokens: usage.input,

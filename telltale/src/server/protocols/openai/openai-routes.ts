@@ -4,6 +4,7 @@ import type { LoadedAgent } from '../../../agent/loaded-agent.ts';
 import type { Session } from '../../../agent/runtime-types.ts';
 import { RuntimeError, toRuntimeError } from '../../../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts';
+import { speakerEventOf } from '../../../log/fold-handoffs.ts';
 import type { CatalogEntry } from '../../catalog/agent-catalog.ts';
 import { badRequest, headersOf } from '../../http/error-answer.ts';
 import { accepted } from '../../routes/admitted.ts';
@@ -29,7 +30,7 @@ import {
 import { SESSION_HEADER, serveExchange } from '../serve-exchange.ts';
 import type { Completion, ModelInfo } from './completion.ts';
 import { aboutParam, openAiAnswer, openAiError } from './completion.ts';
-import { completionUsage, createCompletionFold } from './create-completion-fold.ts';
+import { BETWEEN_ANSWERS, completionUsage, createCompletionFold } from './create-completion-fold.ts';
 
 const LAST = '[DONE]';
 /** An agent may have acted before it failed: a client must not ask again on its own. */
@@ -91,11 +92,8 @@ export function mountOpenAi(app: Hono<AppEnv>, deps: ServerDeps): void {
     const fold = createCompletionFold({
       ...headOf(exchange, request.model),
       includeUsage: request.includeUsage,
-      // Where the conversation may move on, an agent's answer need not be the last one.
-      checked:
-        agent.manifest.output !== undefined ||
-        agent.manifest.handoff.length > 0 ||
-        agent.manifest.group !== undefined,
+      checked: agent.manifest.output !== undefined,
+      first: movesOn(agent) ? agent.manifest.name : undefined,
     });
     const options = { last: LAST, onGone: () => cancel(exchange) };
     return serveExchange(c, deps, exchange, fold, options) ?? c.body(null, 204);
@@ -112,9 +110,13 @@ export function mountOpenAi(app: Hono<AppEnv>, deps: ServerDeps): void {
     const onGone = () => cancel(exchange);
     signal.addEventListener('abort', onGone, { once: true });
     let usage = NO_USAGE;
+    const said: { agent: string; text: string }[] = [];
     exchange.follow({
-      event(event) {
-        usage = addUsage(usage, event);
+      event(given) {
+        usage = addUsage(usage, given);
+        const { speaker, event } = speakerEventOf(given) ?? { event: given };
+        if (event.type === 'response' && event.final)
+          said.push({ agent: speaker ?? agent.manifest.name, text: event.text });
       },
       end: () => undefined,
     });
@@ -123,18 +125,21 @@ export function mountOpenAi(app: Hono<AppEnv>, deps: ServerDeps): void {
     c.set('about', exchange.session.id);
     const headers = { [SESSION_HEADER]: exchange.session.id };
     if (end.kind === 'answered') {
+      const isOfSeveral = movesOn(agent) && said.length > 0;
+      const content = isOfSeveral ? said.map(({ text }) => text).join(BETWEEN_ANSWERS) : end.text;
       const completion: Completion = {
         ...headOf(exchange, request.model),
         object: 'chat.completion',
         choices: [
           {
             index: 0,
-            message: { role: 'assistant', content: end.text, refusal: null },
+            message: { role: 'assistant', content, refusal: null },
             logprobs: null,
             finish_reason: 'stop',
           },
         ],
         usage: completionUsage(usage),
+        ...(isOfSeveral ? { telltale: { said } } : {}),
       };
       return c.json(completion, 200, headers);
     }
@@ -185,6 +190,9 @@ export function mountOpenAi(app: Hono<AppEnv>, deps: ServerDeps): void {
     }),
   );
 }
+
+const movesOn = ({ manifest }: LoadedAgent<unknown>): boolean =>
+  manifest.handoff.length > 0 || manifest.group !== undefined;
 
 const isUsable = ({ agent }: CatalogEntry): boolean => agent !== undefined;
 

@@ -2,10 +2,16 @@ import { uncoveredText } from '../../../lib/approved-files.ts';
 import type { Json, JsonObject } from '../../../lib/json.ts';
 import { visibleText } from '../../../lib/text.ts';
 import type { ObservedEvent } from '../../../log/event.ts';
-import type { ReviewRequest } from '../../../log/review-event.ts';
-import type { ExchangeEnd } from '../exchange/exchange.ts';
+import { speakerEventOf } from '../../../log/fold-handoffs.ts';
+import type { ExchangeEnd, ExchangeReview } from '../exchange/exchange.ts';
 import { addUsage, NO_USAGE, newsOf } from '../exchange/exchange.ts';
-import { type CallBeat, createCallFold, createSpeechFold, type SpeechBeat } from '../exchange/fold-speech.ts';
+import {
+  type CallBeat,
+  callKey,
+  createCallFold,
+  createSpeechFold,
+  type SpeechBeat,
+} from '../exchange/fold-speech.ts';
 
 /** Folds an exchange into a message of the AI SDK. Pure but for its own memory. */
 export interface UiFold {
@@ -23,10 +29,13 @@ export interface UiMessageRun {
   /** How the session stood before; a new one tells by itself. */
   readonly metadata: JsonObject | undefined;
   /** Where the client's last message goes on: the calls in it that have not ended, and what was asked about them. */
-  readonly joins?: { readonly open: readonly string[]; readonly reviews: readonly AskedReview[] } | undefined;
+  readonly joins?:
+    | {
+        readonly open: readonly string[];
+        readonly reviews: readonly Pick<ExchangeReview, 'review' | 'action' | 'speaker'>[];
+      }
+    | undefined;
 }
-
-type AskedReview = Pick<ReviewRequest, 'review' | 'action'>;
 
 const BY_US = { dynamic: true, providerExecuted: true } as const;
 
@@ -35,7 +44,9 @@ export function createUiFold(run: UiMessageRun): UiFold {
   const speech = createSpeechFold(run.joins !== undefined);
   const calls = createCallFold(run.joins?.open);
   /** The actions that reviews are about, and those reviews that this stream told of. */
-  const actions = new Map(run.joins?.reviews.map(({ review, action }) => [review, action]));
+  const actions = new Map(
+    run.joins?.reviews.map(({ review, action, speaker }) => [review, callKey(action, speaker)]),
+  );
   const asked = new Set<string>();
   const denied = new Set<string>();
   let metadata: Record<string, Json> = { ...run.metadata };
@@ -67,7 +78,13 @@ export function createUiFold(run: UiMessageRun): UiFold {
     const toolCallId = callId(session, beat.id);
     switch (beat.kind) {
       case 'open':
-        return { type: 'tool-input-start', toolCallId, toolName: beat.action.name, ...BY_US };
+        return {
+          type: 'tool-input-start',
+          toolCallId,
+          toolName: beat.action.name,
+          ...BY_US,
+          ...(beat.speaker === undefined ? {} : { providerMetadata: { telltale: { agent: beat.speaker } } }),
+        };
       case 'input':
         return { type: 'tool-input-available', toolCallId, toolName: beat.name, input: beat.input, ...BY_US };
       case 'output':
@@ -87,14 +104,16 @@ export function createUiFold(run: UiMessageRun): UiFold {
     inStep = false;
     return [...calls.flush().map(called), ...(ended ? [{ type: 'finish-step' } as const] : [])];
   };
-  const reviewed = (event: ObservedEvent): readonly UiChunk[] => {
+  const reviewed = (given: ObservedEvent): readonly UiChunk[] => {
+    const { speaker, event } = speakerEventOf(given) ?? { event: given };
     if (event.type === 'review.requested') {
+      const action = callKey(event.action, speaker);
       asked.add(event.review);
-      actions.set(event.review, event.action);
+      actions.set(event.review, action);
       const reason = [visibleText(`${event.what} (${event.because})`), uncoveredText(event)]
         .filter(Boolean)
         .join('\n');
-      const toolCallId = callId(session, event.action);
+      const toolCallId = callId(session, action);
       return [{ type: 'tool-approval-request', approvalId: event.review, toolCallId, reason }];
     }
     if (event.type !== 'review.resolved') return [];
@@ -117,6 +136,8 @@ export function createUiFold(run: UiMessageRun): UiFold {
           else metadata[field] = to;
         return [{ type: 'data-metadata', id: 'metadata', data: { ...metadata } }];
       case 'turn.started':
+      case 'child.turn.started':
+        if (!startsTurn(event)) return [];
         inStep = true;
         return [{ type: 'start-step' }];
       default: {
@@ -161,12 +182,16 @@ export function createUiFold(run: UiMessageRun): UiFold {
     take(event) {
       usage = addUsage(usage, event);
       const said = speech.take(event).map(spoken);
-      const before = event.type === 'turn.started' ? endStep() : [];
+      const before = startsTurn(event) ? endStep() : [];
       return [...said, ...before, ...calls.take(event).map(called), ...reviewed(event), ...other(event)];
     },
     end: (end) => [...speech.end().map(spoken), ...endStep(), ...finished(end)],
   };
 }
+
+/** Whether it begins a turn of whoever has the conversation. */
+const startsTurn = (event: ObservedEvent): boolean =>
+  (speakerEventOf(event)?.event ?? event).type === 'turn.started';
 
 /** Which agent says it, where it is not the one that the conversation began with. */
 const saidBy = ({ speaker }: { readonly speaker?: string }): { readonly agent?: string } =>
@@ -199,6 +224,7 @@ export type UiChunk =
       readonly toolName: string;
       readonly dynamic: true;
       readonly providerExecuted: true;
+      readonly providerMetadata?: UiPartMetadata;
     }
   | {
       readonly type: 'tool-input-available';

@@ -80,7 +80,7 @@ async function killSessions(): Promise<void> {
   console.log(`sessions: ${kills} kills, seed ${seed}`);
   const started = performance.now();
   const runs = await killUntil({ seed, kills, sideBySide: SIDE_BY_SIDE, onRun: show(kills) });
-  summarise(runs, started, 'sessions', 'actions');
+  summarize(runs, started, 'sessions', 'actions');
 }
 
 async function killWorkflows(): Promise<void> {
@@ -88,7 +88,7 @@ async function killWorkflows(): Promise<void> {
   console.log(`workflows: ${kills} kills, seed ${seed}`);
   const started = performance.now();
   const runs = await killWorkflowsUntil({ seed, kills, sideBySide: SIDE_BY_SIDE, onRun: show(kills) });
-  summarise(runs, started, 'workflow runs', 'steps');
+  summarize(runs, started, 'workflow runs', 'steps');
 }
 
 function plan(kills: number): { readonly seed: number; readonly kills: number } {
@@ -102,7 +102,7 @@ const show = (kills: number) => (run: Survived, soFar: number) => {
   );
 };
 
-function summarise(runs: readonly Survived[], started: number, what: string, parts: string): void {
+function summarize(runs: readonly Survived[], started: number, what: string, parts: string): void {
   const sum = (of: (run: Survived) => number) => runs.reduce((all, run) => all + of(run), 0);
   console.log(
     [

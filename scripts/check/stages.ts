@@ -168,11 +168,11 @@ function readJson(path: string): VitestJson | undefined {
 /** Runs a tool's script from node_modules on this Node, never by what happens to be in PATH. */
 function runTool({ root, scratch, seed }: CheckContext, script: string, ...args: readonly string[]) {
   const bin = join(root, 'node_modules', '.bin');
-  const colour = process.stdout.isTTY && !process.env.NO_COLOR ? { FORCE_COLOR: '1' } : { NO_COLOR: '1' };
+  const color = process.stdout.isTTY && !process.env.NO_COLOR ? { FORCE_COLOR: '1' } : { NO_COLOR: '1' };
   const temporary = { TMPDIR: scratch, TMP: scratch, TEMP: scratch };
   const env = {
     ...process.env,
-    ...colour,
+    ...color,
     ...temporary,
     CHECK_SEED: String(seed),
     PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,

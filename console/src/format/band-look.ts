@@ -2,7 +2,7 @@ import type { Json } from '../../../telltale/src/lib/json.ts';
 
 /** How a declared state is drawn. The same value looks the same in every session, on every machine. */
 export interface BandLook {
-  /** Degrees on the colour wheel. */
+  /** Degrees on the color wheel. */
   readonly hue: number;
   /** 0: plain; 1 to 3: a pattern of `theme.css`. */
   readonly pattern: 0 | 1 | 2 | 3;

@@ -11,8 +11,8 @@ export interface StateStripProps {
   readonly spans: readonly StateSpan[];
   readonly from: number;
   readonly to: number;
-  /** `thin` for lists; `labelled` writes the values into bands that have room. */
-  readonly kind?: 'thin' | 'labelled';
+  /** `thin` for lists; `labeled` writes the values into bands that have room. */
+  readonly kind?: 'thin' | 'labeled';
   /** Makes the bands buttons that lead to the event that began them. */
   readonly onSpan?: (span: StateSpan) => void;
   readonly className?: string;
@@ -33,7 +33,7 @@ export function StateStrip(props: StateStripProps) {
       )}
     >
       {placed.map((band) => (
-        <Band key={band.span.seq} field={field} band={band} labelled={kind === 'labelled'} onSpan={onSpan} />
+        <Band key={band.span.seq} field={field} band={band} labeled={kind === 'labeled'} onSpan={onSpan} />
       ))}
     </span>
   );
@@ -43,11 +43,11 @@ export function StateStrip(props: StateStripProps) {
 interface BandProps {
   readonly field: string;
   readonly band: PlacedSpan;
-  readonly labelled: boolean;
+  readonly labeled: boolean;
   readonly onSpan: ((span: StateSpan) => void) | undefined;
 }
 
-function Band({ field, band, labelled, onSpan }: BandProps) {
+function Band({ field, band, labeled, onSpan }: BandProps) {
   const { hue, pattern, label, none } = bandLook(band.span.value);
   const shared = {
     title: `${field}: ${label}, ${formatDuration(band.ms)}`,
@@ -55,10 +55,10 @@ function Band({ field, band, labelled, onSpan }: BandProps) {
     className: cx(
       'min-w-[3px] truncate border-r border-surface text-left last:border-r-0',
       none ? 'band-none' : cx('band', BAND_PATTERNS[pattern]),
-      labelled && 'px-1.5 text-micro leading-6 font-medium',
+      labeled && 'px-1.5 text-micro leading-6 font-medium',
     ),
   };
-  const text = labelled && !none ? label : null;
+  const text = labeled && !none ? label : null;
   if (onSpan === undefined) return <span {...shared}>{text}</span>;
   return (
     <button type="button" {...shared} aria-label={shared.title} onClick={() => onSpan(band.span)}>

@@ -11,7 +11,7 @@ export interface StatusLook {
   readonly ground: string;
 }
 
-/** Colour and shape: each is told apart by either of them alone. */
+/** Color and shape: each is told apart by either of them alone. */
 export const STATUS_LOOKS: Readonly<Record<Status, StatusLook>> = {
   running: { label: 'Running', icon: 'spinner', ink: 'text-accent', ground: 'bg-accent-soft' },
   waiting: { label: 'Waiting', icon: 'pause', ink: 'text-wait', ground: 'bg-wait-soft' },

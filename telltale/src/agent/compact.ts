@@ -14,7 +14,7 @@ import {
   type CompactionPlan,
   fitSummary,
   KEEP_TURNS,
-  MAX_SUMMARISED,
+  MAX_SUMMARIZED,
   planCompaction,
   whenToCompact,
 } from '../prompt/compaction.ts';
@@ -26,7 +26,7 @@ import type { SessionContext } from './session-context.ts';
 import { streamModel } from './stream-model.ts';
 
 /** The part of a window that old turns may take in front of the model that sums them up. */
-const SUMMARISED_SHARE = 0.6;
+const SUMMARIZED_SHARE = 0.6;
 const CHARACTERS_A_TOKEN = 4;
 /** Characters of a summary; a model that goes on beyond them is cut off. */
 const MAX_SUMMARY_CHARS = 32_768;
@@ -113,7 +113,7 @@ async function compact(
 ): Promise<void> {
   const { state, log, manifest } = context;
   const contextWindow = contextWindowOf(context);
-  const model = await summariser(context).catch(toRuntimeError);
+  const model = await summarizer(context).catch(toRuntimeError);
   const options = {
     agent: manifest,
     seal: state.seal,
@@ -122,7 +122,7 @@ async function compact(
     systemTokens: conversation.systemTokens(),
     ...(model === undefined || model instanceof RuntimeError
       ? {}
-      : { maxChars: Math.min(MAX_SUMMARISED, readableChars(context, model)) }),
+      : { maxChars: Math.min(MAX_SUMMARIZED, readableChars(context, model)) }),
   };
   let plan: CompactionPlan | undefined;
   for (const keep of kept) plan ??= planCompaction(state, { ...options, keep });
@@ -144,7 +144,7 @@ const SUMMARY_TOKENS = 1_000;
 
 /** A summary of what was said, by the model that writes summaries; undefined where there is none, or it has none to give. */
 export async function summarizeText(context: SessionContext, text: string): Promise<string | undefined> {
-  const model = await summariser(context).catch(toRuntimeError);
+  const model = await summarizer(context).catch(toRuntimeError);
   if (model === undefined) return undefined;
   if (model instanceof RuntimeError) {
     noteFailure(context, model);
@@ -176,7 +176,7 @@ interface CompactWritten {
 function readableChars(context: SessionContext, model: Model): number {
   const window =
     model === context.model ? contextWindowOf(context) : (model.contextWindow ?? DEFAULT_CONTEXT_WINDOW);
-  return Math.floor((window / tokensPerEstimated(context.state)) * SUMMARISED_SHARE * CHARACTERS_A_TOKEN);
+  return Math.floor((window / tokensPerEstimated(context.state)) * SUMMARIZED_SHARE * CHARACTERS_A_TOKEN);
 }
 
 async function writeSummary(
@@ -272,7 +272,7 @@ function noteFailure(context: SessionContext, thrown: unknown): void {
 }
 
 /** The agent's `fast` model, else its own; a script has no summary to give. */
-async function summariser({ manifest, model, deps }: SessionContext): Promise<Model | undefined> {
+async function summarizer({ manifest, model, deps }: SessionContext): Promise<Model | undefined> {
   if (manifest.models.fast !== undefined) return deps.prepared.fastModel();
   return model.id.startsWith('scripted:') ? undefined : model;
 }

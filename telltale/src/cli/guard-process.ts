@@ -43,7 +43,7 @@ export function guardProcess(typed: Pick<Io, 'program'>, storeFlag = ''): Proces
   const stop = () => {
     if (!interrupt.signal.aborted) interrupt.abort();
     else {
-      tell(asTyped(ENDED_AT_ONCE, typed, storeFlag));
+      writeNow(asTyped(ENDED_AT_ONCE, typed, storeFlag));
       leave(EXIT.interrupted);
     }
   };
@@ -62,7 +62,7 @@ export function guardProcess(typed: Pick<Io, 'program'>, storeFlag = ''): Proces
     if (isOver) return;
     endChildren(process.pid);
     process.exitCode = EXIT.failed;
-    tell(endedFromWithin(code));
+    writeNow(endedFromWithin(code));
   });
   return {
     signal: interrupt.signal,
@@ -77,7 +77,7 @@ export function guardProcess(typed: Pick<Io, 'program'>, storeFlag = ''): Proces
 }
 
 /** Writes synchronously, because nothing is awaited any more. The reader may be gone. */
-function tell(text: string): void {
+function writeNow(text: string): void {
   try {
     writeSync(STDERR, text);
   } catch {
@@ -141,7 +141,7 @@ export function isOwnStop(thrown: unknown): boolean {
 }
 
 /** Somebody who pressed Ctrl-C twice should not wait longer for the process table. */
-const LOOK_MS = 1_000;
+const PROCESS_TABLE_MS = 1_000;
 
 /**
  * Kills the process groups of all programs that a process has started, because nobody else will. It finds them in the
@@ -169,7 +169,7 @@ export function groupsOf(parent: number, table: string): readonly number[] {
 function processTable(): string {
   if (process.platform === 'win32') return '';
   if (process.platform === 'linux') return readdirSync('/proc').map(statLine).join('\n');
-  const options = { encoding: 'utf8', timeout: LOOK_MS } as const;
+  const options = { encoding: 'utf8', timeout: PROCESS_TABLE_MS } as const;
   return spawnSync('ps', ['-A', '-o', 'pid=,ppid=,pgid='], options).stdout ?? '';
 }
 

@@ -7,14 +7,14 @@ import type { Palette } from '../manifest/format-diagnostic.ts';
  * Whether to print colors. FORCE_COLOR decides if it is set (`0` and `false` mean off, anything else on), as in Node.
  * Then any non-empty NO_COLOR turns colors off. Otherwise a terminal gets colors, unless TERM is `dumb`.
  */
-export function wantsColour(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {
+export function wantsColor(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {
   const forced = env.FORCE_COLOR;
   if (forced !== undefined) return forced !== '0' && forced.toLowerCase() !== 'false';
   if (env.NO_COLOR) return false;
   return isTerminal && env.TERM !== 'dumb';
 }
 
-export const paletteFor = (output: Pick<Output, 'colour'>): Palette => picocolors.createColors(output.colour);
+export const paletteFor = (output: Pick<Output, 'color'>): Palette => picocolors.createColors(output.color);
 
 /** A stream that the command writes to: stdout or stderr. */
 export interface Output {
@@ -34,7 +34,7 @@ export interface Output {
   /** Height of the terminal in rows. */
   readonly rows: number | undefined;
   /** Whether to write color escape sequences: see `wantsColour`. */
-  readonly colour: boolean;
+  readonly color: boolean;
 }
 
 /** Receives what a person types while something else is drawn on the terminal. */

@@ -125,8 +125,8 @@ function createProgram(io: Io, print: (text: string) => void, isAll: boolean): C
         outputError: () => {},
         getOutHelpWidth: () => io.stdout.columns ?? 80,
         getErrHelpWidth: () => io.stderr.columns ?? 80,
-        getOutHasColors: () => io.stdout.colour,
-        getErrHasColors: () => io.stderr.colour,
+        getOutHasColors: () => io.stdout.color,
+        getErrHasColors: () => io.stderr.color,
       })
       .addHelpText(
         'after',

@@ -4,7 +4,7 @@ import { createSystemClock } from '../lib/clock.ts';
 import { RuntimeError } from '../lib/errors.ts';
 import type { ProcessGuard } from './guard-process.ts';
 import type { Input, Io, Output } from './io.ts';
-import { wantsColour } from './io.ts';
+import { wantsColor } from './io.ts';
 
 /** The Io of this process. `guard.signal` is aborted when the command must stop. */
 export function processIo(
@@ -78,7 +78,7 @@ export function streamOutput(
     get rows() {
       return stream.rows || undefined;
     },
-    colour: wantsColour(env, isTerminal),
+    color: wantsColor(env, isTerminal),
   };
 }
 

@@ -2,7 +2,7 @@ const MAX_LENGTH = 64;
 
 /**
  * The known name that `asked` was most likely meant to be, or undefined if none is near enough to be worth
- * suggesting: at most one slip in three characters (a swap of neighbours is one), case aside.
+ * suggesting: at most one slip in three characters (a swap of neighbors is one), case aside.
  */
 export function nearest(asked: string, known: Iterable<string>): string | undefined {
   if (asked === '' || asked.length > MAX_LENGTH) return undefined;

@@ -83,7 +83,7 @@ const UNPRINTABLE =
 
 /**
  * Text from a file or an environment as it may be written to a terminal: nothing in it moves the cursor, changes
- * colours or turns the direction of writing. Keeps the length in code units, so that offsets stay true.
+ * colors or turns the direction of writing. Keeps the length in code units, so that offsets stay true.
  */
 export const printable = (text: string): string =>
   text.replace(UNPRINTABLE, (character) =>

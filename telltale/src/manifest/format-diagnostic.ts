@@ -38,7 +38,7 @@ function placeOf({ file, line, column, path }: Diagnostic): string {
 
 type FormatDiagnosticPaint = (text: string) => string;
 
-/** The colours a printed diagnostic uses. picocolors' `createColors()` is one. */
+/** The colors a printed diagnostic uses. picocolors' `createColors()` is one. */
 export interface Palette {
   readonly bold: FormatDiagnosticPaint;
   readonly dim: FormatDiagnosticPaint;

@@ -75,7 +75,7 @@ async function holdsManifest(path: string): Promise<boolean> {
 
 const YAML_KIND = /^(?:---[ \t]+)?["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z]\w*)/gm;
 const JSON_KIND = /"kind"\s*:\s*"([A-Za-z]\w*)"/g;
-/** Kubernetes' and its neighbours' manifests have kinds too, some by the same names. */
+/** Kubernetes' and its neighbors' manifests have kinds too, some by the same names. */
 const FOREIGN = /^[ \t{]*["']?apiVersion["']?[ \t]*:/m;
 
 /**

@@ -21,8 +21,8 @@ export const KEEP_TURNS = 4;
 const KEEP_SHARE = 0.25;
 /** The part of the window that is left for the answer, and for what an estimate is off by. */
 const RESERVE_SHARE = 0.25;
-/** Characters of old turns that are put in front of the summarising model. */
-export const MAX_SUMMARISED = 200_000;
+/** Characters of old turns that are put in front of the summarizing model. */
+export const MAX_SUMMARIZED = 200_000;
 const MIN_TURN_SHOWN = 400;
 const MAX_SUMMARY_TOKENS = 3000;
 const MIN_SUMMARY_TOKENS = 100;
@@ -62,7 +62,7 @@ export interface CompactionOptions {
   readonly systemTokens?: number;
   /** How many turns stay word for word: none up to KEEP_TURNS unless told otherwise. */
   readonly keep?: { readonly least: number; readonly most: number };
-  /** What the summarising model can take, in characters. */
+  /** What the summarizing model can take, in characters. */
   readonly maxChars?: number;
 }
 
@@ -100,7 +100,7 @@ export function planCompaction(state: SessionState, options: CompactionOptions):
   const old = state.turns.slice(0, state.turns.length - kept);
   const last = old.at(-1);
   if (last === undefined) return undefined;
-  const text = transcript(state, old, options.maxChars ?? MAX_SUMMARISED, style);
+  const text = transcript(state, old, options.maxChars ?? MAX_SUMMARIZED, style);
   return {
     through: last.turn,
     request: {

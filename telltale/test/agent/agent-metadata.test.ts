@@ -6,7 +6,7 @@ import { createScriptedModel } from '../../src/models/scripted/scripted-model.ts
 import { agentFolder } from './run-agent.ts';
 
 const MANIFEST =
-  'metadata: { scope: agent, fields: { colour: { type: string }, size: { type: number }, notes: { type: object, merge: deep } } }\n';
+  'metadata: { scope: agent, fields: { color: { type: string }, size: { type: number }, notes: { type: object, merge: deep } } }\n';
 
 describe('metadata of scope: agent', () => {
   it('set by one session is seen by another in its next turn, and neither undoes what the other set', async () => {
@@ -21,19 +21,19 @@ describe('metadata of scope: agent', () => {
       async stream({ turn, messages }, sink) {
         prompts.push(messages.at(-1)?.text ?? '');
         if (turn === 1) {
-          sink.text('<metadata>{"colour":"red","notes":{"a":1}}</metadata>');
+          sink.text('<metadata>{"color":"red","notes":{"a":1}}</metadata>');
           return { finish: 'stop' };
         }
         if (turn === 2) {
           const other = run(
             say(
               '<metadata>{"size":7,"notes":{"a":null,"b":2}}</metadata>',
-              '<response>$colour $size</response>',
+              '<response>$color $size</response>',
             ),
           );
           expect((await other.result).result).toBe('red 7');
-          sink.text('<metadata>{"colour":"blue"}</metadata>');
-        } else sink.text('<response>$colour $size $notes</response>');
+          sink.text('<metadata>{"color":"blue"}</metadata>');
+        } else sink.text('<response>$color $size $notes</response>');
         return { finish: 'stop' };
       },
     });
@@ -43,7 +43,7 @@ describe('metadata of scope: agent', () => {
       (event) => event.type === 'metadata.changed' && event.by === 'seed',
     );
     expect(seeded).toHaveLength(1);
-    const third = run(say('<response>$colour $size</response>'));
+    const third = run(say('<response>$color $size</response>'));
     expect((await third.result).result).toBe('blue 7');
     await runtime.close();
   });

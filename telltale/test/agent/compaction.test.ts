@@ -141,13 +141,13 @@ describe('a summary', () => {
 
 /** The model of the session writes its summaries itself, as told: only those have a limit of tokens. */
 const writing = (
-  summarise: (sink: ModelSink, signal: AbortSignal) => ModelEnd | Promise<ModelEnd>,
+  summarize: (sink: ModelSink, signal: AbortSignal) => ModelEnd | Promise<ModelEnd>,
 ): Model => ({
   id: 'mine',
   contextWindow: 4_000,
   price: { input: 1_000_000, output: 2_000_000 },
   stream: async (request, sink) =>
-    request.maxOutputTokens === undefined ? model.stream(request, sink) : summarise(sink, request.signal),
+    request.maxOutputTokens === undefined ? model.stream(request, sink) : summarize(sink, request.signal),
 });
 
 const DONE: ModelEnd = { finish: 'stop' };
@@ -159,12 +159,12 @@ const untilCut = (signal: AbortSignal) =>
   });
 
 describe('what a summary used', () => {
-  const compactedBy = async (summarise: Parameters<typeof writing>[0]) => {
+  const compactedBy = async (summarize: Parameters<typeof writing>[0]) => {
     const { of, result } = await runAgent({
       manifest: 'import: { tools: [./tools/*.yml] }\n',
       files,
       turns: [],
-      model: writing(summarise),
+      model: writing(summarize),
     });
     expect(result).toMatchObject({ status: 'completed', result: '42' });
     const [compacted] = of('prompt.compacted');
@@ -232,12 +232,12 @@ describe('what a summary used', () => {
 });
 
 describe('a summary', () => {
-  const compact = (summarise: Parameters<typeof writing>[0], during?: (session: Session) => void) =>
+  const compact = (summarize: Parameters<typeof writing>[0], during?: (session: Session) => void) =>
     runAgent({
       manifest: 'import: { tools: [./tools/*.yml] }\n',
       files,
       turns: [],
-      model: writing(summarise),
+      model: writing(summarize),
       ...(during === undefined ? {} : { during }),
     });
 

@@ -133,8 +133,8 @@ describe('the last write wins', () => {
   };
 
   it('also where it says what its session had already: metadata of scope: agent', async () => {
-    const manifest = 'metadata: { scope: agent, fields: { colour: { type: string } } }\n';
-    expect(await last(manifest, say('{"colour":"red"}'), say('{"colour":"blue"}'), '$colour')).toBe('red');
+    const manifest = 'metadata: { scope: agent, fields: { color: { type: string } } }\n';
+    expect(await last(manifest, say('{"color":"red"}'), say('{"color":"blue"}'), '$color')).toBe('red');
   });
 
   it('also where it says what its session had already: defined variables', async () => {

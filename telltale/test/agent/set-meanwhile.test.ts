@@ -31,7 +31,7 @@ function heldStore() {
       ...store.tables,
       async get(table, key) {
         const value = await store.tables.get(table, key);
-        if (key !== 'colour' || ++reads !== BEFORE_SECOND_TURN) return value;
+        if (key !== 'color' || ++reads !== BEFORE_SECOND_TURN) return value;
         reading.open();
         await answer.opened;
         return value;
@@ -58,17 +58,17 @@ async function resultOf(
   return result;
 }
 
-const SHOW = '<response>$colour</response>';
+const SHOW = '<response>$color</response>';
 
 describe('what is set while a session looks for what others have set', () => {
   it('is not undone in its metadata', async () => {
     const held = heldStore();
-    const fields = { colour: { type: 'string' } } as const;
+    const fields = { color: { type: 'string' } } as const;
     const sub = await defineAgent({
       name: 'sub',
       protocol: { final_with_actions: 'accept' },
       model: scripted([
-        '<action mode="sync">{"name":"hold"}</action><metadata>{"colour":"green"}</metadata><response>Ok.</response>',
+        '<action mode="sync">{"name":"hold"}</action><metadata>{"color":"green"}</metadata><response>Ok.</response>',
       ]),
       metadata: { inherit: 'share', fields },
       tools: [held.hold],
@@ -76,7 +76,7 @@ describe('what is set while a session looks for what others have set', () => {
     const agent = await defineAgent({
       name: 'caller',
       model: scripted([
-        '<metadata>{"colour":"red"}</metadata><action type="agent" mode="background">{"name":"sub","parameters":{"input":"Go."}}</action>',
+        '<metadata>{"color":"red"}</metadata><action type="agent" mode="background">{"name":"sub","parameters":{"input":"Go."}}</action>',
         SHOW,
       ]),
       metadata: { scope: 'agent', fields },
@@ -89,14 +89,14 @@ describe('what is set while a session looks for what others have set', () => {
   it('is not undone in its variables', async () => {
     const held = heldStore();
     const set = (value: string, more: object) =>
-      `<action type="internal">${JSON.stringify({ name: 'set_variable', parameters: { name: 'colour', value }, ...more })}</action>`;
+      `<action type="internal">${JSON.stringify({ name: 'set_variable', parameters: { name: 'color', value }, ...more })}</action>`;
     const agent = await defineAgent({
       name: 'alone',
       model: scripted([
         `${set('red', {})}<action id="held" mode="background">{"name":"hold"}</action>${set('green', { depends_on: ['held'] })}`,
         SHOW,
       ]),
-      context_variables: { defined: [{ name: 'colour', type: 'string', key: 'user' }] },
+      context_variables: { defined: [{ name: 'color', type: 'string', key: 'user' }] },
       tools: [held.hold],
     });
     const isSet = (event: ObservedEvent) => event.type === 'variable.changed' && event.to === 'green';

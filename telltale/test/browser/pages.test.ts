@@ -94,7 +94,7 @@ async function allPages(): Promise<readonly (readonly [name: string, path: strin
   ];
 }
 
-/** Until nothing is read or fetched any more and every colour has settled. */
+/** Until nothing is read or fetched any more and every color has settled. */
 async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
   await expect.poll(() => page.getByText(/^(Reading|Fetching|Asking)/).count()).toBe(0);
@@ -165,7 +165,7 @@ async function inspect(
       await page.screenshot({ path: join(SHOTS, `${name}-${colorScheme}-${width}.png`) });
       if (width === 'wide') widths.add(await page.evaluate(deps));
       for (const out of await tooWide(page)) found.push(`${name}: wider than ${viewport.width} px: ${out}`);
-      // Each colour scheme once, and each width once.
+      // Each color scheme once, and each width once.
       if ((colorScheme === 'dark') === (width === 'wide'))
         for (const { id, impact, help, nodes } of await barriers(page))
           found.push(`${name}, ${colorScheme}, ${width}: ${impact} ${id}: ${help}\n${nodes.join('\n')}`);

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sessionRuntimes } from '../../src/cli/command.ts';
-import type { CheckContext, ExamineFinding, ExamineMachine } from '../../src/cli/doctor/examine.ts';
-import { checkStore, examine, processMachine } from '../../src/cli/doctor/examine.ts';
+import type { DoctorContext, DoctorFinding, DoctorMachine } from '../../src/cli/doctor/checks.ts';
+import { checkStore, processMachine, runChecks } from '../../src/cli/doctor/checks.ts';
 import { main } from '../../src/cli/main.ts';
 import { createSystemClock } from '../../src/lib/clock.ts';
 import { fakeRuntime } from './fake-runtime.ts';
@@ -13,7 +13,7 @@ import { recordedIo } from './recorded-io.ts';
 
 const KEY = 'sk-never-to-be-seen';
 
-const machine = (changes: Partial<ExamineMachine> = {}): ExamineMachine => ({
+const machine = (changes: Partial<DoctorMachine> = {}): DoctorMachine => ({
   platform: 'linux',
   node: { version: '24.1.0', path: '/usr/bin/node' },
   temporaryFolder: tmpdir(),
@@ -25,12 +25,12 @@ const machine = (changes: Partial<ExamineMachine> = {}): ExamineMachine => ({
 });
 
 async function examined(
-  changes: Partial<ExamineMachine> = {},
+  changes: Partial<DoctorMachine> = {},
   { env = {}, online = false, cwd = tmpdir(), terminal = false, columns = 100 } = {},
-): Promise<ReadonlyMap<string, ExamineFinding>> {
+): Promise<ReadonlyMap<string, DoctorFinding>> {
   const io = { ...recordedIo({ env, cwd, terminal, columns }), clock: createSystemClock() };
-  const context: CheckContext = { io, runtimes: fakeRuntime(), machine: machine(changes), online };
-  return new Map((await examine(context)).map((finding) => [finding.name, finding]));
+  const context: DoctorContext = { io, runtimes: fakeRuntime(), machine: machine(changes), online };
+  return new Map((await runChecks(context)).map((finding) => [finding.name, finding]));
 }
 
 describe('telltale doctor', () => {
@@ -66,7 +66,7 @@ describe('telltale doctor', () => {
 
   it('names keys, never shows them, and asks only providers that are set up', async () => {
     const asked: string[] = [];
-    const reach: ExamineMachine['reach'] = async (url) => {
+    const reach: DoctorMachine['reach'] = async (url) => {
       asked.push(url);
       return 404;
     };
@@ -120,7 +120,7 @@ describe('telltale doctor', () => {
   });
 
   it('finds that a sandbox cannot be made although the program is there', async () => {
-    const ask: ExamineMachine['ask'] = async (_, args) =>
+    const ask: DoctorMachine['ask'] = async (_, args) =>
       args.includes('true') ? undefined : 'bubblewrap 0.8';
     expect((await examined({ ask })).get('bubblewrap')).toMatchObject({
       status: 'warn',

@@ -201,8 +201,8 @@ describe('main', () => {
     expect(io.err()).toBe('');
   });
 
-  it('colours errors only where colour is welcome', async () => {
-    expect((await run(['greet', 'nobody'], { colour: true })).err).toContain('\u001b[31m');
+  it('colors errors only where color is welcome', async () => {
+    expect((await run(['greet', 'nobody'], { color: true })).err).toContain('\u001b[31m');
     expect((await run(['greet', 'nobody'])).err).not.toContain('\u001b[');
   });
 });

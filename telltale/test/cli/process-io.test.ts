@@ -1,6 +1,6 @@
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { wantsColour } from '../../src/cli/io.ts';
+import { wantsColor } from '../../src/cli/io.ts';
 import { streamOutput } from '../../src/cli/process-io.ts';
 import { readLine } from '../../src/cli/read-line.ts';
 
@@ -50,13 +50,13 @@ describe('an output of the process', () => {
   it('is no terminal when it is a pipe', () => {
     expect(streamOutput(new PassThrough(), {})).toMatchObject({
       isTerminal: false,
-      colour: false,
+      color: false,
       closed: false,
     });
   });
 });
 
-describe('colour', () => {
+describe('color', () => {
   it.each([
     [{}, true, true],
     [{}, false, false],
@@ -67,7 +67,7 @@ describe('colour', () => {
     [{ FORCE_COLOR: '0' }, true, false],
     [{ FORCE_COLOR: '', NO_COLOR: '1' }, false, true],
   ])('with %j on a terminal (%s) is %s', (env, isTerminal, expected) => {
-    expect(wantsColour(env, isTerminal)).toBe(expected);
+    expect(wantsColor(env, isTerminal)).toBe(expected);
   });
 });
 

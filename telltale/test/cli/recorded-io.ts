@@ -21,7 +21,7 @@ export interface RecordedIoOptions {
   readonly rows?: number;
   /** What a person types, line by line; standard input is then a terminal. */
   readonly lines?: readonly string[];
-  readonly colour?: boolean;
+  readonly color?: boolean;
 }
 
 /** An Io that keeps what is written, for tests. */
@@ -38,7 +38,7 @@ export function recordedIo(options: RecordedIoOptions = {}): RecordedIo {
       isTerminal: options.terminal ?? false,
       columns: options.terminal ? (options.columns ?? 100) : undefined,
       rows: options.terminal ? (options.rows ?? 40) : undefined,
-      colour: options.colour ?? false,
+      color: options.color ?? false,
       text: () => written.join(''),
     };
   };

@@ -273,7 +273,7 @@ describe('telltale run', () => {
 
   it('with --quiet on a terminal renders the response, and in a pipe leaves every character of it', async () => {
     const { bold, cyan, yellow } = createColors(true);
-    const terminal = { terminal: true, colour: true };
+    const terminal = { terminal: true, color: true };
     const quiet = (result: unknown, io: object = {}) =>
       command(['run', 'a.yml', 'x', '-q'], ending({ result: result as string }), io);
     expect((await quiet('# All\n**12** `pass`', terminal)).out).toContain(

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { loadingModules } from '../../src/cli/validate/load-modules.ts';
+import { moduleCheck } from '../../src/cli/validate/load-modules.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { recordedIo } from './recorded-io.ts';
 
@@ -105,7 +105,7 @@ it('a module that ends its process, waits for ever or prints harms neither the c
 
 it('a module that is not loaded in time is stopped and named', async () => {
   const cwd = temporaryProject({ 'slow.mjs': 'for (;;);' });
-  const check = loadingModules([], {
+  const check = moduleCheck([], {
     cwd,
     env: { PATH: process.env.PATH },
     signal: new AbortController().signal,

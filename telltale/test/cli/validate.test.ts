@@ -38,14 +38,14 @@ describe('telltale validate', () => {
     expect(doubtful.out).toMatch(/1 manifest in 1 file: 0 errors, 1 warning\n$/);
   });
 
-  it('counts errors and warnings apart, and in colour where there is some', async () => {
+  it('counts errors and warnings apart, and in color where there is some', async () => {
     const cwd = temporaryProject({
       'bad.yml': `${AGENT}dialct: tags\nimport:\n  tools: [./none/*.yml]\n`,
       'doubtful.yml': `${AGENT}import:\n  tools: [./none/*.yml]\n`,
       'good.yml': AGENT,
     });
-    const last = async (name: string, colour: boolean) =>
-      (await validate([name], { cwd, colour })).out.split('\n').at(-2);
+    const last = async (name: string, color: boolean) =>
+      (await validate([name], { cwd, color })).out.split('\n').at(-2);
     expect(await last('bad.yml', false)).toBe('1 manifest in 1 file: 1 error, 1 warning');
     expect(await last('good.yml', false)).toBe('1 manifest in 1 file: no errors');
     const [bad, doubtful, good] = [
@@ -163,9 +163,9 @@ describe('telltale validate', () => {
     expect(io.out() + io.err()).toBe('');
   });
 
-  it('colours what it prints where colour is welcome', async () => {
+  it('colors what it prints where color is welcome', async () => {
     const cwd = temporaryProject({ 'a.yml': `${AGENT}dialct: x\n` });
-    expect((await validate([], { cwd, colour: true })).out).toContain('\u001b[31m');
+    expect((await validate([], { cwd, color: true })).out).toContain('\u001b[31m');
   });
 });
 

@@ -448,7 +448,7 @@ describe('a run beside sessions', () => {
     ]);
     const fake = { live, runs: [done], working: { runs: [RUN], idle: Promise.resolve() } };
     const { out } = await command(['run', 'a.yml', 'Go'], fake, { terminal: true, columns: 80 });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are left out.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are left out.
     const rows = out.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '').split('\n');
     const row = rows.find((line) => line.includes('⚙ ✓ release completed: xxx'));
     expect(row).toHaveLength(79);
@@ -483,7 +483,7 @@ describe('a run beside sessions', () => {
     const usage = { input: 0, output: 0 };
     const times = { workedMs: 0, saved: { early: 0, savedMs: 0 } };
     await view.end({ session: SESSION, status: 'completed', turns: 1, usage, cost_usd: 0 }, times);
-    for (const event of WAITING_RUN) if (event.type === 'invoke') await view.note(event);
+    for (const event of WAITING_RUN) if (event.type === 'invoke') await view.showRunEvent(event);
     expect(io.out().split('✓ completed')[1]).toContain(
       '⚖ step gate: condition: gate.may(3) = false (fallback, threw: no)',
     );

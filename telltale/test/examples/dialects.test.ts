@@ -4,7 +4,7 @@ import { loadScript } from '../../src/models/scripted/load-script.ts';
 import { turnText } from '../../src/models/scripted/script.ts';
 import type { Dialect } from '../../src/parser/dialect-parser.ts';
 import { type ExampleRun, examples, expectEvents, expectSoundLog, runExample } from './example-run.ts';
-import { normaliseEvents, withoutWords } from './normalise-events.ts';
+import { normalizeEvents, withoutWords } from './normalize-events.ts';
 import { answeredIn, PROVIDERS, serveScript } from './scripted-provider.ts';
 
 const folder = `${examples}/dialects`;
@@ -14,7 +14,7 @@ const DIALECTS = ['tags', 'tools', 'step'] as const satisfies readonly Dialect[]
 /** Real files, and packages of providers that are loaded for the first time. */
 const TIMEOUT_MS = 60_000;
 
-const same = ({ events }: ExampleRun) => normaliseEvents(withoutWords(events), {});
+const same = ({ events }: ExampleRun) => normalizeEvents(withoutWords(events), {});
 let tags: ExampleRun;
 
 beforeAll(async () => {

@@ -10,7 +10,7 @@ import type { DeclaredAction } from '../../src/log/action.ts';
 import type { ObservedEvent, SessionEvent } from '../../src/log/event.ts';
 import { fold } from '../../src/log/reduce.ts';
 import type { RunEvent } from '../../src/log/run-event.ts';
-import { normaliseEvents } from './normalise-events.ts';
+import { normalizeEvents } from './normalize-events.ts';
 
 export const examples = fileURLToPath(new URL('../../../examples', import.meta.url));
 
@@ -116,6 +116,6 @@ export const expectEvents = (
   places: Readonly<Record<string, string>>,
   runs: readonly (readonly RunEvent[])[] = [],
 ): Promise<void> =>
-  expect(normaliseEvents(events, places, runs)).toMatchFileSnapshot(
+  expect(normalizeEvents(events, places, runs)).toMatchFileSnapshot(
     `${examples}/${name}/expected.events.jsonl`,
   );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/log/run-event.ts';
 import { examples } from './example-run.ts';
-import { type FinishedRun, finish, normaliseRun, ofType, openExample } from './workflow-example.ts';
+import { type FinishedRun, finish, normalizeRun, ofType, openExample } from './workflow-example.ts';
 
 const BOOK = { book: 'The Lamp', chapters: ['Fog', 'Ice', 'Light'] };
 
@@ -51,7 +51,7 @@ beforeAll(async () => {
 describe('examples/guarded-injection', () => {
   it('does what expected.events.jsonl says', async () => {
     expect(run.result).toMatchObject({ status: 'completed', output: 'Noted.' });
-    await expect(normaliseRun(run.events)).toMatchFileSnapshot(
+    await expect(normalizeRun(run.events)).toMatchFileSnapshot(
       `${examples}/guarded-injection/expected.events.jsonl`,
     );
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { validateManifests } from '../../src/manifest/validate-manifests.ts';
 import { examples } from './example-run.ts';
-import { finish, normaliseRun, ofType, openExample, path, type WorkflowExample } from './workflow-example.ts';
+import { finish, normalizeRun, ofType, openExample, path, type WorkflowExample } from './workflow-example.ts';
 
 let example: WorkflowExample;
 beforeAll(async () => {
@@ -27,10 +27,10 @@ describe('examples/random-transition', () => {
   it('takes the path of expected.events.jsonl whenever the run is named "april"', async () => {
     const { result, events } = await walk('april');
     expect(result.status).toBe('completed');
-    await expect(normaliseRun(events)).toMatchFileSnapshot(
+    await expect(normalizeRun(events)).toMatchFileSnapshot(
       `${examples}/random-transition/expected.events.jsonl`,
     );
-    expect(normaliseRun((await walkElsewhere('april')).events)).toBe(normaliseRun(events));
+    expect(normalizeRun((await walkElsewhere('april')).events)).toBe(normalizeRun(events));
   });
 
   it('takes another path under another name, and every state is on one of them', async () => {

@@ -4,7 +4,7 @@ import { examples, expectSoundLog, runExample } from './example-run.ts';
 import {
   type FinishedRun,
   finish,
-  normaliseRun,
+  normalizeRun,
   ofType,
   openExample,
   path,
@@ -37,7 +37,7 @@ describe('examples/self-rewriting', () => {
       status: 'completed',
       output: 'The letter is answered, the leaflet is not.',
     });
-    await expect(normaliseRun(run.events)).toMatchFileSnapshot(
+    await expect(normalizeRun(run.events)).toMatchFileSnapshot(
       `${examples}/self-rewriting/expected.events.jsonl`,
     );
   });

@@ -65,7 +65,7 @@ const VARYING: ReadonlySet<string> = new Set([
 ]);
 
 /** A run's log as lines of JSON that are the same whenever it takes the same path. */
-export const normaliseRun = (events: readonly RunEvent[]): string =>
+export const normalizeRun = (events: readonly RunEvent[]): string =>
   events
     .map(({ type, ...body }) => {
       const kept = Object.entries(body).filter(([name]) => !VARYING.has(name));

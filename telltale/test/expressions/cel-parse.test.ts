@@ -339,7 +339,7 @@ describe('a check against known names', () => {
     ]);
   });
 
-  it('a field whose root was left out is recognised', () => {
+  it('a field whose root was left out is recognized', () => {
     expect(check('progress > 3')).toMatchObject([{ hint: 'Did you mean "metadata.progress"?' }]);
   });
 
@@ -349,7 +349,7 @@ describe('a check against known names', () => {
     ['vars.note != None', 'Write null, and test for a key that may be missing with has().'],
     ['metadata.status == CODING', 'A text stands in quotes: "CODING".'],
     ['METADATA.status == "A"', 'Did you mean "metadata"?'],
-  ])('a constant of another language, and a text without quotes, are recognised: %s', (source, hint) => {
+  ])('a constant of another language, and a text without quotes, are recognized: %s', (source, hint) => {
     expect(check(source)).toMatchObject([{ code: 'unknown_name', hint }]);
   });
 

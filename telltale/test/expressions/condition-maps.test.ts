@@ -282,9 +282,9 @@ describe('what is wrong is reported with its path and a remedy, all at once', ()
     [{ a: [] }, 'An empty list can never be matched.', 'Put at least one value into it.'],
     [{ a: { in: [] } }, 'An empty list can never be matched.', 'Put at least one value into it.'],
     [
-      { a: { gt: 1, colour: 2 } },
-      'A map has both operators (gt) and other keys ("colour").',
-      'Move "colour" into a map of its own. A field that is called like an operator is written ["gt"].',
+      { a: { gt: 1, color: 2 } },
+      'A map has both operators (gt) and other keys ("color").',
+      'Move "color" into a map of its own. A field that is called like an operator is written ["gt"].',
     ],
     [
       { a: { gt: 1, is: 2 } },

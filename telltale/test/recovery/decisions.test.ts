@@ -6,7 +6,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createArtifacts } from '../../src/tools/artifacts/create-artifacts.ts';
 import {
   finish,
-  normaliseRun,
+  normalizeRun,
   ofType,
   openExample,
   path,
@@ -44,7 +44,7 @@ const asked = (events: readonly RunEvent[]) =>
 
 /** Of what is done again after a crash: not what a model was asked, nor that the run was resumed. */
 const decided = (events: readonly RunEvent[]) =>
-  normaliseRun(events.filter(({ type }) => type !== 'workflow.resumed' && type !== 'model.used'));
+  normalizeRun(events.filter(({ type }) => type !== 'workflow.resumed' && type !== 'model.used'));
 
 describe('a run that is resumed', { timeout: 30_000 }, () => {
   it('takes the same path by chance from wherever its log ends', async () => {

@@ -405,7 +405,7 @@ describe('a write', () => {
     },
   );
 
-  test('that cannot be kept fails alone: its neighbours in the group go through', PATIENT, async () => {
+  test('that cannot be kept fails alone: its neighbors in the group go through', PATIENT, async () => {
     const store = await home.open();
     const [a, b, c] = [
       await store.create('a', RUN),

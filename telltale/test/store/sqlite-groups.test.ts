@@ -28,7 +28,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-test('an append that cannot be written fails alone: its neighbours in the group go through', async () => {
+test('an append that cannot be written fails alone: its neighbors in the group go through', async () => {
   const impossible = { odd: true } as unknown as string;
   const results = await Promise.all([
     outcome(a, { expectedSeq: 0, events: ['{"n":1}'] }),
@@ -78,7 +78,7 @@ test('a stream whose first events find no space is not there, and its writer is 
   await append(await store.create('c', HEAD), { expectedSeq: 0, events: ['{}'] });
 });
 
-test('a stream whose first events cannot be written is not there: its neighbours in the group go through', async () => {
+test('a stream whose first events cannot be written is not there: its neighbors in the group go through', async () => {
   const impossible = { odd: true } as unknown as string;
   const [good, bad] = [store.begin('c', HEAD), store.begin('d', HEAD)] as const;
   const results = await Promise.all([
@@ -98,7 +98,7 @@ test('a stream whose first events cannot be written is not there: its neighbours
   expect(await store.read('c')).toEqual(['{"n":1}']);
 });
 
-test('a stream that cannot be written fails with its events alone: its neighbours in the group go through', async () => {
+test('a stream that cannot be written fails with its events alone: its neighbors in the group go through', async () => {
   const impossible = { ...HEAD, title: { odd: true } as unknown as string };
   const [good, bad, next] = [
     store.begin('c', HEAD),

@@ -8,7 +8,7 @@ import { loadAgent } from '../../src/agent/load-agent.ts';
 import { readAnyEvent } from '../../src/agent/log/read-log.ts';
 import { makeWorkspace, nodeOnPath, pacedModel, readTemplate } from '../../src/cli/demo/run-demo.ts';
 import type { Io } from '../../src/cli/io.ts';
-import { observe } from '../../src/cli/serve/keep-going.ts';
+import { observe } from '../../src/cli/serve/long-running.ts';
 import { createSystemClock } from '../../src/lib/clock.ts';
 import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { SessionEvent } from '../../src/log/event.ts';

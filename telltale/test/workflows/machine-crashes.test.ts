@@ -244,8 +244,8 @@ function edited({ manifest, leaves, wild }: RandomWorkflow, seed: number): Rando
       const chance = hash(`${seed} ${each.name}`) % 8;
       if (chance === 0 && steps.length > 1) return [];
       const name = chance === 1 ? `${each.name}_new` : each.name;
-      const behaviour = leaves.get(each.name);
-      if (behaviour !== undefined) known.set(name, behaviour);
+      const behavior = leaves.get(each.name);
+      if (behavior !== undefined) known.set(name, behavior);
       if (name !== each.name) renamed.set(each.name, name);
       const lists = Object.fromEntries(
         (['body', 'catch', 'finally', 'default'] as const).flatMap((key) =>
@@ -256,7 +256,7 @@ function edited({ manifest, leaves, wild }: RandomWorkflow, seed: number): Rando
       const cases =
         'cases' in each ? { cases: each.cases.map((one) => ({ ...one, body: edit(one.body) })) } : {};
       const parameters =
-        chance === 2 && behaviour !== undefined ? { parameters: { of: `${each.name}, edited` } } : {};
+        chance === 2 && behavior !== undefined ? { parameters: { of: `${each.name}, edited` } } : {};
       const changed = { ...each, name, ...lists, ...branches, ...cases, ...parameters } as Step;
       if (chance !== 3) return [changed];
       known.set(`${each.name}_more`, {

@@ -4,7 +4,7 @@ import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import { step } from './machine-stage.ts';
 
 /** What a leaf does, by the name of its step. */
-export interface Behaviour {
+export interface Behavior {
   /** Tries that fail. */
   readonly fails: number;
   /** 0: at once. */
@@ -18,7 +18,7 @@ export interface Behaviour {
 
 export interface RandomWorkflow {
   readonly manifest: Partial<WorkflowManifest>;
-  readonly leaves: ReadonlyMap<string, Behaviour>;
+  readonly leaves: ReadonlyMap<string, Behavior>;
   /** Whether its end depends on what is faster. */
   readonly wild: boolean;
 }
@@ -36,7 +36,7 @@ interface Common {
 
 type Shape = Common &
   (
-    | { readonly kind: 'leaf'; readonly does: Behaviour; readonly chooses: number | undefined }
+    | { readonly kind: 'leaf'; readonly does: Behavior; readonly chooses: number | undefined }
     | {
         readonly kind: 'parallel' | 'race';
         readonly branches: readonly (readonly Shape[])[];
@@ -79,7 +79,7 @@ const common = {
   compensate: fc.boolean(),
 };
 
-const behaviour: fc.Arbitrary<Behaviour> = fc.record({
+const behavior: fc.Arbitrary<Behavior> = fc.record({
   fails: fc.constantFrom(0, 0, 0, 1, 2, 99),
   delayMs: fc.constantFrom(0, 0, 1, 5, 9_000),
   repeatable: fc.boolean(),
@@ -96,7 +96,7 @@ const { list } = fc.letrec<{ readonly shape: Shape; readonly list: Shape[] }>((t
       arbitrary: fc.record({
         ...common,
         kind: fc.constant('leaf' as const),
-        does: behaviour,
+        does: behavior,
         chooses: seldom(fc.nat(2)),
       }),
     },
@@ -166,7 +166,7 @@ export const randomWorkflow: fc.Arbitrary<RandomWorkflow> = fc
     ways: fc.array(fc.record({ to: fc.nat(2), test: fc.boolean() }), { maxLength: 3 }),
   })
   .map(({ wild, lists, ways }) => {
-    const leaves = new Map<string, Behaviour>();
+    const leaves = new Map<string, Behavior>();
     const build = builder(leaves, wild);
     const [first = [], ...rest] = lists;
     if (rest.length === 0) return { manifest: { steps: build(first) }, leaves, wild };
@@ -192,7 +192,7 @@ export const randomWorkflow: fc.Arbitrary<RandomWorkflow> = fc
     return { manifest, leaves, wild };
   });
 
-function builder(leaves: Map<string, Behaviour>, wild: boolean) {
+function builder(leaves: Map<string, Behavior>, wild: boolean) {
   let count = 0;
   const steps = (shapes: readonly Shape[]): Step[] => {
     const names = shapes.map(() => `s${count++}`);

@@ -60,7 +60,7 @@ const LOOKS = {
   new: ['bg-done-soft', '+', 'new: '],
 } as const;
 
-/** A comparison line by line: by colour, by sign, and for who listens in words. */
+/** A comparison line by line: by color, by sign, and for who listens in words. */
 const DiffView = ({ rows }: { readonly rows: readonly DiffRow[] }) => (
   <section
     aria-label="Changes"

@@ -13,7 +13,7 @@ import { paletteFor } from '../io.ts';
 import { shellWord } from '../options.ts';
 import type { RunView } from '../run/run-view.ts';
 import { costText, countText, tokensText } from '../view/figures.ts';
-import { createPerson } from './read-typing.ts';
+import { createMessageSource } from './read-typing.ts';
 
 /** Keeps a conversation going: sends a message whenever the session waits for one, and handles Ctrl-C. */
 export interface Chat {
@@ -33,7 +33,7 @@ export interface Chat {
 
 export function createChat(io: Io, view: RunView): Chat {
   const totals = createChatTotals();
-  const person = createPerson(io, totals.text);
+  const person = createMessageSource(io, totals.text);
   const { dim } = paletteFor(io.stderr);
   let session: Session | undefined;
   let asking: { readonly abort: AbortController; readonly done: Promise<void> } | undefined;
@@ -47,7 +47,7 @@ export function createChat(io: Io, view: RunView): Chat {
     wasInterrupted = true;
     if (!idle) {
       session?.breakOff();
-      view.breaksOff?.();
+      view.showInterrupting?.();
     } else void io.stderr.write(`${dim('Ctrl-C again leaves; Ctrl-D ends the conversation.')}\n`);
     return true;
   };
@@ -150,7 +150,7 @@ function createChatTotals(): ChatTotals {
 }
 
 /** The command that continues a conversation, without the session's id. */
-export function chatAgain(manifest: string, { cwd }: Pick<Io, 'cwd'>): string {
+export function resumeChatCommand(manifest: string, { cwd }: Pick<Io, 'cwd'>): string {
   const near = relative(cwd, manifest);
   return `chat ${shellWord(near.startsWith('..') || near === '' ? manifest : near)} --resume`;
 }

@@ -66,7 +66,7 @@ export function readTyping(options: ReadTyping, typing: Typing): Promise<void> {
 }
 
 /** Whoever the agent talks to: a person on a terminal, or piped input. */
-export interface Person {
+export interface MessageSource {
   /**
    * The next message. `draft` was typed before it. Undefined if there is none, or when `signal` is aborted. Make one
    * call at a time.
@@ -74,11 +74,11 @@ export interface Person {
   next(signal: AbortSignal, draft?: string): Promise<string | undefined>;
 }
 
-export function createPerson(io: Io, status: () => string): Person {
+export function createMessageSource(io: Io, status: () => string): MessageSource {
   return io.stdin.isTerminal ? onTerminal(io, status) : inPipe(io);
 }
 
-function onTerminal({ stdin, stderr }: Io, status: () => string): Person {
+function onTerminal({ stdin, stderr }: Io, status: () => string): MessageSource {
   const { bold, cyan, dim } = paletteFor(stderr);
   return {
     async next(signal, draft = '') {
@@ -95,7 +95,7 @@ function onTerminal({ stdin, stderr }: Io, status: () => string): Person {
   };
 }
 
-function inPipe(io: Io): Person {
+function inPipe(io: Io): MessageSource {
   const messages = pipedMessages(io);
   /** A line that was requested but not used, because another message arrived first. */
   let asked: Promise<IteratorResult<string>> | undefined;

@@ -1,8 +1,8 @@
 import type { LoadedAgent } from '../../agent/loaded-agent.ts';
 import type { SessionResult } from '../../agent/runtime-types.ts';
-import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
-import { chatAgain, chatModel, createChat } from '../chat/chat.ts';
-import { createPerson } from '../chat/read-typing.ts';
+import { reportUnusedEdits } from '../artifact/report-unused-edits.ts';
+import { chatModel, createChat, resumeChatCommand } from '../chat/chat.ts';
+import { createMessageSource } from '../chat/read-typing.ts';
 import type { CommandContext, ExitCode, RegisterCommand } from '../command.ts';
 import type { Io } from '../io.ts';
 import { paletteFor } from '../io.ts';
@@ -65,7 +65,7 @@ async function chat(
     let code = await firstExchanges(agent, { begin, message }, work, context);
     while (result !== undefined && canGoOn(result, work, io)) {
       const { session } = result;
-      const said = await createPerson(io, () => session).next(io.signal);
+      const said = await createMessageSource(io, () => session).next(io.signal);
       if (said === undefined) break;
       const { early: _, ...again } = work;
       const { resumeSession } = await import('../run/resume-session.ts');
@@ -97,7 +97,7 @@ async function firstExchanges(
     return resumeSession(options.resume, { ...options, agent, chat: true, ...said }, context);
   }
   return workSession(context, options, async (runtime, view) => {
-    await tellUnusedEdits([agent], runtime.store, io, options);
+    await reportUnusedEdits([agent], runtime.store, io, options);
     const lead = createChat(io, view);
     if (io.stdin.isTerminal && message === undefined) {
       const { dim } = paletteFor(io.stderr);
@@ -113,7 +113,7 @@ async function firstExchanges(
         throw usage('Standard input is empty.', 'Pipe in messages, one per line.');
       return 'nothing said';
     }
-    const resumeWith = chatAgain(agent.path, io);
+    const resumeWith = resumeChatCommand(agent.path, io);
     const scripted = await chatModel(agent, options.model, io);
     return {
       session: runtime.start(agent, { ...begin, ...scripted, chat: true, input }),

@@ -1,6 +1,6 @@
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
-import type { ExamineFinding } from '../doctor/examine.ts';
+import type { DoctorFinding } from '../doctor/checks.ts';
 import type { Io } from '../io.ts';
 import { paletteFor } from '../io.ts';
 import { packageVersion } from '../program.ts';
@@ -37,11 +37,11 @@ export const registerDoctor: RegisterCommand = (program, context) => {
 async function doctor(options: DoctorOptions, context: CommandContext): Promise<ExitCode> {
   const { io, runtimes } = context;
   const stopProgress = startProgress(io, () => 'Checking your setup…');
-  let findings: readonly ExamineFinding[];
+  let findings: readonly DoctorFinding[];
   try {
-    const [{ examine }, { processMachine }] = await Promise.all([
-      import('../doctor/examine.ts'),
-      import('../doctor/examine.ts'),
+    const [{ runChecks: examine }, { processMachine }] = await Promise.all([
+      import('../doctor/checks.ts'),
+      import('../doctor/checks.ts'),
     ]);
     findings = await examine({ io, runtimes, machine: processMachine(io), online: options.online === true });
   } finally {
@@ -57,17 +57,17 @@ async function doctor(options: DoctorOptions, context: CommandContext): Promise<
 
 const SIGNS = { ok: ['✓', 'green'], warn: ['!', 'yellow'], fail: ['✗', 'red'] } as const;
 
-async function print(findings: readonly ExamineFinding[], version: string, { stdout }: Io): Promise<void> {
+async function print(findings: readonly DoctorFinding[], version: string, { stdout }: Io): Promise<void> {
   const paint = paletteFor(stdout);
   const width = Math.max(...findings.map(({ name }) => name.length));
   const lines = findings.flatMap(({ name, status, detail, fix }) => {
-    const [sign, colour] = SIGNS[status];
-    const line = `${paint[colour](sign)} ${name.padEnd(width)}  ${harmlessLine(detail)}`;
+    const [sign, color] = SIGNS[status];
+    const line = `${paint[color](sign)} ${name.padEnd(width)}  ${harmlessLine(detail)}`;
     return fix === undefined
       ? [line]
       : [line, `  ${' '.repeat(width)}  ${paint.cyan('→')} ${harmlessLine(fix)}`];
   });
-  const count = (status: ExamineFinding['status']) =>
+  const count = (status: DoctorFinding['status']) =>
     findings.filter((finding) => finding.status === status).length;
   const last = `telltale ${version}: ${count('ok')} ok, ${count('warn')} to check, ${count('fail')} broken`;
   await stdout.write(`${[...lines, '', last].join('\n')}\n`);

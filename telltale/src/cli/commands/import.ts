@@ -100,7 +100,7 @@ async function importPaths(
   }
   const made = imported.flatMap((each) => each.made?.files ?? []);
   if (options.dryRun !== true) {
-    const { writeMade } = await import('../import/write-made.ts');
+    const { writeImported: writeMade } = await import('../import/write-imported.ts');
     await writeMade(resolve(io.cwd, options.out), made, options.force === true);
   }
   await (options.json === true

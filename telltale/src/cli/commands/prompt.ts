@@ -1,6 +1,6 @@
 import type { CommandContext, RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
-import type { PrintPromptOptions } from '../prompt/print-prompt.ts';
+import type { PromptCommandOptions } from '../prompt/print-prompt.ts';
 import { SESSION_HELP } from '../session/find-session.ts';
 import { addStoreOption } from '../session/store-options.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
@@ -31,7 +31,7 @@ export const registerPrompt: RegisterCommand = (program, context) => {
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
     .action(
-      context.run((asked: string, turn: string | undefined, options: PrintPromptOptions) =>
+      context.run((asked: string, turn: string | undefined, options: PromptCommandOptions) =>
         prompt(asked, turn, options, context),
       ),
     );
@@ -40,7 +40,7 @@ export const registerPrompt: RegisterCommand = (program, context) => {
 async function prompt(
   asked: string,
   turn: string | undefined,
-  options: PrintPromptOptions,
+  options: PromptCommandOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { printPreview, printPrompt, isManifest } = await import('../prompt/print-prompt.ts');

@@ -1,4 +1,4 @@
-import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
+import { reportUnusedEdits } from '../artifact/report-unused-edits.ts';
 import type { CommandContext, ExitCode, RegisterCommand } from '../command.ts';
 import { shellWord } from '../options.ts';
 import { runMode } from '../run/run-mode.ts';
@@ -56,7 +56,7 @@ async function run(
     }
     const start = { ...given, input: await readInput(input, io, toldWith(manifest)) };
     return workSession(context, work, async (runtime) => {
-      await tellUnusedEdits([agent], runtime.store, io, options);
+      await reportUnusedEdits([agent], runtime.store, io, options);
       return { session: runtime.start(agent, start), seen: 0 };
     });
   });

@@ -46,7 +46,7 @@ export const registerValidate: RegisterCommand = (program, { io, run }) => {
 
 async function validate(paths: readonly string[], options: ValidateOptions, io: Io): Promise<ExitCode> {
   const { validateManifests } = await import('../../manifest/validate-manifests.ts');
-  const { loadingModules } = await import('../validate/load-modules.ts');
+  const { moduleCheck: loadingModules } = await import('../validate/load-modules.ts');
   if (options.root !== undefined) await checkRoot(options.root, io);
   let read = 0;
   const stopProgress = startProgress(io, () => `Checking manifests… ${read} files`);

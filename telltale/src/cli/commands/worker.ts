@@ -1,5 +1,5 @@
 import type { RegisterCommand } from '../command.ts';
-import type { ServeWorkOptions } from '../serve/work.ts';
+import type { WorkerCommandOptions } from '../serve/worker.ts';
 import { addStoreOption, durabilityOption } from '../session/store-options.ts';
 
 const EXAMPLES = `
@@ -24,8 +24,8 @@ export const registerWorker: RegisterCommand = (program, context) => {
     .addOption(durabilityOption())
     .addHelpText('after', EXAMPLES)
     .action(
-      context.run(async (manifests: readonly string[], options: ServeWorkOptions) =>
-        (await import('../serve/work.ts')).work(manifests, options, context),
+      context.run(async (manifests: readonly string[], options: WorkerCommandOptions) =>
+        (await import('../serve/worker.ts')).runWorker(manifests, options, context),
       ),
     );
 };

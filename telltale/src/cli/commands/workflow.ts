@@ -5,9 +5,9 @@ import { addModeOptions } from '../run/run-mode.ts';
 import { findRun, RUN_HELP } from '../session/find-session.ts';
 import type { LogOptions } from '../session/print-log.ts';
 import { addStoreOption, durabilityOption } from '../session/store-options.ts';
-import type { ListRunsListOptions } from '../workflow/list-runs.ts';
-import type { ResumeRunResumeOptions } from '../workflow/resume-run.ts';
-import type { SignalOptions, WorkflowRunWorkflowOptions } from '../workflow/run-workflow.ts';
+import type { ListRunsOptions } from '../workflow/list-runs.ts';
+import type { WorkflowResumeOptions } from '../workflow/resume-run.ts';
+import type { SignalOptions, WorkflowRunOptions } from '../workflow/run-workflow.ts';
 import type { CancelOptions } from './cancel.ts';
 
 const EXAMPLES = `
@@ -44,7 +44,7 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
     .allowExcessArguments()
     .addHelpText('after', EXAMPLES)
     .action(
-      context.run(async (options: ListRunsListOptions, command: Command) => {
+      context.run(async (options: ListRunsOptions, command: Command) => {
         const [asked] = command.args;
         if (asked !== undefined) throw noSubcommand(asked, command);
         return (await import('../workflow/list-runs.ts')).listRuns(options, context);
@@ -75,7 +75,7 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
         (await import('../workflow/run-workflow.ts')).runWorkflow(
           manifest,
           name,
-          command.optsWithGlobals<WorkflowRunWorkflowOptions>(),
+          command.optsWithGlobals<WorkflowRunOptions>(),
           context,
         ),
       ),
@@ -85,7 +85,7 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
     .action(
       context.run(async (_own: unknown, command: WithOptions) =>
         (await import('../workflow/list-runs.ts')).listRuns(
-          command.optsWithGlobals<ListRunsListOptions>(),
+          command.optsWithGlobals<ListRunsOptions>(),
           context,
         ),
       ),
@@ -129,7 +129,7 @@ export const registerWorkflow: RegisterCommand = (program, context) => {
       context.run(async (run: string, _own: unknown, command: WithOptions) =>
         (await import('../workflow/resume-run.ts')).resumeRun(
           run,
-          command.optsWithGlobals<ResumeRunResumeOptions>(),
+          command.optsWithGlobals<WorkflowResumeOptions>(),
           context,
         ),
       ),

@@ -23,7 +23,7 @@ import { usage } from '../options.ts';
 import { awaitRuns, watchTriggered } from '../run/await-runs.ts';
 import { conclude, isLost, outputLost, type Unshown } from '../run/conclude.ts';
 import { createRunView } from '../run/create-run-view.ts';
-import { type FollowSessionFollowed, followSession } from '../run/follow-session.ts';
+import { type FollowedSession, followSession } from '../run/follow-session.ts';
 import type { RunMode } from '../run/run-mode.ts';
 import type { RunView } from '../run/run-view.ts';
 import { createTerminalView } from '../run/terminal-view.ts';
@@ -85,7 +85,7 @@ async function workAndShow(
   const model = isPaced && rate === undefined ? undefined : await pacedModel(agent, rate, clock);
   const view = await demoView(mode, io);
   const flag = storeFlag(workspace.store);
-  let followed: FollowSessionFollowed | undefined;
+  let followed: FollowedSession | undefined;
   let byWorkflow: ReadonlyMap<string, string> = new Map();
   try {
     await withRuntime(context, { store: workspace.store }, async (runtime) => {
@@ -221,7 +221,7 @@ function openingLines({ folder }: DemoWorkspace, input: string, { columns, paint
 
 /** How the demo ended, what it took, and the time saved. */
 function closingLines(
-  { result, times }: Pick<FollowSessionFollowed, 'result' | 'times'>,
+  { result, times }: Pick<FollowedSession, 'result' | 'times'>,
   changed: readonly ChangedFile[],
   /** Which workflow changed a file, by path. */
   byWorkflow: ReadonlyMap<string, string>,

@@ -55,7 +55,7 @@ export async function showFleet(options: FleetOptions, context: CommandContext):
   const { io } = context;
   await withFleet(context, options, async (fleet) => {
     await io.stdout.write(shown(await fleet.status(), options, io));
-    while (options.watch === true && (await passed(io))) {
+    while (options.watch === true && (await waitForNextLook(io))) {
       if (options.json !== true) await io.stdout.write('\n');
       await io.stdout.write(shown(await fleet.status(), options, io));
     }
@@ -64,7 +64,7 @@ export async function showFleet(options: FleetOptions, context: CommandContext):
 }
 
 /** False if the process was told to stop in the meantime. */
-const passed = ({ clock, signal }: Io): Promise<boolean> =>
+const waitForNextLook = ({ clock, signal }: Io): Promise<boolean> =>
   new Promise((resolve) => {
     const cancel = clock.after(EVERY_MS, () => resolve(!signal.aborted));
     const stop = () => {

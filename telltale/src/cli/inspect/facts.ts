@@ -12,14 +12,14 @@ import type { Target } from '../../tools/target.ts';
 import type { Io } from '../io.ts';
 import { countText, spanText } from '../view/figures.ts';
 
-type FactsBeside = NonNullable<Thing['beside']>;
+type LocalThing = NonNullable<Thing['beside']>;
 
 /** A label and the lines below it. */
-export type FactsFact = readonly [label: string, lines: readonly string[]];
+export type ThingFact = readonly [label: string, lines: readonly string[]];
 
 /** The facts about a thing, for people. Empty facts are omitted. */
-export function factsOf(thing: Thing, cwd: string): readonly FactsFact[] {
-  const facts: FactsFact[] = [
+export function factsOf(thing: Thing, cwd: string): readonly ThingFact[] {
+  const facts: ThingFact[] = [
     ['', thing.description === undefined ? [] : thing.description.trim().split('\n')],
     ['file', thing.file === undefined ? ['built in'] : [`${near(thing.file, cwd)}:${thing.line ?? 1}`]],
     ...(thing.manifest === undefined ? [] : ownFacts(thing.manifest, thing.beside ?? [])),
@@ -36,7 +36,7 @@ export const near = (file: string, cwd: string): string => {
   return path === '' || path.startsWith('..') ? file : path;
 };
 
-function parameterFacts({ parameters, operations, kind }: Thing): readonly FactsFact[] {
+function parameterFacts({ parameters, operations, kind }: Thing): readonly ThingFact[] {
   if (parameters === undefined) return [];
   if (operations === undefined) {
     const lines = parametersIn(parameters).map(parameterLine);
@@ -52,7 +52,7 @@ function parameterFacts({ parameters, operations, kind }: Thing): readonly Facts
 const parameterLine = ({ name, type, required, description }: ShownParameter): string =>
   `${name}${required ? '' : '?'}: ${type}${description === '' ? '' : ` – ${description}`}`;
 
-function ownFacts(manifest: Manifest, beside: FactsBeside): readonly FactsFact[] {
+function ownFacts(manifest: Manifest, beside: LocalThing): readonly ThingFact[] {
   switch (manifest.kind) {
     case 'Agent':
       return agentFacts(manifest, beside);
@@ -89,7 +89,7 @@ function ownFacts(manifest: Manifest, beside: FactsBeside): readonly FactsFact[]
   }
 }
 
-function agentFacts(agent: AgentManifest, beside: FactsBeside): readonly FactsFact[] {
+function agentFacts(agent: AgentManifest, beside: LocalThing): readonly ThingFact[] {
   const { limits, metadata, permissions } = agent;
   const { import: imports } = agent;
   const fields = Object.entries(metadata.fields).map(([name, field]) => {
@@ -98,7 +98,7 @@ function agentFacts(agent: AgentManifest, beside: FactsBeside): readonly FactsFa
     return `${name}: ${field.type}${values}${start}${field.description === undefined ? '' : ` – ${field.description}`}`;
   });
   const imported = (['tools', 'relics', 'agents', 'workflows', 'artifacts'] as const).map(
-    (list): FactsFact => [
+    (list): ThingFact => [
       list,
       [
         ...imports[list].map((entry) => (typeof entry === 'string' ? entry : JSON.stringify(entry))),
@@ -187,7 +187,7 @@ function limitText(limits: AgentManifest['limits']): string {
   return parts.join(', ');
 }
 
-function workflowFacts(workflow: Extract<Manifest, { kind: 'Workflow' }>): readonly FactsFact[] {
+function workflowFacts(workflow: Extract<Manifest, { kind: 'Workflow' }>): readonly ThingFact[] {
   const { states, steps, triggers } = workflow as {
     readonly states?: Readonly<Record<string, unknown>> | readonly { readonly name?: string }[];
     readonly steps?: readonly { readonly name: string; readonly type: string }[];
@@ -204,9 +204,9 @@ function workflowFacts(workflow: Extract<Manifest, { kind: 'Workflow' }>): reado
   ];
 }
 
-type FactsImplementation = Extract<Manifest, { kind: 'Tool' }>['implementation'];
+type ThingImplementation = Extract<Manifest, { kind: 'Tool' }>['implementation'];
 
-function implementationText(implementation: FactsImplementation): string {
+function implementationText(implementation: ThingImplementation): string {
   if ('module' in implementation) return `${implementation.export} of the module ${implementation.module}`;
   if ('command' in implementation) return `the command ${implementation.command.join(' ')}`;
   if ('http' in implementation) return `${implementation.http.method} ${implementation.http.url}`;
@@ -215,7 +215,7 @@ function implementationText(implementation: FactsImplementation): string {
   return `a script of ${countText(implementation.script.split('\n').length, 'line')}`;
 }
 
-function needsOf(implementation: FactsImplementation): readonly string[] {
+function needsOf(implementation: ThingImplementation): readonly string[] {
   if ('command' in implementation)
     return ['permissions: { shell: allow }, or a person’s word where it says ask'];
   if ('http' in implementation) return [`permissions: { network: [${hostOf(implementation.http.url)}] }`];

@@ -16,7 +16,7 @@ import { harmlessLine, harmlessLines } from '../view/harmless.ts';
 import { jsonText } from '../view/json-text.ts';
 import { type Column, tableLines } from '../view/text-width.ts';
 
-export interface PrintPromptOptions {
+export interface PromptCommandOptions {
   readonly store?: string;
   readonly json?: true;
   readonly manifest?: string;
@@ -31,7 +31,7 @@ export const isManifest = (asked: string): boolean => MANIFEST.test(asked);
 export async function printPreview(
   manifest: string,
   turn: string | undefined,
-  options: PrintPromptOptions,
+  options: PromptCommandOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { stdout, env, cwd, clock } = context.io;
@@ -65,7 +65,7 @@ export async function printPrompt(
   store: Store,
   asked: string,
   text: string | undefined,
-  options: PrintPromptOptions,
+  options: PromptCommandOptions,
   context: CommandContext,
 ): Promise<void> {
   const { stdout, env, cwd, clock } = context.io;
@@ -114,7 +114,7 @@ const COLUMNS: readonly Column[] = [
   { title: '' },
 ];
 
-type PrintPromptRow = readonly [part: string, name: string, tokens: number, mark?: string];
+type PromptRow = readonly [part: string, name: string, tokens: number, mark?: string];
 
 /** What `telltale prompt SESSION` prints. */
 function promptLines(prompt: SessionPrompt, paint: Palette): readonly string[] {
@@ -185,16 +185,13 @@ function cacheText({ usage }: SessionPrompt): string {
   return `${figure(cached)} of ${figure(input)} input tokens came from the provider's cache (${part} %)`;
 }
 
-const frameRows = (
-  system: readonly CountedPart[],
-  tools: readonly CountedPart[],
-): readonly PrintPromptRow[] => [
-  ...system.map(({ name, tokens }): PrintPromptRow => ['system', name, tokens]),
-  ...tools.map(({ name, tokens }): PrintPromptRow => ['tools', name, tokens]),
+const frameRows = (system: readonly CountedPart[], tools: readonly CountedPart[]): readonly PromptRow[] => [
+  ...system.map(({ name, tokens }): PromptRow => ['system', name, tokens]),
+  ...tools.map(({ name, tokens }): PromptRow => ['tools', name, tokens]),
 ];
 
 /** One row for what each turn added. */
-function messageRows(messages: readonly CountedMessage[]): readonly PrintPromptRow[] {
+function messageRows(messages: readonly CountedMessage[]): readonly PromptRow[] {
   const turns = [...new Set(messages.map((message) => message.turn))];
   return turns.map((each) => {
     const own = messages.filter((message) => message.turn === each);
@@ -203,7 +200,7 @@ function messageRows(messages: readonly CountedMessage[]): readonly PrintPromptR
   });
 }
 
-function partsTable(rows: readonly PrintPromptRow[], total: number, paint: Palette): readonly string[] {
+function partsTable(rows: readonly PromptRow[], total: number, paint: Palette): readonly string[] {
   const cells = rows.map(([part, name, tokens, mark = ''], at) => [
     rows[at - 1]?.[0] === part ? '' : part,
     harmlessLine(name),

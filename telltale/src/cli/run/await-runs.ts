@@ -13,7 +13,7 @@ import { waitingText } from '../view/describe-run-event.ts';
 import { countText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { brief } from '../view/text-width.ts';
-import type { SetOff } from './follow-session.ts';
+import type { StartedWorkflow } from './follow-session.ts';
 import type { RunMode } from './run-mode.ts';
 
 export interface AwaitRunsOptions {
@@ -72,7 +72,7 @@ export async function awaitRuns(
   /** The session or run that has ended. */
   top: string,
   /** The runs that it triggered and whose end is not on its log. */
-  runs: readonly SetOff[],
+  runs: readonly StartedWorkflow[],
   triggered: Pick<TriggeredRuns, 'open' | 'since'>,
   io: Io,
   { mode, storeFlag, isAsking = () => false }: AwaitRunsOptions,

@@ -7,9 +7,9 @@ import { asTyped } from '../session/store-options.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
-import { failureLines, toFixLines } from '../view/root-cause.ts';
+import { failureLines, failureToFixLines } from '../view/root-cause.ts';
 import { askedLines, waitingLines } from '../workflow/waiting-lines.ts';
-import type { FollowSessionFollowed } from './follow-session.ts';
+import type { FollowedSession } from './follow-session.ts';
 import type { RunMode } from './run-mode.ts';
 
 const EXITS: Readonly<Record<SessionResult['status'], ExitCode>> = {
@@ -35,7 +35,7 @@ export interface ConcludeOptions {
 
 /** Says on stderr what a person must know about a run that did not end well, and returns the exit code. */
 export async function conclude(
-  { result, turn, cutOff, unread, idle, cancelled, rootCause }: FollowSessionFollowed,
+  { result, turn, cutOff, unread, idle, cancelled, rootCause }: FollowedSession,
   io: Io,
   { mode, storeFlag, isShared = false, lead, resumeWith = 'resume' }: ConcludeOptions,
 ): Promise<ExitCode> {
@@ -48,7 +48,7 @@ export async function conclude(
   if (code === EXIT.ok) {
     // The run continued after a failure, which a person may have missed.
     if (rootCause !== undefined && mode !== 'quiet')
-      await stderr.write(`${toFixLines(rootCause, look).join('\n')}\n`);
+      await stderr.write(`${failureToFixLines(rootCause, look).join('\n')}\n`);
     return code;
   }
   const running = cutOff.map(({ action, startedAt }) => {

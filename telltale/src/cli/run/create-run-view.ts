@@ -13,9 +13,9 @@ import { createPlainLines } from '../view/plain-lines.ts';
 import { type RootCause, withRootCause } from '../view/root-cause.ts';
 import { plainRunLine } from '../view/run-note.ts';
 import { createModelPhase } from '../view/run-progress.ts';
+import { endsInterruptedTurn, STOPPING, STOPPING_TURN } from './report-slow-stop.ts';
 import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
-import { BREAKING_OFF, isOverWith, STOPPING } from './tell-slow-stop.ts';
 
 /** The view of a mode. */
 export async function createRunView(
@@ -37,8 +37,8 @@ export async function createRunView(
       return {
         show: (event) => io.stdout.write(eventJson(event)),
         recall: () => {},
-        note: (event) => io.stdout.write(eventJson(event)),
-        lead: async () => {},
+        showRunEvent: (event) => io.stdout.write(eventJson(event)),
+        showGuidingRun: async () => {},
         end: async () => {},
         leave: async () => {},
         aside: (ask) => ask(''),
@@ -57,11 +57,11 @@ function plainView(io: Io, debug: Debug, storeFlag: string | undefined): RunView
           .join(''),
       ),
     recall: (event) => void lines(event),
-    async note(event) {
+    async showRunEvent(event) {
       const line = plainRunLine(eventAsTyped(event, io, storeFlag), event.run, debug);
       if (line !== undefined) await stdout.write(`${line}\n`);
     },
-    async lead(event) {
+    async showGuidingRun(event) {
       // A task's start and end are on the session's own log, and only the end tells whether a step is a task.
       if (event.type === 'step.started' || isTaskEnd(event)) return;
       const line = plainRunLine(eventAsTyped(event, io, storeFlag));
@@ -116,7 +116,7 @@ function silentView(
   let turn = 0;
   let isBreakingOff = false;
   const progress = startSilentProgress(io, () => {
-    if (isBreakingOff) return BREAKING_OFF;
+    if (isBreakingOff) return STOPPING_TURN;
     if (turn === 0) return 'Starting…';
     return `Turn ${turn}: ${model.text() ?? 'actions are running'}…`;
   });
@@ -125,14 +125,14 @@ function silentView(
     async show(event) {
       turn = event.turn;
       model.follow(event);
-      if (isOverWith(event)) isBreakingOff = false;
+      if (endsInterruptedTurn(event)) isBreakingOff = false;
     },
-    breaksOff() {
+    showInterrupting() {
       isBreakingOff = true;
     },
     recall: () => {},
-    note: async () => {},
-    lead: async () => {},
+    showRunEvent: async () => {},
+    showGuidingRun: async () => {},
     async end(result, _times, rootCause) {
       await progress.leave();
       await io.stdout.write(print(result, rootCause));

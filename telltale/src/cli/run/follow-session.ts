@@ -10,12 +10,12 @@ import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
 
 /** A workflow run that a trigger started. */
-export interface SetOff {
+export interface StartedWorkflow {
   readonly run: string;
   readonly workflow: string;
 }
 
-export interface FollowSessionFollowed {
+export interface FollowedSession {
   readonly result: SessionResult;
   /** The last turn on its log; 0 before the first. The turns in `result` are only those that completed. */
   readonly turn: number;
@@ -25,7 +25,7 @@ export interface FollowSessionFollowed {
   /** Whether the reader of our output has gone. */
   readonly unread: boolean;
   /** Workflow runs that it started and whose end is not on its log. */
-  readonly runs: readonly SetOff[];
+  readonly runs: readonly StartedWorkflow[];
   /** Who cancelled it and why. */
   readonly cancelled?: string;
   /** Whether it was a chat that waited for a message when it was released. */
@@ -34,7 +34,7 @@ export interface FollowSessionFollowed {
   readonly rootCause?: RootCause;
 }
 
-export interface FollowSessionFollowOptions {
+export interface FollowSessionOptions {
   readonly view: RunView;
   /** Events up to this one were shown before. */
   readonly seen: number;
@@ -48,13 +48,13 @@ export interface FollowSessionFollowOptions {
 export async function followSession(
   session: Session,
   { stdout, signal, clock }: Pick<Io, 'stdout' | 'signal' | 'clock'>,
-  { view, seen, chat, steering }: FollowSessionFollowOptions,
-): Promise<FollowSessionFollowed> {
+  { view, seen, chat, steering }: FollowSessionOptions,
+): Promise<FollowedSession> {
   const actions = createActionLog();
   const worked = createWorkedTime();
   const saved = createTimeSaved();
   const causes = createRootCauseFold();
-  const runs = new Map<string, SetOff>();
+  const runs = new Map<string, StartedWorkflow>();
   let cutOff: readonly ActionView[] = [];
   let turn = 0;
   let cancelled: string | undefined;
@@ -90,7 +90,7 @@ export async function followSession(
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   try {
-    view.waits?.();
+    view.showWaiting?.();
     chat?.lead(session);
     steering?.begin(session);
     const [result] = await Promise.all([session.result, watch()]);
@@ -138,11 +138,11 @@ export interface SteeringOptions {
 /** Undefined without a terminal, or if the view cannot show what is typed. */
 export function steerByTyping(
   { stdin, signal }: Pick<Io, 'stdin' | 'signal'>,
-  view: Pick<RunView, 'typed' | 'tell'>,
+  view: Pick<RunView, 'showTyped' | 'showLine'>,
   { mode, status }: SteeringOptions,
 ): Steering | undefined {
   const { readTyping } = stdin;
-  const { typed, tell } = view;
+  const { showTyped: typed, showLine: tell } = view;
   if (mode !== 'live' || !stdin.isTerminal) return undefined;
   if (readTyping === undefined || typed === undefined || tell === undefined) return undefined;
   let session: Session | undefined;

@@ -33,13 +33,13 @@ export async function resumeSession(
   requireStore(options, context.io);
   const early = options.early ?? openEarly(context, { ...options, mustExist: true });
   try {
-    return await goOn(asked, early === undefined ? options : { ...options, early }, context);
+    return await continueSession(asked, early === undefined ? options : { ...options, early }, context);
   } finally {
     await early?.close();
   }
 }
 
-async function goOn(
+async function continueSession(
   asked: string,
   options: ResumeSessionOptions,
   context: Pick<CommandContext, 'io' | 'runtimes'>,
@@ -78,7 +78,7 @@ async function goOn(
       if (wasOwned) await session.steer(said); // Its owner has released it in the meantime.
       return { session, seen: head };
     }
-    const [{ createChat }, { chatAgain }, { chatModel }] = await Promise.all([
+    const [{ createChat }, { resumeChatCommand: chatAgain }, { chatModel }] = await Promise.all([
       import('../chat/chat.ts'),
       import('../chat/chat.ts'),
       import('../chat/chat.ts'),

@@ -11,13 +11,13 @@ export interface RunView {
   /** Takes in an event without showing it, because it was shown before and later events may refer to it. */
   recall(event: ObservedEvent): void;
   /** Shows an event of a workflow run that the session started, if the user asked for those. */
-  note(event: RunEvent): Promise<void>;
+  showRunEvent(event: RunEvent): Promise<void>;
   /** Shows an event of the run that guides the session, about a step that the run itself executes. */
-  lead(event: RunEvent): Promise<void>;
+  showGuidingRun(event: RunEvent): Promise<void>;
   /** Says that work has started, because the first event may take a while. Only for views with a status line. */
-  waits?(): void;
+  showWaiting?(): void;
   /** Says that a turn is being interrupted, which may take seconds. Only for views with a status line. */
-  breaksOff?(): void;
+  showInterrupting?(): void;
   /** Call it after the last event. */
   end(result: SessionResult, times: Times, rootCause?: RootCause): Promise<void>;
   /** Ends the view when there is no result to show. */
@@ -26,9 +26,9 @@ export interface RunView {
    * Shows the line that a person is typing. Undefined means that nothing can be typed. `isWaited`: a question is
    * waiting until the line is sent.
    */
-  typed?(draft: string | undefined, isWaited: boolean): void;
+  showTyped?(draft: string | undefined, isWaited: boolean): void;
   /** Shows the person a line about what they typed. */
-  tell?(text: string): void;
+  showLine?(text: string): void;
   /**
    * Gives the terminal to `ask` until it is done. A question waits until no line is half typed. A prompt for a message
    * continues that line.

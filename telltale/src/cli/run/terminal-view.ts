@@ -8,8 +8,8 @@ import { createLiveScreen, type Frame } from '../view/live-screen.ts';
 import { createPainter } from '../view/plain-lines.ts';
 import { runNote } from '../view/run-note.ts';
 import { clip } from '../view/text-width.ts';
+import { endsInterruptedTurn, STOPPING, STOPPING_TURN } from './report-slow-stop.ts';
 import type { RunView } from './run-view.ts';
-import { BREAKING_OFF, isOverWith, STOPPING } from './tell-slow-stop.ts';
 
 export interface TerminalView extends RunView, Pick<TerminalFrames, 'draw' | 'entered'> {}
 
@@ -43,7 +43,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
   const columns = () => stdout.columns ?? DEFAULT_COLUMNS;
   let isBreakingOff = false;
   const stopping = () => {
-    const text = signal.aborted ? STOPPING : isBreakingOff ? BREAKING_OFF : undefined;
+    const text = signal.aborted ? STOPPING : isBreakingOff ? STOPPING_TURN : undefined;
     return text === undefined ? undefined : paint.yellow(clip(text, columns() - 1));
   };
   const screen = createLiveScreen({
@@ -59,37 +59,37 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
   return {
     ...frames,
     async show(event: ObservedEvent) {
-      if (isOverWith(event)) isBreakingOff = false;
+      if (endsInterruptedTurn(event)) isBreakingOff = false;
       screen.show(typed(event));
       frames.changed();
     },
-    breaksOff() {
+    showInterrupting() {
       isBreakingOff = true;
       frames.changed();
     },
     recall: (event) => screen.recall(typed(event)),
-    typed(draft, isWaited) {
+    showTyped(draft, isWaited) {
       screen.typed(draft, isWaited);
       if (!hasEnded) frames.changed();
     },
-    tell(text) {
+    showLine(text) {
       if (hasEnded) return;
-      screen.tell(text);
+      screen.addLine(text);
       frames.changed();
     },
-    async note(event) {
+    async showRunEvent(event) {
       // Workflow runs continue after the session has ended, and its screen with it.
       if (hasEnded) {
         const line = runNote(typed(event), columns() - 1, paint, options.debug);
         if (line !== undefined) await stdout.write(`${CLEAR_LINE}${line}\n`);
         return;
       }
-      screen.note(typed(event));
+      screen.addRunEvent(typed(event));
       frames.changed();
     },
-    async lead(event) {
+    async showGuidingRun(event) {
       if (hasEnded) return;
-      screen.lead(typed(event));
+      screen.addGuidingRunEvent(typed(event));
       frames.changed();
     },
     aside: (ask) => (hasEnded ? ask('') : frames.aside(ask)),

@@ -18,10 +18,10 @@ import { askPerson, askRuns, oneAtATime } from './ask-person.ts';
 import { awaitRuns, watchTriggered } from './await-runs.ts';
 import { conclude, isLost, outputLost, type Unshown } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
-import { type FollowSessionFollowed, followSession, type Steering, steerByTyping } from './follow-session.ts';
+import { type FollowedSession, followSession, type Steering, steerByTyping } from './follow-session.ts';
+import { reportSlowStop } from './report-slow-stop.ts';
 import { type ModeOptions, runMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
-import { tellSlowStop } from './tell-slow-stop.ts';
 
 export interface WorkOptions extends ModeOptions {
   readonly store?: string;
@@ -37,7 +37,7 @@ export interface WorkOptions extends ModeOptions {
 }
 
 /** A session that was started or resumed, and how much of its log was seen before. */
-export interface WorkSessionBegun {
+export interface StartedSession {
   readonly session: Session;
   readonly seen: number;
   /** For a conversation: what the person says, and the command that continues it, without the session's id. */
@@ -68,9 +68,9 @@ export async function workSession(
 type WorkSessionBegin = (
   runtime: Runtime,
   view: RunView,
-) => Promise<WorkSessionBegun | 'nothing said' | undefined>;
+) => Promise<StartedSession | 'nothing said' | undefined>;
 
-function unshownOf({ session, chat }: WorkSessionBegun, { store }: WorkOptions, io: Io): Unshown {
+function unshownOf({ session, chat }: StartedSession, { store }: WorkOptions, io: Io): Unshown {
   const { id, result } = session;
   const about = (command: string) => `${io.program} ${command} ${id}${storeFlag(store)}`;
   const commands = { show: about('show'), resume: about(chat?.resumeWith ?? 'resume') };
@@ -115,12 +115,12 @@ async function workAndShow(
     ...(options.early === undefined ? {} : { early: options.early }),
   };
   const outcome: {
-    followed?: FollowSessionFollowed;
-    begun?: WorkSessionBegun | 'nothing said' | undefined;
+    followed?: FollowedSession;
+    begun?: StartedSession | 'nothing said' | undefined;
     lead?: RunState | undefined;
     isLeft?: boolean;
   } = {};
-  const stopTelling = tellSlowStop(io, mode);
+  const stopTelling = reportSlowStop(io, mode);
   try {
     await withRuntime(context, { ...store, ...settings }, async (runtime) => {
       const triggered = watchTriggered(runtime);
@@ -133,7 +133,7 @@ async function workAndShow(
         mode,
         ...(chat === undefined ? {} : { status: chat.lead.status }),
       });
-      const led = watchLead(runtime.store, session.id, view, seen > 0);
+      const led = watchGuidingRun(runtime.store, session.id, view, seen > 0);
       const stopWatching = debug.invoke
         ? watchRuns(runtime.store, session.id, (event) => noteInvoke(event, view), io)
         : async () => {};
@@ -141,7 +141,7 @@ async function workAndShow(
         outcome.followed = await followSession(session, io, { view: led.view, seen, steering, ...lead });
         options.onResult?.(outcome.followed.result);
         const { status } = outcome.followed.result;
-        if (status === 'waiting') outcome.lead = await waitingLead(runtime.store, session.id);
+        if (status === 'waiting') outcome.lead = await waitingGuidingRun(runtime.store, session.id);
         if (status !== 'interrupted') {
           const told = { mode, storeFlag: flag, isAsking: asides.isAsking };
           const { runs } = outcome.followed;
@@ -174,14 +174,14 @@ async function workAndShow(
 }
 
 /** The run that guides a session, if that run is waiting. */
-async function waitingLead(store: Store, session: string): Promise<RunState | undefined> {
+async function waitingGuidingRun(store: Store, session: string): Promise<RunState | undefined> {
   const run = leadRun(session);
   const info = await store.info(run);
   return info?.status === 'waiting' ? readRun(store, run) : undefined;
 }
 
 const noteInvoke = async (event: RunEvent, view: RunView): Promise<void> => {
-  if (event.type === 'invoke') await view.note(event);
+  if (event.type === 'invoke') await view.showRunEvent(event);
 };
 
 /** How soon a new run is noticed. Only somebody who is debugging waits for it. */
@@ -246,7 +246,7 @@ function watchRuns(
 const PAGE = 200;
 
 /** Events about the run's own steps. What the agent does for the run is on the session's log. */
-const TOLD: ReadonlySet<RunEventType> = new Set([
+const OWN_STEP_EVENTS: ReadonlySet<RunEventType> = new Set([
   'state.entered',
   'step.started',
   'step.completed',
@@ -256,7 +256,7 @@ const TOLD: ReadonlySet<RunEventType> = new Set([
   'step.compensated',
 ]);
 
-export interface WatchedLead {
+export interface WatchedGuidingRun {
   /** The view. It gets the run's events before the session's events that follow from them. */
   readonly view: RunView;
   /** Stops it after all committed events have been shown. */
@@ -267,7 +267,12 @@ export interface WatchedLead {
  * Shows a view the steps that the guiding run executes itself, from the first event that the view shows of the session.
  * It reads the run's log only when it has changed, so it costs nothing without a guiding run.
  */
-function watchLead(store: Store, session: string, view: RunView, isResumed: boolean): WatchedLead {
+function watchGuidingRun(
+  store: Store,
+  session: string,
+  view: RunView,
+  isResumed: boolean,
+): WatchedGuidingRun {
   const run = leadRun(session);
   const inside = new Set<string>();
   let since: number | undefined;
@@ -277,10 +282,10 @@ function watchLead(store: Store, session: string, view: RunView, isResumed: bool
 
   const tell = async (event: RunEvent) => {
     if (event.type === 'step.started' && event.input === undefined) inside.add(event.step);
-    if (!TOLD.has(event.type) || since === undefined || event.at < since) return;
+    if (!OWN_STEP_EVENTS.has(event.type) || since === undefined || event.at < since) return;
     // A step that contains others repeats what those said.
     if ('step' in event && event.step !== undefined && inside.has(event.step)) return;
-    await view.lead(event);
+    await view.showGuidingRun(event);
   };
   const read = async () => {
     while (moved && since !== undefined) {

@@ -29,10 +29,10 @@ export async function servedAgents(manifests: readonly string[], cwd: string): P
 }
 
 /** The agents of a folder or manifest. If the current folder has none, the agent of the tour. */
-export async function developedAgents(dir: string | undefined, cwd: string): Promise<AgentSource> {
+export async function devAgents(dir: string | undefined, cwd: string): Promise<AgentSource> {
   if (dir === undefined) {
     if ((await agentFilesIn(cwd)).length > 0) return folderSource(cwd);
-    const file = await layOutTour(cwd);
+    const file = await writeTour(cwd);
     return {
       // An agent that is written in the meantime is served too.
       find: async () => [...(await agentFilesIn(cwd)), file],
@@ -108,7 +108,7 @@ const FOLDER = 'telltale-tour';
  * Writes the tour to a folder of its own, and returns the agent's file. It keeps files that exist: sessions may be
  * resumed with them, and somebody may have edited them.
  */
-async function layOutTour(cwd: string): Promise<string> {
+async function writeTour(cwd: string): Promise<string> {
   const folder = join(cwd, FOLDER);
   for (const { path, text } of await readTemplate(TOUR)) {
     const file = join(folder, path);

@@ -14,9 +14,17 @@ import { portOption } from '../options.ts';
 import { signer } from '../program.ts';
 import { shownLocation, storeLocation } from '../session/store-options.ts';
 import { jsonText } from '../view/json-text.ts';
-import { type AgentSource, developedAgents, servedAgents } from './agent-source.ts';
-import { type Going, observe, openingText, reloadText, say, stopped, withAgents } from './keep-going.ts';
-import { keepTellingEdits } from './work.ts';
+import { type AgentSource, devAgents, servedAgents } from './agent-source.ts';
+import {
+  type LongRunning,
+  observe,
+  openingText,
+  reloadText,
+  runUntilStopped,
+  say,
+  stopped,
+} from './long-running.ts';
+import { reportEditsOnReload } from './worker.ts';
 
 /** `telltale serve`. */
 export async function serve(
@@ -24,7 +32,7 @@ export async function serve(
   options: ServeOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  return keepServing(await servedAgents(manifests, context.io.cwd), options, { dev: false, context });
+  return serveUntilStopped(await servedAgents(manifests, context.io.cwd), options, { dev: false, context });
 }
 
 /** `telltale dev`. */
@@ -33,11 +41,11 @@ export async function dev(
   options: ServeOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  return keepServing(await developedAgents(dir, context.io.cwd), options, { dev: true, context });
+  return serveUntilStopped(await devAgents(dir, context.io.cwd), options, { dev: true, context });
 }
 
 /** What is served, and how it is announced. */
-interface Serving extends Going {
+interface Serving extends LongRunning {
   readonly source: AgentSource;
   readonly options: ServeOptions;
   readonly isDev: boolean;
@@ -47,7 +55,7 @@ interface Serving extends Going {
 const NO_EFFECT = '--require-token has no effect any more: every request needs a token. Leave it out.';
 
 /** Serves the agents until the process is told to stop. */
-function keepServing(
+function serveUntilStopped(
   source: AgentSource,
   options: ServeOptions,
   { dev: isDev, context }: { readonly dev: boolean; readonly context: CommandContext },
@@ -56,7 +64,7 @@ function keepServing(
   const port = options.port === undefined ? DEFAULT_PORT : portOption('--port', options.port);
   const how = { role: isDev ? 'dev' : 'serve', mayBeBroken: isDev, options };
   const loadRest = () => import('../../server/start-daemon.ts');
-  return withAgents(source, { ...how, loadRest }, context, (runtime, going) =>
+  return runUntilStopped(source, { ...how, loadRest }, context, (runtime, going) =>
     serveRuntime(runtime, { ...going, source, options, isDev, port }),
   );
 }
@@ -65,10 +73,10 @@ async function serveRuntime(runtime: Runtime, serving: Serving): Promise<void> {
   const { source, catalog, isDev, io, onError } = serving;
   const telemetry = await observe(runtime, serving);
   const daemon = await start(runtime, serving, telemetry.metrics);
-  const forgetFile = await keepFile(daemon, serving);
-  const stopTelling = isDev ? await tellReloads(catalog, source.roots, io, onError) : undefined;
+  const forgetFile = await keepDaemonFileWhile(daemon, serving);
+  const stopTelling = isDev ? await reportReloads(catalog, source.roots, io, onError) : undefined;
   await announce(daemon, serving);
-  const forgetEdits = await keepTellingEdits(runtime.store, serving, serving.options);
+  const forgetEdits = await reportEditsOnReload(runtime.store, serving, serving.options);
   try {
     await stopped(io.signal);
     say(io)(
@@ -118,7 +126,7 @@ async function start(
  * Writes the file by which other commands of this user find the daemon. The daemon works without it, because its link
  * is printed.
  */
-async function keepFile(
+async function keepDaemonFileWhile(
   { url, port, token }: Daemon,
   { options: { host = LOOPBACK, store }, io, onError }: Serving,
 ): Promise<() => Promise<void>> {
@@ -169,7 +177,7 @@ async function startOn<Started>(
 }
 
 /** Reloads agents when files below the roots change, and reports the result, until the process is told to stop. */
-async function tellReloads(
+async function reportReloads(
   catalog: AgentCatalog,
   roots: readonly string[],
   io: Io,

@@ -101,7 +101,7 @@ const noStore = (location: string) =>
   });
 
 /** Each of these variables turns on spans or metrics; `readSettings` reads the details. */
-const ASKS = [
+const TELEMETRY_VARIABLES = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
   'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
@@ -115,7 +115,7 @@ const ASKS = [
  * run's view.
  */
 async function exportTelemetry(runtime: Runtime, io: Io): Promise<Runtime> {
-  if (!ASKS.some((name) => io.env[name])) return runtime;
+  if (!TELEMETRY_VARIABLES.some((name) => io.env[name])) return runtime;
   const [{ createTelemetry }, { readAnyEvent }, { openAmong }] = await Promise.all([
     import('../../telemetry/create-telemetry.ts'),
     import('../../agent/log/read-log.ts'),

@@ -7,7 +7,7 @@ import { asTyped, storeFlag } from '../session/store-options.ts';
 import { countText, sizeText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { jsonText } from '../view/json-text.ts';
-import { showing, type UpkeepOptions, withStore } from './open-for-upkeep.ts';
+import { type UpkeepOptions, withProgress, withStore } from './open-for-upkeep.ts';
 
 /** `telltale store check`. */
 export function checkCommand(options: UpkeepOptions, context: CommandContext): Promise<ExitCode> {
@@ -21,7 +21,7 @@ export function checkCommand(options: UpkeepOptions, context: CommandContext): P
           progress = news;
         },
       });
-    const report = await showing(context, options, () => progressText(progress), work);
+    const report = await withProgress(context, options, () => progressText(progress), work);
     const isSound = report.more === 0 && report.faults.every(({ grade }) => grade === 'note');
     await io.stdout.write(
       options.json === true

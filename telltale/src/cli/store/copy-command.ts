@@ -8,7 +8,7 @@ import { usage } from '../options.ts';
 import { shownLocation, storeExists } from '../session/store-options.ts';
 import { countText, spanText } from '../view/figures.ts';
 import { jsonText } from '../view/json-text.ts';
-import { keptLocation, samePlace, showing, withStoreAt } from './open-for-upkeep.ts';
+import { keptLocation, samePlace, withProgress, withStoreAt } from './open-for-upkeep.ts';
 
 export interface CopyOptions {
   readonly merge?: true;
@@ -49,7 +49,7 @@ export async function copyCommand(
         });
       let report: CopyReport;
       try {
-        report = await showing(context, options, () => progressText(progress), work);
+        report = await withProgress(context, options, () => progressText(progress), work);
       } catch (thrown) {
         if (io.signal.aborted && options.json !== true) await io.stderr.write(stoppedText(progress));
         throw thrown;

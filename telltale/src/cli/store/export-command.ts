@@ -15,7 +15,7 @@ import { findStream } from '../session/find-session.ts';
 import { shownLocation, storeExists, storeFlag } from '../session/store-options.ts';
 import { countText } from '../view/figures.ts';
 import { jsonText } from '../view/json-text.ts';
-import { keptLocation, showing, type UpkeepOptions, withStore, withStoreAt } from './open-for-upkeep.ts';
+import { keptLocation, type UpkeepOptions, withProgress, withStore, withStoreAt } from './open-for-upkeep.ts';
 
 export interface ExportCommandOptions extends UpkeepOptions {
   readonly session?: readonly string[];
@@ -45,7 +45,7 @@ export function exportCommand(
       },
     });
     const write = () => (path === undefined ? toOutput(text, io) : toFile(text, path));
-    await showing(context, options, () => `Exporting: ${countsText(counts)}`, write);
+    await withProgress(context, options, () => `Exporting: ${countsText(counts)}`, write);
     if (io.stdout.closed) return EXIT.ok;
     const to = file === undefined || file === '-' ? '' : ` to ${file}`;
     await io.stderr.write(`Exported ${countsText(counts)}${to}.\n`);
@@ -159,7 +159,7 @@ export async function importCommand(
           progress = news;
         },
       });
-    return showing(context, options, () => progressText(dryRun, progress), work);
+    return withProgress(context, options, () => progressText(dryRun, progress), work);
   };
   const write = (store: Store) => read(store, false);
   const lookThenWrite = async (store: Store) => {
@@ -216,13 +216,13 @@ function reportText(
 }
 
 /** A file that can be read more than once. */
-interface ExportCommandSource {
+interface RereadableFile {
   read(): AsyncGenerator<Uint8Array>;
   close(): Promise<void>;
 }
 
 /** The file itself. For standard input or a pipe, a temporary copy that only its owner can read. */
-async function openSource(file: string, io: Io): Promise<ExportCommandSource> {
+async function openSource(file: string, io: Io): Promise<RereadableFile> {
   const fail = (thrown: unknown): unknown =>
     io.signal.aborted ? thrown : cannotRead(file, 'file that was exported', thrown as NodeJS.ErrnoException);
   if (file !== '-') {

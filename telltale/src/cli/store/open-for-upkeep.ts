@@ -49,7 +49,7 @@ export async function withStoreAt<T>(
 }
 
 /** Reports progress on stderr, unless JSON is asked for. */
-export async function showing<T>(
+export async function withProgress<T>(
   { io }: ForUpkeepContext,
   { json }: UpkeepOptions,
   text: () => string,

@@ -18,7 +18,7 @@ import { usage, wholeNumber } from '../options.ts';
 import { agoText, countText, sizeText, timeText } from '../view/figures.ts';
 import { jsonText } from '../view/json-text.ts';
 import { brief, type Column, tableLines } from '../view/text-width.ts';
-import { showing, type UpkeepOptions, withStore } from './open-for-upkeep.ts';
+import { type UpkeepOptions, withProgress, withStore } from './open-for-upkeep.ts';
 
 export interface PruneCommandOptions extends UpkeepOptions {
   readonly olderThan?: string;
@@ -52,7 +52,7 @@ export async function pruneCommand(options: PruneCommandOptions, context: Comman
       });
     const text = () =>
       `Pruning: ${countText(looked, 'session or run', 'sessions and runs')} looked at, ${gone.toLocaleString('en')} taken out`;
-    const report = await showing(context, options, text, work);
+    const report = await withProgress(context, options, text, work);
     const space = dryRun || report.streams === 0 ? undefined : await giveBack(store, options, context);
     await io.stdout.write(
       options.json === true
@@ -93,7 +93,7 @@ type Space = Compacted | { readonly failed: string };
 /** The data is pruned even if the file cannot be made smaller, so that is no failure. */
 async function giveBack(store: Store, options: UpkeepOptions, context: CommandContext): Promise<Space> {
   try {
-    return await showing(context, options, () => 'Giving the space back', store.upkeep.compact);
+    return await withProgress(context, options, () => 'Giving the space back', store.upkeep.compact);
   } catch (thrown) {
     return { failed: toRuntimeError(thrown).message };
   }

@@ -58,7 +58,7 @@ export interface LoadModulesOptions {
  * Loads tool modules as a run would, but in another process, and reports what is wrong. `named` are the files that the
  * user named.
  */
-export function loadingModules(named: readonly string[], options: LoadModulesOptions): CheckModules {
+export function moduleCheck(named: readonly string[], options: LoadModulesOptions): CheckModules {
   return async (uses, files) => {
     const refused = await foundInWorkspaces(files);
     const isTrusted = (file: string) => named.includes(file) || !refused.has(file);

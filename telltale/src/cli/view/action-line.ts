@@ -13,7 +13,7 @@ import { brief, briefFields, clip } from './text-width.ts';
 export function actionLine(view: ActionView, columns: number, now: number, paint: Palette): string {
   return lineWith(view, columns, now, paint, {
     text: noteText(view, columns),
-    colour: isOver(view) && view.state !== 'completed' ? MARKS[view.state].paint : 'dim',
+    color: isOver(view) && view.state !== 'completed' ? MARKS[view.state].paint : 'dim',
   });
 }
 
@@ -147,11 +147,11 @@ function lineWith(
   columns: number,
   now: number,
   paint: Palette,
-  note?: { readonly text: string; readonly colour: keyof Palette },
+  note?: { readonly text: string; readonly color: keyof Palette },
 ): string {
   const name = clip(`${brief(view.action.id, columns)} ${brief(view.action.name, columns)}`, columns - 2);
   const parts = [
-    { text: briefFields(view.input, Math.floor(columns * GIVEN_SHARE)), colour: 'dim' },
+    { text: briefFields(view.input, Math.floor(columns * GIVEN_SHARE)), color: 'dim' },
     { text: timeText(view, isOver(view), now) },
     ...(note === undefined ? [] : [note]),
   ] as const;
@@ -189,20 +189,20 @@ export const GIVEN_SHARE = 0.4;
 
 export interface LinePart {
   readonly text: string;
-  readonly colour?: keyof Palette;
+  readonly color?: keyof Palette;
 }
 
 /** A sign, a name, and as many of the parts as fit. */
 export function progressLine(
-  { sign, paint: colour }: Mark,
+  { sign, paint: color }: Mark,
   name: string,
   parts: readonly LinePart[],
   columns: number,
   paint: Palette,
 ): string {
   let left = columns - 2 - displayWidth(name);
-  let line = `${paint[colour](sign)} ${name}`;
-  for (const { text, colour: tint } of parts) {
+  let line = `${paint[color](sign)} ${name}`;
+  for (const { text, color: tint } of parts) {
     const shown = clip(text, left - 2);
     if (shown === '' || left < 3) continue;
     line += `  ${tint === undefined ? shown : paint[tint](shown)}`;
@@ -211,14 +211,14 @@ export function progressLine(
   return line;
 }
 
-export interface ActionLineTimed {
+export interface TimedText {
   readonly attempt: number;
   readonly ms?: number;
   readonly startedAt?: number;
 }
 
 /** Which attempt it is, and how long it took or has taken so far. */
-export function timeText({ attempt, ms, startedAt }: ActionLineTimed, isOver: boolean, now: number): string {
+export function timeText({ attempt, ms, startedAt }: TimedText, isOver: boolean, now: number): string {
   const span = ms ?? (isOver || startedAt === undefined ? undefined : now - startedAt);
   const tries = attempt > 1 ? `try ${attempt}` : '';
   return [tries, span === undefined ? '' : spanText(span)].filter((part) => part !== '').join(', ');

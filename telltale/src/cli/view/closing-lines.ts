@@ -33,14 +33,14 @@ export function closingLines(
   paint: Palette,
   columns = Number.POSITIVE_INFINITY,
 ): readonly string[] {
-  const { sign, paint: colour } = SIGNS[result.status];
+  const { sign, paint: color } = SIGNS[result.status];
   const parts = [
     countText(result.turns, 'turn'),
     tokensText(result.usage),
     ...(result.cost_usd > 0 ? [costText(result.cost_usd)] : []),
     spanText(workedMs),
   ];
-  const lines = [`${paint[colour](`${sign} ${result.status}`)}  ${parts.join(' · ')}`];
+  const lines = [`${paint[color](`${sign} ${result.status}`)}  ${parts.join(' · ')}`];
   const told = timeSavedText(saved);
   if (told !== undefined) lines.push(...wrap(told, columns).map(paint.dim));
   return lines;

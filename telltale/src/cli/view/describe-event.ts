@@ -28,18 +28,18 @@ export function describeEvent(
   nameOf: NameOf = () => undefined,
 ): string {
   const room = Math.max(1, columns);
-  return clip(printable(said(event, room, actionNames(nameOf))).trim(), room);
+  return clip(printable(contentOf(event, room, actionNames(nameOf))).trim(), room);
 }
 
 /** The same for a log: what was written for the model is marked as such. */
 export function describeLogged(event: ObservedEvent, columns: number, nameOf: NameOf): string {
   const room = Math.max(1, columns);
-  const told = toldToModel(event, room);
+  const told = textForModel(event, room);
   return told === undefined ? describeEvent(event, columns, nameOf) : clip(printable(told).trim(), room);
 }
 
 /** Undefined if an event is not a message for the model. */
-function toldToModel(event: ObservedEvent, room: number): string | undefined {
+function textForModel(event: ObservedEvent, room: number): string | undefined {
   switch (event.type) {
     case 'fault':
       return `${safe(event.code)}, the model is told: ${safe(event.message)}`;
@@ -54,7 +54,7 @@ function toldToModel(event: ObservedEvent, room: number): string | undefined {
   }
 }
 
-function said(event: ObservedEvent, room: number, called: (id: string) => string): string {
+function contentOf(event: ObservedEvent, room: number, called: (id: string) => string): string {
   switch (event.type) {
     case 'session.started':
       return `${safe(event.agent)} with ${safe(event.model)}${origin(event)}: ${brief(event.input, room)}`;
@@ -207,7 +207,7 @@ function said(event: ObservedEvent, room: number, called: (id: string) => string
     case 'child.review.resolved':
     case 'child.review.voided':
     case 'child.session.waiting':
-      return `${speakerOf(event.action) ?? called(event.action)}: ${said(ownEvent(event), room, safe)}`;
+      return `${speakerOf(event.action) ?? called(event.action)}: ${contentOf(ownEvent(event), room, safe)}`;
   }
 }
 

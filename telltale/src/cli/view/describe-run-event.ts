@@ -11,10 +11,10 @@ import { brief, briefFields, clip } from './text-width.ts';
  */
 export function describeRunEvent(event: RunEvent, columns: number): string {
   const room = Math.max(1, columns);
-  return clip(printable(said(event, room)).trim(), room);
+  return clip(printable(runContentOf(event, room)).trim(), room);
 }
 
-function said(event: RunEvent, room: number): string {
+function runContentOf(event: RunEvent, room: number): string {
   switch (event.type) {
     case 'workflow.started':
       return `${safe(event.workflow)} for ${safe(event.manifest.agent)}${originText(event)} ${briefFields(event.input, room)}`;

@@ -34,13 +34,13 @@ export interface LiveScreen {
   /** Takes in an event that was shown before, elsewhere. It gets no line, but later events may refer to it. */
   recall(event: ObservedEvent): void;
   /** Takes in an event of a workflow run that the session started. */
-  note(event: RunEvent): void;
+  addRunEvent(event: RunEvent): void;
   /** Takes in an event of the run that guides the session. */
-  lead(event: RunEvent): void;
+  addGuidingRunEvent(event: RunEvent): void;
   /** The lines as of `now`. Each line appears in `done` once. */
   frame(now: number): Frame;
   /** Adds a line for the person at the terminal. */
-  tell(text: string): void;
+  addLine(text: string): void;
   /** The line that a person is typing: see `RunView`. */
   typed(draft: string | undefined, isWaited: boolean): void;
   /** All remaining lines. Nothing changes afterwards. */
@@ -68,7 +68,7 @@ const ECHO = 2;
 const MAX_LIVE = 20;
 
 /** Workflow events and typed lines come at any time. They are shown above the row that is being written. */
-const isBeside = (event: ObservedEvent): boolean =>
+const isAside = (event: ObservedEvent): boolean =>
   event.type === 'custom' ||
   event.type.startsWith('workflow.') ||
   (event.type === 'message.received' && event.from === 'steer');
@@ -83,11 +83,11 @@ const SPEECH: ReadonlySet<ObservedEvent['type']> = new Set([
 
 export function createLiveScreen({ paint, size, status, debug = {}, whole }: LiveScreenOptions): LiveScreen {
   const actions = createActionLog();
-  const speech = createSpeech({ paint, colour: paint.bold('x') !== 'x' });
+  const speech = createSpeech({ paint, color: paint.bold('x') !== 'x' });
   const streamed = { thoughts: new Set<number>(), response: 0 };
   let speaker: string | undefined;
   const progress = createRunProgress();
-  const leadLines = createLeadLines(paint);
+  const leadLines = createGuidingRunLines(paint);
 
   let session = '';
   let draft: string | undefined;
@@ -102,13 +102,13 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
       : [isWaited ? 'a question waits: send or clear your line first' : 'type to steer'];
 
   const width = () => Math.max(MIN_COLUMNS, size().columns - 1);
-  const rowLine = ({ voice, depth, text }: LiveScreenRow): string => {
+  const rowLine = ({ voice, depth, text }: SpeechRow): string => {
     if (text === '') return '';
     const indent = MARGIN.repeat(1 + Math.min(depth, MAX_INDENT));
     return indent + (voice === 'thought' ? paint.dim(text) : text);
   };
   const lines = createChangingLines<ActionView>(isOver, (action, now) => actionText(action, now));
-  const push = (rows: readonly LiveScreenRow[]) => {
+  const push = (rows: readonly SpeechRow[]) => {
     for (const row of rows) lines.line(rowLine(row));
   };
   const say = (voice: Voice, depth: number, text: string) => {
@@ -201,18 +201,18 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
       if (showAction(event) || showSpeech(event)) return;
       const line = noteLine(event, width() - MARGIN.length, paint, debug);
       if (line === undefined) return;
-      if (!isBeside(event)) push(speech.close());
+      if (!isAside(event)) push(speech.close());
       lines.line(MARGIN + line);
     },
-    note(event) {
+    addRunEvent(event) {
       const line = runNote(event, width() - MARGIN.length, paint, debug);
       if (line !== undefined) lines.line(MARGIN + line);
     },
-    lead(event) {
+    addGuidingRunEvent(event) {
       const line = leadLines.take(event, width() - MARGIN.length);
       if (line !== undefined) lines.line(MARGIN + line);
     },
-    tell(text) {
+    addLine(text) {
       for (const line of text.split('\n'))
         lines.line(MARGIN + paint.dim(clip(printable(line), width() - MARGIN.length)));
     },
@@ -256,7 +256,7 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
 }
 
 /** The part of the guiding run that a live view shows: steps that no agent works on. */
-export interface LeadLines {
+export interface GuidingRunLines {
   /** The line for an event of the run. Undefined if it has none. */
   take(event: RunEvent, columns: number): string | undefined;
   /** Takes in an event of the session, which tells which steps are the agent's. */
@@ -265,7 +265,7 @@ export interface LeadLines {
   running(): readonly string[];
 }
 
-function createLeadLines(paint: Palette): LeadLines {
+function createGuidingRunLines(paint: Palette): GuidingRunLines {
   const steps = createStepLog();
   const given = new Set<string>();
   return {
@@ -291,7 +291,7 @@ function createLeadLines(paint: Palette): LeadLines {
 /** Who speaks. Each voice has its own color. */
 export type Voice = 'thought' | 'response' | 'text';
 
-export interface LiveScreenRow {
+export interface SpeechRow {
   readonly voice: Voice;
   readonly depth: number;
   readonly text: string;
@@ -300,11 +300,11 @@ export interface LiveScreenRow {
 /** Splits streamed text into terminal rows. Thoughts and answers are Markdown; an answer may be JSON. */
 export interface Speech {
   /** Adds text and returns the rows that no longer change. */
-  add(voice: Voice, depth: number, text: string, columns: number): readonly LiveScreenRow[];
+  add(voice: Voice, depth: number, text: string, columns: number): readonly SpeechRow[];
   /** The rows that still change. */
-  open(): readonly LiveScreenRow[];
+  open(): readonly SpeechRow[];
   /** Ends the open rows. */
-  close(): readonly LiveScreenRow[];
+  close(): readonly SpeechRow[];
 }
 
 /** How many rows of one line may still change. Beyond that, full rows are done. */
@@ -324,7 +324,7 @@ function createSpeech(options: MarkdownOptions): Speech {
   /** Whether the open text may be JSON, which is shown when it is complete. */
   let isJson = false;
 
-  const rowsOf = (texts: readonly string[]): readonly LiveScreenRow[] => {
+  const rowsOf = (texts: readonly string[]): readonly SpeechRow[] => {
     const { voice = 'text', depth = 0 } = open ?? {};
     return texts.map((text) => ({ voice, depth, text }));
   };
@@ -347,7 +347,7 @@ function createSpeech(options: MarkdownOptions): Speech {
     return text.split(/(?<=[ \n])/).flatMap(take);
   };
 
-  const close = (): readonly LiveScreenRow[] => {
+  const close = (): readonly SpeechRow[] => {
     if (open === undefined) {
       isFresh = true;
       return [];
@@ -374,7 +374,7 @@ function createSpeech(options: MarkdownOptions): Speech {
 
   return {
     add(voice, depth, text, columns) {
-      const rows: LiveScreenRow[] =
+      const rows: SpeechRow[] =
         open !== undefined && (open.voice !== voice || open.depth !== depth) ? [...close()] : [];
       const fresh = isFresh ? text.trimStart() : text;
       if (fresh === '' && open === undefined) return rows;

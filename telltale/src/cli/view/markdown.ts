@@ -6,7 +6,7 @@ import { wrap } from './text-width.ts';
  * Renders Markdown for a terminal line by line. A complete line never changes, so text can be shown while it streams.
  * Without colors, the marks of bold, code and headings stay, because nothing else would show them.
  */
-export interface ViewMarkdown {
+export interface MarkdownRenderer {
   /** The rows of a complete line. Empty while a table waits for its next line. */
   line(text: string, columns: number): readonly string[];
   /** The rows of the current line, which is not complete yet. */
@@ -20,7 +20,7 @@ export interface ViewMarkdown {
 export interface MarkdownOptions {
   readonly paint: Palette;
   /** Whether colors are on. */
-  readonly colour: boolean;
+  readonly color: boolean;
 }
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
@@ -34,7 +34,7 @@ const MAX_RULE = 40;
 /** How many rows of a table are held back until its column widths are known. A longer table is shown unformatted. */
 const MAX_TABLE = 200;
 
-export function createMarkdown({ paint, colour }: MarkdownOptions): ViewMarkdown {
+export function createMarkdown({ paint, color }: MarkdownOptions): MarkdownRenderer {
   let fence: string | undefined;
   let table: string[] = [];
   /** The prefix for the next row of the current line, if earlier rows of it were already ended. */
@@ -43,7 +43,7 @@ export function createMarkdown({ paint, colour }: MarkdownOptions): ViewMarkdown
   /** Splits marked-up text into rows. `first` precedes the first row, `rest` the others. */
   const rows = (text: string, columns: number, first = '', rest = first): readonly string[] => {
     const room = Math.max(1, columns - displayWidth(first));
-    return styledRows(text, room, { paint, colour }).map((row, index) => (index === 0 ? first : rest) + row);
+    return styledRows(text, room, { paint, color }).map((row, index) => (index === 0 ? first : rest) + row);
   };
   const block = (text: string, columns: number): readonly string[] => {
     if (carry !== undefined) return rows(text, columns, carry);
@@ -51,7 +51,7 @@ export function createMarkdown({ paint, colour }: MarkdownOptions): ViewMarkdown
     const heading = HEADING.exec(text);
     if (heading !== null) {
       const [, marks = '', title = ''] = heading;
-      if (!colour) return wrap(text, columns);
+      if (!color) return wrap(text, columns);
       const tint = marks.length === 1 ? (row: string) => paint.bold(paint.cyan(row)) : paint.bold;
       return wrap(plainOf(title), columns).map(tint);
     }
@@ -77,7 +77,7 @@ export function createMarkdown({ paint, colour }: MarkdownOptions): ViewMarkdown
   const code = (text: string, columns: number): readonly string[] =>
     wrap(text, Math.max(1, columns - 2)).map((row) => {
       if (row === '') return '';
-      return `  ${colour ? paint.cyan(row) : row}`;
+      return `  ${color ? paint.cyan(row) : row}`;
     });
 
   const show = (text: string, columns: number): readonly string[] =>
@@ -95,7 +95,7 @@ export function createMarkdown({ paint, colour }: MarkdownOptions): ViewMarkdown
         const isEnd = mark !== null && (mark[2] ?? '').trim() === '' && (mark[1] ?? '').startsWith(fence);
         if (isEnd) fence = undefined;
         else return code(text, columns);
-        return colour ? [] : [text];
+        return color ? [] : [text];
       }
       if (ROW.test(text) && table.length < MAX_TABLE) {
         table.push(text);
@@ -105,7 +105,7 @@ export function createMarkdown({ paint, colour }: MarkdownOptions): ViewMarkdown
       if (mark !== null) {
         fence = mark[1] ?? '';
         const name = (mark[2] ?? '').trim();
-        if (!colour) return [...before, text];
+        if (!color) return [...before, text];
         return name === '' ? before : [...before, paint.dim(`  ${name}`)];
       }
       return [...before, ...block(text, columns)];
@@ -200,8 +200,8 @@ const plainOf = (text: string): string =>
     .join('');
 
 /** Wraps first and colors afterwards: a style that crosses the end of a row starts again in the next one. */
-function styledRows(text: string, columns: number, { paint, colour }: MarkdownOptions): readonly string[] {
-  if (!colour) return wrap(text, columns);
+function styledRows(text: string, columns: number, { paint, color }: MarkdownOptions): readonly string[] {
+  if (!color) return wrap(text, columns);
   const spans = spansOf(text);
   const plain = spans.map((span) => span.text).join('');
   let at = 0;

@@ -215,11 +215,11 @@ const DEFAULT_COLUMNS = 80;
  */
 export function resultText(
   result: Json,
-  output: Pick<Output, 'isTerminal'> & Partial<Pick<Output, 'colour' | 'columns'>>,
+  output: Pick<Output, 'isTerminal'> & Partial<Pick<Output, 'color' | 'columns'>>,
 ): string {
-  const { isTerminal, colour = false, columns = DEFAULT_COLUMNS } = output;
-  const paint = paletteFor({ colour });
-  const isRendered = isTerminal && colour;
+  const { isTerminal, color = false, columns = DEFAULT_COLUMNS } = output;
+  const paint = paletteFor({ color });
+  const isRendered = isTerminal && color;
   if (typeof result !== 'string') {
     const rows = isRendered ? jsonRows(result, columns - 1, Number.POSITIVE_INFINITY, { paint }) : undefined;
     return rows === undefined ? jsonText(result, 2) : `${rows.join('\n')}\n`;
@@ -227,7 +227,7 @@ export function resultText(
   const text = !isTerminal
     ? result
     : isRendered
-      ? markdownText(result, columns - 1, { paint, colour })
+      ? markdownText(result, columns - 1, { paint, color })
       : harmlessLines(result).join('\n');
   return text.endsWith('\n') ? text : `${text}\n`;
 }

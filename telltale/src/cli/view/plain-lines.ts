@@ -141,13 +141,13 @@ export function createEventLines({ columns, paint }: EventLinesOptions): EventLi
     const text = isRunEvent(event)
       ? describeRunEvent(event, room)
       : describeLogged(event, Math.max(1, room), actions.nameOf);
-    const colour = colourOf(event);
-    return `${paint.dim(`${seq}${time}`)}  ${colour === undefined ? type : paint[colour](type)}  ${text}`.trimEnd();
+    const color = colorOf(event);
+    return `${paint.dim(`${seq}${time}`)}  ${color === undefined ? type : paint[color](type)}  ${text}`.trimEnd();
   };
 }
 
 /** Highlights the types that people look for in a log. */
-function colourOf({ type }: StreamEvent): keyof Palette | undefined {
+function colorOf({ type }: StreamEvent): keyof Palette | undefined {
   if (type.endsWith('.failed') || type === 'session.stalled') return 'red';
   if (type === 'fault' || type.endsWith('.rejected') || type.endsWith('.interrupted')) return 'yellow';
   if (/^(?:action|session|step|workflow)\.completed$/.test(type)) return 'green';

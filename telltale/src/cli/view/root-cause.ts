@@ -46,7 +46,10 @@ export function failureLines(
 }
 
 /** The last lines of something that ended well although something failed. */
-export function toFixLines(cause: RootCause, { paint, io, storeFlag }: RootCauseLook): readonly string[] {
+export function failureToFixLines(
+  cause: RootCause,
+  { paint, io, storeFlag }: RootCauseLook,
+): readonly string[] {
   const { where, hint } = cause;
   return [
     errorLine(paint.yellow(paint.bold('to fix')), cause, paint),
@@ -105,7 +108,7 @@ const SCRIPT_ENDED = 'script_ended';
 /**
  * Mistakes of the caller. A model learns of them and corrects itself; a script must be fixed. The same goes for faults.
  */
-const SLIPS: ReadonlySet<string> = new Set(['target_unknown', 'bad_parameters']);
+const CALLER_MISTAKES: ReadonlySet<string> = new Set(['target_unknown', 'bad_parameters']);
 
 interface RootCauseEnded {
   readonly status: string;
@@ -125,7 +128,7 @@ export function createRootCauseFold(): RootCauseFold {
   const fail = (what: string, error: ErrorJson, where: string) => {
     if (isToFix(error)) {
       if (!failures.has(what)) failures.set(what, causeOf(error, where));
-    } else if (SLIPS.has(error.code) && failures.size === 0) slip ??= causeOf(error, where);
+    } else if (CALLER_MISTAKES.has(error.code) && failures.size === 0) slip ??= causeOf(error, where);
   };
   const take = (event: ObservedEvent | RunEvent) => {
     switch (event.type) {

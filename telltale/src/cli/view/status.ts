@@ -59,7 +59,7 @@ export function shownStatus({ status, owner }: Pick<StreamInfo, 'status' | 'owne
   return status === 'running' && owner === undefined ? 'interrupted' : status;
 }
 
-const COLOURS: Readonly<Record<string, keyof Palette>> = {
+const COLORS: Readonly<Record<string, keyof Palette>> = {
   running: 'cyan',
   completed: 'green',
   failed: 'red',
@@ -71,4 +71,4 @@ const COLOURS: Readonly<Record<string, keyof Palette>> = {
 };
 
 export const paintStatus = (status: string, text: string, paint: Palette): string =>
-  Object.hasOwn(COLOURS, status) ? paint[COLOURS[status] ?? 'dim'](text) : text;
+  Object.hasOwn(COLORS, status) ? paint[COLORS[status] ?? 'dim'](text) : text;

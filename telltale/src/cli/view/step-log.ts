@@ -11,8 +11,8 @@ import { brief, briefFields } from './text-width.ts';
 export function stepLine(view: StepView, columns: number, now: number, paint: Palette): string {
   const isOver = isStepOver(view);
   const note = view.note === undefined || view.note === null ? '' : brief(view.note, columns);
-  const colour = isOver && view.status !== 'completed' ? MARKS[view.status].paint : 'dim';
-  return lineWith(view, columns, now, paint, { text: note, colour });
+  const color = isOver && view.status !== 'completed' ? MARKS[view.status].paint : 'dim';
+  return lineWith(view, columns, now, paint, { text: note, color });
 }
 
 /** The same with a readable result: see `actionLines`. */
@@ -33,7 +33,7 @@ export function stepLines(
 
 function lineWith(view: StepView, columns: number, now: number, paint: Palette, note?: LinePart): string {
   const parts: readonly LinePart[] = [
-    { text: briefFields(view.input ?? {}, Math.floor(columns * GIVEN_SHARE)), colour: 'dim' },
+    { text: briefFields(view.input ?? {}, Math.floor(columns * GIVEN_SHARE)), color: 'dim' },
     { text: timeText(view, isStepOver(view), now) },
     ...(note === undefined ? [] : [note]),
   ];

@@ -10,7 +10,7 @@ import { withSessions } from '../session/with-runtime.ts';
 import { jsonText } from '../view/json-text.ts';
 import { shownStatus } from '../view/status.ts';
 
-export interface ListRunsListOptions {
+export interface ListRunsOptions {
   readonly store?: string;
   readonly status?: string;
   readonly limit?: string;
@@ -32,7 +32,7 @@ export const RUN_STATUSES = [
 ] as const;
 
 /** `telltale workflow list`. */
-export async function listRuns(options: ListRunsListOptions, context: CommandContext): Promise<ExitCode> {
+export async function listRuns(options: ListRunsOptions, context: CommandContext): Promise<ExitCode> {
   const { io } = context;
   const limit = options.limit === undefined ? DEFAULT_LIMIT : wholeNumber('--limit', options.limit);
   const statuses = options.status === undefined ? undefined : readStatuses(options.status, RUN_STATUSES);
@@ -60,7 +60,7 @@ export async function listRuns(options: ListRunsListOptions, context: CommandCon
 async function print(
   found: readonly StreamInfo[],
   areMore: boolean,
-  { store }: ListRunsListOptions,
+  { store }: ListRunsOptions,
   io: Io,
 ): Promise<void> {
   if (found.length === 0)

@@ -16,12 +16,12 @@ import { jsonText } from '../view/json-text.ts';
 import { padded } from '../view/text-width.ts';
 import { type WorkRunOptions, workRun } from './work-run.ts';
 
-export interface ResumeRunResumeOptions extends WorkRunOptions, ChangeOptions {}
+export interface WorkflowResumeOptions extends WorkRunOptions, ChangeOptions {}
 
 /** `telltale workflow resume`: continues at the end of the log, and shows what is new. */
 export async function resumeRun(
   asked: string,
-  options: ResumeRunResumeOptions,
+  options: WorkflowResumeOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { io } = context;
@@ -51,7 +51,7 @@ export async function resumeRun(
 /** `--dry-run`: what the current workflow means for the run. It writes nothing. */
 function previewChanges(
   asked: string,
-  options: ResumeRunResumeOptions,
+  options: WorkflowResumeOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { stdout } = context.io;

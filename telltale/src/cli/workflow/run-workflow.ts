@@ -6,7 +6,7 @@ import { RUN_SIGNAL } from '../../agent/runs/run-messages.ts';
 import type { LoadedWorkflow, RunOptions } from '../../agent/runs/run-types.ts';
 import { createSystemClock } from '../../lib/clock.ts';
 import { RuntimeError } from '../../lib/errors.ts';
-import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
+import { reportUnusedEdits } from '../artifact/report-unused-edits.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { usage } from '../options.ts';
 import { readObject } from '../parse/read-text.ts';
@@ -20,7 +20,7 @@ import { checkedManifests } from '../validate/checked-manifests.ts';
 import { jsonText } from '../view/json-text.ts';
 import { type WorkRunOptions, workRun } from './work-run.ts';
 
-export interface WorkflowRunWorkflowOptions extends WorkRunOptions {
+export interface WorkflowRunOptions extends WorkRunOptions {
   readonly input?: string;
   readonly var: readonly string[];
   readonly agent?: string;
@@ -31,7 +31,7 @@ export interface WorkflowRunWorkflowOptions extends WorkRunOptions {
 export async function runWorkflow(
   manifest: string,
   name: string | undefined,
-  options: WorkflowRunWorkflowOptions,
+  options: WorkflowRunOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { io } = context;
@@ -51,7 +51,7 @@ export async function runWorkflow(
     if (workflow === undefined) return EXIT.usage;
     const work = early === undefined ? options : { ...options, early };
     return await workRun(context, work, async ({ workflows, store }) => {
-      await tellUnusedEdits([workflow.agent], store, io, options);
+      await reportUnusedEdits([workflow.agent], store, io, options);
       return { run: workflows.start(workflow, start), seen: 0 };
     });
   } finally {
@@ -63,7 +63,7 @@ export async function runWorkflow(
 async function loadForWorkflow(
   path: string,
   workflow: string | undefined,
-  options: Pick<WorkflowRunWorkflowOptions, 'json' | 'agent'>,
+  options: Pick<WorkflowRunOptions, 'json' | 'agent'>,
   { io, runtimes }: CommandContext,
 ): Promise<LoadedWorkflow | undefined> {
   const { env, cwd, signal } = io;

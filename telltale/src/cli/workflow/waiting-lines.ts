@@ -24,7 +24,7 @@ export function waitingLines(
   return [...asked, ...signals];
 }
 
-interface WaitingLinesAsked {
+interface OpenQuestion {
   readonly review: string;
   readonly who: string;
   readonly what: string;
@@ -34,7 +34,7 @@ interface WaitingLinesAsked {
 
 /** A question for a person, and the command that answers it. */
 export function askedLines(
-  { review, who, what, options }: WaitingLinesAsked,
+  { review, who, what, options }: OpenQuestion,
   storeFlag: string | undefined,
   { cyan, yellow }: Pick<Palette, 'cyan' | 'yellow'>,
   { program }: Pick<Io, 'program'>,

@@ -10,8 +10,8 @@ import { askPerson, askRuns, oneAtATime } from '../run/ask-person.ts';
 import { awaitRuns, watchTriggered } from '../run/await-runs.ts';
 import { outputLost, type Unshown } from '../run/conclude.ts';
 import { startSilentProgress } from '../run/create-run-view.ts';
+import { reportSlowStop, STOPPING } from '../run/report-slow-stop.ts';
 import { type ModeOptions, type RunMode, runMode } from '../run/run-mode.ts';
-import { STOPPING, tellSlowStop } from '../run/tell-slow-stop.ts';
 import { createTerminalFrames, showingWhole } from '../run/terminal-view.ts';
 import { asTyped, eventAsTyped, isInMemory, storeFlag, storeLocation } from '../session/store-options.ts';
 import { type EarlyStore, withRuntime } from '../session/with-runtime.ts';
@@ -24,8 +24,8 @@ import { resultText } from '../view/note-line.ts';
 import {
   createRootCauseFold,
   failureLines,
+  failureToFixLines,
   type RootCause,
-  toFixLines,
   withRootCause,
 } from '../view/root-cause.ts';
 import { plainRunLine } from '../view/run-note.ts';
@@ -45,7 +45,7 @@ export interface WorkRunOptions extends ModeOptions {
 }
 
 /** A run that was started or resumed, and how much of its log was seen before. */
-export interface WorkRunBegunRun {
+export interface ShownRun {
   readonly run: WorkflowRun;
   readonly seen: number;
 }
@@ -54,7 +54,7 @@ export interface WorkRunBegunRun {
 export async function workRun(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkRunOptions,
-  begin: (runtime: Runtime) => Promise<WorkRunBegunRun>,
+  begin: (runtime: Runtime) => Promise<ShownRun>,
 ): Promise<ExitCode> {
   let unshown: Unshown | undefined;
   try {
@@ -68,7 +68,7 @@ export async function workRun(
   }
 }
 
-function unshownOf({ run }: WorkRunBegunRun, { store }: WorkRunOptions, io: Io): Unshown {
+function unshownOf({ run }: ShownRun, { store }: WorkRunOptions, io: Io): Unshown {
   const about = (command: string) => `${io.program} workflow ${command} ${run.id}${storeFlag(store)}`;
   const commands = { show: about('show'), resume: about('resume') };
   const isGone = isInMemory(storeLocation(store, io));
@@ -78,7 +78,7 @@ function unshownOf({ run }: WorkRunBegunRun, { store }: WorkRunOptions, io: Io):
 async function workAndShow(
   context: Pick<CommandContext, 'io' | 'runtimes'>,
   options: WorkRunOptions,
-  begin: (runtime: Runtime) => Promise<WorkRunBegunRun>,
+  begin: (runtime: Runtime) => Promise<ShownRun>,
 ): Promise<ExitCode> {
   const { io } = context;
   const mode = runMode(options, io);
@@ -107,7 +107,7 @@ async function workAndShow(
   };
   const told = { mode, storeFlag: flag };
   const outcome: { followed?: FollowedRun; state?: RunState; isLeft?: boolean } = {};
-  const stopTelling = tellSlowStop(io, mode);
+  const stopTelling = reportSlowStop(io, mode);
   try {
     await withRuntime(context, { ...store, ...settings }, async (runtime) => {
       const triggered = watchTriggered(runtime);
@@ -167,7 +167,7 @@ async function concludeRun(
   if (code === EXIT.ok) {
     // The run continued after a failure, which a person may have missed.
     if (rootCause !== undefined && mode !== 'quiet')
-      await stderr.write(`${toFixLines(rootCause, look).join('\n')}\n`);
+      await stderr.write(`${failureToFixLines(rootCause, look).join('\n')}\n`);
     return code;
   }
   const follow = (command: string, what: string) =>
@@ -405,9 +405,9 @@ function closingRunLines(
   paint: Palette,
   columns = MAX_COLUMNS,
 ): readonly string[] {
-  const { sign, paint: colour } = SIGNS[status];
+  const { sign, paint: color } = SIGNS[status];
   const parts = [countText(steps, 'step'), ...(cost_usd > 0 ? [costText(cost_usd)] : []), spanText(ms)];
-  const lines = [`${paint[colour](`${sign} ${status}`)}  ${parts.join(' · ')}`];
+  const lines = [`${paint[color](`${sign} ${status}`)}  ${parts.join(' · ')}`];
   if (status !== 'completed' || output === undefined || output === null) return lines;
   const folded = { paint, more: '--json shows all' };
   const rows =

@@ -107,7 +107,7 @@ const MOSTLY = 0.3;
 /** Room for the line that says how much is missing. */
 const NOTE_ROOM = 100;
 
-/** Sequences that colour a terminal. */
+/** Sequences that color a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const TERMINAL = /\x1b\[[0-9;?]*[A-Za-z]/g;
 /** Control characters but tab and line ends, and halves of characters. */

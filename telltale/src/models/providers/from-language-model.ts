@@ -69,7 +69,7 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
     clock,
     idleMs: options.idleTimeoutMs ?? SILENCE_MS,
   };
-  // OpenAI's chat completions, and all that are modelled on them, tell at the end of the response which calls are
+  // OpenAI's chat completions, and all that are modeled on them, tell at the end of the response which calls are
   // complete: the AI SDK does not guess.
   const isLate = /\.chat$/.test(model.provider);
   // Servers behind OpenAI-compatible addresses: their reasoning has no signature, and their ids may hold one.

@@ -81,7 +81,7 @@ const SCHEMAS: ReadonlySet<string> = new Set([
   'unevaluatedProperties',
 ]);
 
-/** Whose schemas a provider of the AI SDK takes; those of unknown ones are mostly modelled on OpenAI. */
+/** Whose schemas a provider of the AI SDK takes; those of unknown ones are mostly modeled on OpenAI. */
 export function schemaDialectOf(provider: string): SchemaDialect {
   if (provider.includes('anthropic')) return 'anthropic';
   return /google|vertex|gemini/.test(provider) ? 'google' : 'openai';

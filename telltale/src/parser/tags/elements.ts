@@ -101,7 +101,7 @@ export interface TurnOptions {
 
 /**
  * The state of one turn, above the characters: what is open, which ids are taken, whether it is in doubt, and the
- * events so far. The functions of this file and its neighbours (`open-tag`, `close-tag`, `end-body`) tell what a tag means
+ * events so far. The functions of this file and its neighbors (`open-tag`, `close-tag`, `end-body`) tell what a tag means
  * where it stands (rules 1, 2.4, 2.5, 2.7 and 4). A record, for the reason the reader is one.
  */
 export interface Turn {

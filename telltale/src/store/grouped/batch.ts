@@ -269,7 +269,7 @@ export function settleAppends({ settled, settledBy }: Batch, from = 0, to = sett
   }
 }
 
-/** A caller's bug is his own, not his neighbours': it surfaces as an uncaught exception. */
+/** A caller's bug is his own, not his neighbors': it surfaces as an uncaught exception. */
 export function surface(error: unknown): void {
   queueMicrotask(() => {
     throw error;

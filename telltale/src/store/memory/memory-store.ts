@@ -355,7 +355,7 @@ function createSettling(moved: (stream: string) => void): Settling {
         call(error);
         if (stream !== undefined) moved(stream);
       } catch (thrown) {
-        // A caller's bug is his own, not his neighbours': it surfaces as an uncaught exception.
+        // A caller's bug is his own, not his neighbors': it surfaces as an uncaught exception.
         queueMicrotask(() => {
           throw thrown;
         });

@@ -298,7 +298,7 @@ export function bodyText({ bytes }: ReadBody, contentType = ''): string | undefi
 
 export const isJsonType = (contentType = ''): boolean => /^[^;]*[/+]json\b/i.test(contentType);
 
-/** A request that changes something says which action it belongs to, so that a repeat can be recognised. */
+/** A request that changes something says which action it belongs to, so that a repeat can be recognized. */
 export const idempotencyHeader = (method: string, key: string): Readonly<Record<string, string>> =>
   isSafeMethod(method) ? {} : { 'idempotency-key': key };
 

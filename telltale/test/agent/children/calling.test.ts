@@ -78,12 +78,12 @@ describe('an action of type agent', () => {
   });
 
   it('may name an agent beside it in its own file, but not itself', async () => {
-    const beside = '---\nkind: Agent\nname: neighbour\nmodel: scripted:./neighbour.json\n';
+    const beside = '---\nkind: Agent\nname: neighbor\nmodel: scripted:./neighbor.json\n';
     const ran = await runAgent({
       manifest: beside,
-      files: { 'neighbour.json': JSON.stringify({ turns: ['<response>Hello over the fence.</response>'] }) },
+      files: { 'neighbor.json': JSON.stringify({ turns: ['<response>Hello over the fence.</response>'] }) },
       turns: [
-        `${call('a1', 'neighbour')}${call('a2', 'tester')}<response final="false">$a1</response>`,
+        `${call('a1', 'neighbor')}${call('a2', 'tester')}<response final="false">$a1</response>`,
         '<response>Ok.</response>',
       ],
     });

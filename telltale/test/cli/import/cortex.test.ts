@@ -44,7 +44,7 @@ implementation:
   resources: { timeout: 5, memory: 64M }
 parameters:
   - { name: bed, type: string, required: true, validation: { max_length: 20 } }
-  - { name: rows, type: int, default: 2, colour: green }
+  - { name: rows, type: int, default: 2, color: green }
 `;
 
 const RELIC = `kind: Relic
@@ -98,7 +98,7 @@ steps:
     on: "\${roses}"
     cases:
       - { value: n, steps: [{ id: stop, type: return, value: { pruned: false } }] }
-  - { id: read, type: tool, tool: builtin/fs_read, params: { path: notes.md, start_line: 3, colour: green } }
+  - { id: read, type: tool, tool: builtin/fs_read, params: { path: notes.md, start_line: 3, color: green } }
   - id: put
     type: relic
     target: shed
@@ -251,13 +251,13 @@ it('reports every key of Cortex, those that nothing corresponds to among them', 
     '6  moon_phase: nothing here corresponds to it',
   ]);
   expect(left('agents/gardener/tools/count/tool.yml')).toEqual([
-    '11  parameters: rows: JSON Schema has no "colour"',
+    '11  parameters: rows: JSON Schema has no "color"',
     '6  implementation.resources.memory: limits of commands stand in the agent: permissions.limits',
   ]);
   expect(left('workflows/water.yml')).toEqual([
     '15 hope target: no_such_tool: not among the imported files; the step fails when it runs',
   ]);
-  expect(left('workflows/weekly.yml')).toEqual(['15 read params: colour: filesystem has no such parameter']);
+  expect(left('workflows/weekly.yml')).toEqual(['15 read params: color: filesystem has no such parameter']);
   const silent = Object.entries({
     'agents/gardener/agent.yml': AGENT,
     'workflows/water.yml': WORKFLOW,

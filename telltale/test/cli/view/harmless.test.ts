@@ -8,7 +8,7 @@ const ESC = '\u001b';
 const STEERING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
 
 describe('text of a model or a tool', () => {
-  it('loses its colours, titles and links', () => {
+  it('loses its colors, titles and links', () => {
     expect(harmlessLine(`${ESC}[1;31mred${ESC}[0m ${ESC}]0;title\u0007here`)).toBe('red here');
     expect(harmlessLine(`${ESC}]8;;http://x${ESC}\\link${ESC}]8;;${ESC}\\`)).toBe('link');
     expect(harmlessLine('\u009b2Jgone')).toBe('gone');

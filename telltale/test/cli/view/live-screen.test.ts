@@ -67,13 +67,13 @@ describe('the live view of a session that is led', () => {
       [0, stepStarted('look', { prompt: 'Look.' })],
       [9, stepCompleted('ship@1/build', 'made')],
     ]);
-    screen.lead(build!);
+    screen.addGuidingRunEvent(build!);
     expect(screen.frame(BEGAN).live.at(-1)).toContain('step ship@1/build');
-    screen.lead(look!);
+    screen.addGuidingRunEvent(look!);
     expect(screen.frame(BEGAN).live.at(-1)).toContain('2 steps running');
     screen.show(given('look'));
     expect(screen.frame(BEGAN).live.at(-1)).toContain('step ship@1/build');
-    screen.lead(done!);
+    screen.addGuidingRunEvent(done!);
     const { done: left, live } = screen.frame(BEGAN);
     expect(live.at(-1)).not.toContain('step');
     expect(left).toEqual(['  ✓ ship@1/build  command=["make"]  40 ms  made']);
@@ -85,7 +85,7 @@ describe('the live view of a session that is led', () => {
       [0, stepStarted('look', { prompt: 'Look.' })],
       [9, { ...stepCompleted('look', 'seen'), notes: 'Looked at it.' } as RunEventBody],
     ]);
-    for (const event of events) screen.lead(event);
+    for (const event of events) screen.addGuidingRunEvent(event);
     expect(screen.finish(BEGAN)).toEqual([]);
   });
 });

@@ -8,13 +8,13 @@ import { displayWidth } from '../../../src/manifest/format-diagnostic.ts';
 import { BEGAN, eventList, responseDelta, thoughtDelta, turnStarted } from '../event-list.ts';
 import { createTerminal } from '../terminal.ts';
 
-const COLOURED = createColors(true);
+const COLORED = createColors(true);
 const PLAIN = createColors(false);
 
 /** What is left of an answer that came in these pieces, with its colors; and what stood there after each piece. */
-function answered(pieces: readonly string[], { columns = 60, rows = 24, colour = true } = {}) {
+function answered(pieces: readonly string[], { columns = 60, rows = 24, color = true } = {}) {
   const screen = createLiveScreen({
-    paint: colour ? COLOURED : PLAIN,
+    paint: color ? COLORED : PLAIN,
     size: () => ({ columns, rows }),
     status: () => '[status]',
   });
@@ -41,7 +41,7 @@ function answered(pieces: readonly string[], { columns = 60, rows = 24, colour =
 const shown = (text: string, options = {}) => answered([text], options).lines;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 const bare = (lines: readonly string[]) => lines.map((line) => line.replace(/\u001b\[\d+m/g, ''));
-const { bold, cyan, dim } = COLOURED;
+const { bold, cyan, dim } = COLORED;
 
 describe('an answer on a terminal', () => {
   it('is Markdown: headings, bold, code, lists, quotes, links and rules', () => {
@@ -75,7 +75,7 @@ describe('an answer on a terminal', () => {
     const text = 'A **bold** plan:\n- `one`';
     const whole = eventList([[0, { type: 'thought', text, depth: 0 }]]);
     const screen = createLiveScreen({
-      paint: COLOURED,
+      paint: COLORED,
       size: () => ({ columns: 60, rows: 24 }),
       status: () => '[status]',
     });
@@ -116,7 +116,7 @@ describe('an answer on a terminal', () => {
   });
 
   it('keeps its marks where there are no colors', () => {
-    expect(shown('# Title\n**bold** and `code`\n```js\nx\n```', { colour: false })).toEqual([
+    expect(shown('# Title\n**bold** and `code`\n```js\nx\n```', { color: false })).toEqual([
       '# Title',
       '**bold** and `code`',
       '```js',
@@ -181,7 +181,7 @@ describe('an answer on a terminal', () => {
   });
 
   it('is readable JSON where it is JSON: colored, indented where it is long, and folded', () => {
-    const { green, yellow } = COLOURED;
+    const { green, yellow } = COLORED;
     expect(shown('{"name":"a","count":3}')).toEqual([
       `{${cyan('"name"')}:${green('"a"')},${cyan('"count"')}:${yellow('3')}}`,
     ]);

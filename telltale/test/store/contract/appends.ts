@@ -63,11 +63,11 @@ export function appendsContract(contract: Contract): void {
         events: ['{"by":"second"}'],
         writes: [{ table: 't', key: 'k', value: 'second' }],
       });
-      const neighbour = append(owner, { expectedSeq: 0, events: ['{"by":"first"}'] });
+      const neighbor = append(owner, { expectedSeq: 0, events: ['{"by":"first"}'] });
       await expect(made).rejects.toMatchObject(refused);
       expect(await Promise.all([first, next])).toMatchObject([refused, refused]);
       expect(await outcome(writer, { expectedSeq: 0, events: ['{}'] })).toMatchObject(refused);
-      await neighbour;
+      await neighbor;
       await writer.release();
       expect(await store.read('s')).toEqual(['{"by":"first"}']);
       expect(await store.info('s')).toMatchObject({ title: 'A title', owner: { epoch: owner.epoch } });
@@ -181,7 +181,7 @@ export function appendsContract(contract: Contract): void {
       expect(await store.read('s')).toEqual([]);
     });
 
-    test('a refused append fails alone: its neighbours in the same group go through', async () => {
+    test('a refused append fails alone: its neighbors in the same group go through', async () => {
       const { store, dead } = contract;
       const [one, late, two] = await Promise.all(
         ['one', 'late', 'two'].map((name) => dead.create(name, SESSION)),
@@ -225,7 +225,7 @@ export function appendsContract(contract: Contract): void {
       expect(await store.read('s')).toEqual(['{}']);
     });
 
-    test('a caller that throws when told does not keep its neighbours from being told', async () => {
+    test('a caller that throws when told does not keep its neighbors from being told', async () => {
       const { store } = contract;
       const writer = await store.create('s', SESSION);
       const thrown: unknown[] = [];

@@ -54,10 +54,10 @@ export function inboxContract(contract: Contract): void {
     test('the owner is woken by a message, whoever sends it, until he no longer listens', async () => {
       const { store, other } = contract;
       const writer = await store.create('s', SESSION);
-      const neighbour = await store.create('n', SESSION);
-      let [woken, neighbours] = [0, 0];
+      const neighbor = await store.create('n', SESSION);
+      let [woken, neighbors] = [0, 0];
       const end = writer.onWake(() => woken++);
-      neighbour.onWake(() => neighbours++);
+      neighbor.onWake(() => neighbors++);
       await store.send('s', message(1));
       await eventually(() => expect(woken).toBe(1));
       await other.send('s', message(2));
@@ -65,7 +65,7 @@ export function inboxContract(contract: Contract): void {
       end();
       await store.send('s', message(3));
       expect(await writer.inbox()).toHaveLength(3);
-      expect([woken, neighbours]).toEqual([2, 0]);
+      expect([woken, neighbors]).toEqual([2, 0]);
     });
 
     test('a message to an unknown stream is refused', async () => {

@@ -34,10 +34,10 @@ export function readingContract(contract: Contract): void {
     test('a range is read from the middle of a stream of hundreds of appends', async () => {
       const { store } = contract;
       const writer = await store.create('s', SESSION);
-      const neighbour = await store.create('n', SESSION);
+      const neighbor = await store.create('n', SESSION);
       const all = lines(400, 0);
       for (const [n, line] of all.entries()) {
-        if (n % 8 === 7) await append(neighbour, { expectedSeq: (n - 7) / 8, events: ['{"n":"neighbour"}'] });
+        if (n % 8 === 7) await append(neighbor, { expectedSeq: (n - 7) / 8, events: ['{"n":"neighbor"}'] });
         // Every eighth waits for its commit, so that these are many rows and not one.
         const done = append(writer, { expectedSeq: n, events: [line] });
         if (n % 2 === 0) await done;

@@ -63,7 +63,7 @@ export function upkeepContract(contract: Contract): void {
   });
 
   describe('taking a stream out', () => {
-    test('takes all of it, leaves its neighbours as they were, and its name is free again', async () => {
+    test('takes all of it, leaves its neighbors as they were, and its name is free again', async () => {
       const { store, other } = contract;
       const [gone, stays] = [await store.create('gone', SESSION), await store.create('stays', SESSION)];
       for (let n = 0; n < 150; n++) {

@@ -50,7 +50,7 @@ export function whyStory({ events, lost }: WhyChain): WhyStory {
   return { summary: summaryOf(links), links, origin };
 }
 
-/** Links that a summary leaves out: they say nothing that their neighbours do not. */
+/** Links that a summary leaves out: they say nothing that their neighbors do not. */
 const PLAIN: ReadonlySet<string> = new Set([
   'action.started',
   'model.output',

@@ -31,7 +31,7 @@ export function FieldBand({ field, changes, metrics }: FieldBandProps) {
         spans={spans}
         from={isWhole ? model.waterfall.start : (spans[0]?.at ?? 0)}
         to={moment.at}
-        kind="labelled"
+        kind="labeled"
         onSpan={({ seq }) => select(seq)}
       />
       {metrics === undefined ? null : (

@@ -25,7 +25,7 @@ export function NumberChart({ field, changes, until }: NumberChartProps) {
   const ys = [...points.map(({ to }) => to as number), (points.at(-1)?.to as number | undefined) ?? 0];
   const latest = useRef<uPlot.AlignedData>([xs, ys]);
   latest.current = [xs, ys];
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the theme's colours are read from the page, which `isDark` changes.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the theme's colors are read from the page, which `isDark` changes.
   useEffect(() => {
     const element = frame.current;
     if (element === null) return;

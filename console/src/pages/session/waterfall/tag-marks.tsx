@@ -9,7 +9,7 @@ export interface TagMarksProps {
   readonly moment: Moment;
 }
 
-/** One shape for each kind of tag, as relative lines from its middle: each is told apart without its colour. */
+/** One shape for each kind of tag, as relative lines from its middle: each is told apart without its color. */
 const SHAPES: Readonly<Record<TagKind, string>> = {
   thought: 'm-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0',
   action: 'm-4.2 -3.4h8.4l-4.2 7.6z',

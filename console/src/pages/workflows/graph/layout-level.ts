@@ -1,4 +1,4 @@
-import { type Neighbours, orderLayers } from './order-layers.ts';
+import { type Neighbors, orderLayers } from './order-layers.ts';
 import { poolApart } from './pool-apart.ts';
 
 export interface Size {
@@ -175,7 +175,7 @@ const GAP_Y = 15;
 const PASSES = 10;
 
 /** The items by rank, each layer in the order in which few links cross. */
-function layersOf(items: readonly Item[], around: readonly Neighbours[]): Layers {
+function layersOf(items: readonly Item[], around: readonly Neighbors[]): Layers {
   const layers: number[][] = [];
   items.forEach(({ rank }, at) => {
     layers[rank] ??= [];
@@ -187,11 +187,11 @@ function layersOf(items: readonly Item[], around: readonly Neighbours[]): Layers
   );
 }
 
-/** The middle of each item: near to what it is joined to, and apart from its neighbours. */
+/** The middle of each item: near to what it is joined to, and apart from its neighbors. */
 function placeAcross(
   layers: Layers,
   items: readonly Item[],
-  around: readonly Neighbours[],
+  around: readonly Neighbors[],
 ): readonly number[] {
   const xs = items.map(() => 0);
   for (let pass = 0; pass < PASSES; pass++) {

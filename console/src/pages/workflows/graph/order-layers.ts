@@ -1,5 +1,5 @@
 /** A thing in a layer, by its number, and what it is joined to in the layers above and below. */
-export interface Neighbours {
+export interface Neighbors {
   readonly up: readonly number[];
   readonly down: readonly number[];
 }
@@ -7,10 +7,10 @@ export interface Neighbours {
 /** Sweeps over all layers; more change next to nothing. */
 const SWEEPS = 12;
 
-/** Orders each layer so that few links cross: by the middle of the neighbours, down and up, and the best order counts. */
+/** Orders each layer so that few links cross: by the middle of the neighbors, down and up, and the best order counts. */
 export function orderLayers(
   layers: readonly (readonly number[])[],
-  around: readonly Neighbours[],
+  around: readonly Neighbors[],
 ): readonly (readonly number[])[] {
   let now = layers.map((layer) => [...layer]);
   let best = now;
@@ -45,7 +45,7 @@ function middle(near: readonly number[], place: ReadonlyMap<number, number>): nu
 }
 
 /** How many pairs of links cross, between all layers. */
-export function crossings(layers: readonly (readonly number[])[], around: readonly Neighbours[]): number {
+export function crossings(layers: readonly (readonly number[])[], around: readonly Neighbors[]): number {
   let count = 0;
   layers.forEach((layer, at) => {
     const below = layers[at + 1] ?? [];

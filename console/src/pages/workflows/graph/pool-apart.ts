@@ -2,13 +2,13 @@ export interface Wish {
   /** Where its middle would like to be. */
   readonly at: number;
   readonly width: number;
-  /** How much its wish counts beside those of its neighbours. */
+  /** How much its wish counts beside those of its neighbors. */
   readonly weight: number;
 }
 
 /**
  * The middles of things that stand in a row, in this order, at least `gap` apart, and together as near to their wishes
- * as that allows (least squares: neighbours that would overlap are pooled, as in isotonic regression).
+ * as that allows (least squares: neighbors that would overlap are pooled, as in isotonic regression).
  */
 export function poolApart(wishes: readonly Wish[], gap: number): readonly number[] {
   const offsets: number[] = [];

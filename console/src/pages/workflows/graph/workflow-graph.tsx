@@ -103,7 +103,7 @@ const ARROWS = [
 const GraphMarkers = () => (
   <svg aria-hidden="true" className="absolute size-0">
     <defs>
-      {ARROWS.map(([name, colour]) => (
+      {ARROWS.map(([name, color]) => (
         <marker
           key={name}
           id={`arrow-${name}`}
@@ -115,7 +115,7 @@ const GraphMarkers = () => (
           markerUnits="userSpaceOnUse"
           orient="auto-start-reverse"
         >
-          <path d="M0 0.5 7.5 4 0 7.5z" fill={colour} />
+          <path d="M0 0.5 7.5 4 0 7.5z" fill={color} />
         </marker>
       ))}
     </defs>

@@ -232,7 +232,7 @@ function pythonModule(specifier: string, from: string, view: ResolveView): strin
   };
   if (dots !== '') return inFolder(joined(folderOf(from), '../'.repeat(dots.length - 1)));
   if (path === '') return undefined;
-  // Within a package an absolute import does not mean a neighbour: modules are looked for from outside of it.
+  // Within a package an absolute import does not mean a neighbor: modules are looked for from outside of it.
   const roots = foldersAbove(from).filter((folder) => folder === '' || !view.has(`${folder}/__init__.py`));
   for (const root of [...roots, 'src', 'lib']) {
     const found = inFolder(root);

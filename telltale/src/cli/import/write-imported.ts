@@ -5,7 +5,11 @@ import { RuntimeError } from '../../lib/errors.ts';
 import { usage } from '../options.ts';
 
 /** Writes all files into a folder, or none of them if one exists and `force` is not set. */
-export async function writeMade(folder: string, files: readonly MadeFile[], force: boolean): Promise<void> {
+export async function writeImported(
+  folder: string,
+  files: readonly MadeFile[],
+  force: boolean,
+): Promise<void> {
   const inTheWay: string[] = [];
   for (const { path } of files)
     if (!force && (await stat(resolve(folder, path)).catch(() => undefined)) !== undefined)

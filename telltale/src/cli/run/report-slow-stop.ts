@@ -8,10 +8,10 @@ const PATIENCE_MS = 500;
 /** Shown on a terminal. */
 export const STOPPING = 'stopping; press Ctrl-C again to stop at once';
 /** Shown in a chat, which continues. */
-export const BREAKING_OFF = 'stopping the turn; press Ctrl-C again to leave';
+export const STOPPING_TURN = 'stopping the turn; press Ctrl-C again to leave';
 
 /** Whether this event ends the interrupted turn. */
-export const isOverWith = ({ type }: ObservedEvent): boolean =>
+export const endsInterruptedTurn = ({ type }: ObservedEvent): boolean =>
   type === 'session.waiting' || type === 'turn.started';
 
 /**
@@ -19,7 +19,7 @@ export const isOverWith = ({ type }: ObservedEvent): boolean =>
  * on a terminal say so themselves, and with --events and --json stderr stays empty. Call the returned function when the
  * stop is over.
  */
-export function tellSlowStop({ stdout, stderr, signal, clock }: Io, mode: RunMode): () => void {
+export function reportSlowStop({ stdout, stderr, signal, clock }: Io, mode: RunMode): () => void {
   if (mode !== 'plain' && (mode !== 'quiet' || stderr.isTerminal)) return () => {};
   let cancel = () => {};
   const wait = () => {

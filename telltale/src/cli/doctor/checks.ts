@@ -15,12 +15,12 @@ import { isDatabase, shownLocation, storeLocation } from '../session/store-optio
  * Writes to a store of its own with the durability that runs use. Then checks whether the default store could be
  * written.
  */
-export const checkStore: ExamineCheck = async (context) => [
+export const checkStore: DoctorCheck = async (context) => [
   await tryStore(context),
   await storeInReach(context),
 ];
 
-async function tryStore({ io, runtimes, machine }: CheckContext): Promise<ExamineFinding> {
+async function tryStore({ io, runtimes, machine }: DoctorContext): Promise<DoctorFinding> {
   const name = 'Store';
   const { cwd, clock } = io;
   let folder: string | undefined;
@@ -52,7 +52,7 @@ async function tryStore({ io, runtimes, machine }: CheckContext): Promise<Examin
   }
 }
 
-async function storeInReach(context: CheckContext): Promise<ExamineFinding> {
+async function storeInReach(context: DoctorContext): Promise<DoctorFinding> {
   const { io } = context;
   const name = 'Sessions';
   const location = storeLocation(undefined, io);
@@ -71,7 +71,7 @@ async function storeInReach(context: CheckContext): Promise<ExamineFinding> {
 }
 
 /** Opens the database as a worker would. It creates no tables in a new one: the first run does. */
-async function databaseInReach({ io, runtimes }: CheckContext, location: string): Promise<ExamineFinding> {
+async function databaseInReach({ io, runtimes }: DoctorContext, location: string): Promise<DoctorFinding> {
   const name = 'Sessions';
   const { cwd, clock } = io;
   try {
@@ -108,7 +108,7 @@ function mayWrite(path: string): boolean {
   }
 }
 
-interface ExamineWanted {
+interface WantedProgram {
   readonly name: string;
   /** What does not work without it. */
   readonly for: string;
@@ -124,7 +124,7 @@ interface ExamineWanted {
 
 const DEBIAN_POSTGRES = [18, 17, 16, 15, 14].map((major) => `/usr/lib/postgresql/${major}/bin/postgres`);
 
-const PROGRAMS: readonly ExamineWanted[] = [
+const PROGRAMS: readonly WantedProgram[] = [
   {
     name: 'git',
     for: 'the tool git',
@@ -175,14 +175,14 @@ const PROGRAMS: readonly ExamineWanted[] = [
   },
 ];
 
-const checkPrograms: ExamineCheck = ({ machine }: CheckContext) =>
+const checkPrograms: DoctorCheck = ({ machine }: DoctorContext) =>
   Promise.all(
     PROGRAMS.filter(({ notOn = [] }) => !notOn.includes(machine.platform)).map((wanted) =>
       checkProgram(wanted, machine),
     ),
   );
 
-async function checkProgram(wanted: ExamineWanted, machine: ExamineMachine): Promise<ExamineFinding> {
+async function checkProgram(wanted: WantedProgram, machine: DoctorMachine): Promise<DoctorFinding> {
   const { name } = wanted;
   const path = machine.findProgram(wanted.programs);
   const install = installation(wanted, machine);
@@ -204,7 +204,7 @@ async function checkProgram(wanted: ExamineWanted, machine: ExamineMachine): Pro
 }
 
 /** What the sandbox enforces here, besides files and network. */
-function inForce(name: string, program: string, sandbox: ProcesFindSandbox): ExamineFinding {
+function inForce(name: string, program: string, sandbox: ProcesFindSandbox): DoctorFinding {
   if (!sandbox.found) return { name, status: 'warn', detail: `${program}: ${sandbox.reason}` };
   const { processes, memory } = sandbox.limiter.inForce;
   const detail = [
@@ -225,8 +225,8 @@ function inForce(name: string, program: string, sandbox: ProcesFindSandbox): Exa
 const HELD = { cgroup: 'by cgroup', rlimit: 'by rlimit', none: 'by nothing' } as const;
 
 function installation(
-  { debian, homebrew }: ExamineWanted,
-  { platform, findProgram }: ExamineMachine,
+  { debian, homebrew }: WantedProgram,
+  { platform, findProgram }: DoctorMachine,
 ): { readonly fix?: string } {
   if (platform === 'darwin') return homebrew === undefined ? {} : { fix: `brew install ${homebrew}` };
   if (findProgram(['apt-get']) === undefined) return {};
@@ -236,7 +236,7 @@ function installation(
 const REACH_MS = 3_000;
 
 /** Which keys are set (names only), which provider packages are installed, and whether the providers answer. */
-const checkProviders: ExamineCheck = async (context) => {
+const checkProviders: DoctorCheck = async (context) => {
   const { KNOWN_PROVIDERS } = await import('../../models/providers/known-providers.ts');
   const findings = await Promise.all(
     Object.entries(KNOWN_PROVIDERS).map(([name, provider]) => checkProvider(name, provider, context)),
@@ -260,8 +260,8 @@ const checkProviders: ExamineCheck = async (context) => {
 async function checkProvider(
   name: string,
   provider: KnownProvider,
-  { io, machine, online }: CheckContext,
-): Promise<ExamineFinding | undefined> {
+  { io, machine, online }: DoctorContext,
+): Promise<DoctorFinding | undefined> {
   const { keyVariable, baseVariable } = provider;
   const isSet = [keyVariable, baseVariable].filter((each) => each !== undefined && Boolean(io.env[each]));
   const address = io.env[baseVariable] || provider.baseURL;
@@ -301,16 +301,16 @@ function hostOf(address: string): string {
 const NARROW = 60;
 
 /** The terminal and the current folder. */
-const checkSurroundings: ExamineCheck = async ({ io }) => {
+const checkSurroundings: DoctorCheck = async ({ io }) => {
   const { stdout, stdin, cwd, env } = io;
-  const findings: ExamineFinding[] = [];
+  const findings: DoctorFinding[] = [];
   if (!stdout.isTerminal)
     findings.push({ name: 'Terminal', status: 'ok', detail: 'none: plain lines, no colors, no questions' });
   else {
     const columns = stdout.columns ?? 0;
     const parts = [
       `${columns} × ${stdout.rows ?? 0}`,
-      stdout.colour ? 'colors' : 'no colors',
+      stdout.color ? 'colors' : 'no colors',
       stdin.isTerminal ? 'can be asked' : 'cannot be asked',
       ...(isUtf8(env) ? [] : ['not known to show UTF-8']),
     ];
@@ -341,7 +341,7 @@ const isUtf8 = (env: Readonly<Record<string, string | undefined>>): boolean =>
 const WANTED = [22, 13] as const;
 
 /** The bin refuses a Node that is too old, so this usually only reports which Node it is. */
-const checkNode: ExamineCheck = async ({ machine: { node } }) => {
+const checkNode: DoctorCheck = async ({ machine: { node } }) => {
   const [major = 0, minor = 0] = node.version.split('.').map(Number);
   const isNew = major > WANTED[0] || (major === WANTED[0] && minor >= WANTED[1]);
   const detail = `${node.version}, ${originOf(node.path)} (${node.path})`;
@@ -356,7 +356,7 @@ function originOf(path: string): string {
   return manager === undefined ? "the system's" : `of ${manager.toLowerCase()}`;
 }
 
-const CHECKS: readonly ExamineCheck[] = [
+const CHECKS: readonly DoctorCheck[] = [
   checkNode,
   checkStore,
   checkProviders,
@@ -365,12 +365,12 @@ const CHECKS: readonly ExamineCheck[] = [
 ];
 
 /** All findings in a fixed order. The checks run concurrently. */
-export async function examine(context: CheckContext): Promise<readonly ExamineFinding[]> {
+export async function runChecks(context: DoctorContext): Promise<readonly DoctorFinding[]> {
   return (await Promise.all(CHECKS.map((check) => check(context)))).flat();
 }
 
 /** A finding. `warn` means that something optional does not work. */
-export interface ExamineFinding {
+export interface DoctorFinding {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';
   readonly detail: string;
@@ -379,7 +379,7 @@ export interface ExamineFinding {
 }
 
 /** What checks may ask of the machine. Tests pass their own. */
-export interface ExamineMachine {
+export interface DoctorMachine {
   readonly platform: string;
   readonly node: { readonly version: string; readonly path: string };
   readonly temporaryFolder: string;
@@ -395,19 +395,19 @@ export interface ExamineMachine {
   reach(url: string, timeoutMs: number): Promise<number | undefined>;
 }
 
-export interface CheckContext extends Pick<CommandContext, 'io' | 'runtimes'> {
-  readonly machine: ExamineMachine;
+export interface DoctorContext extends Pick<CommandContext, 'io' | 'runtimes'> {
+  readonly machine: DoctorMachine;
   /** Also asks providers for which no key is set. */
   readonly online: boolean;
 }
 
-export type ExamineCheck = (context: CheckContext) => Promise<readonly ExamineFinding[]>;
+export type DoctorCheck = (context: DoctorContext) => Promise<readonly DoctorFinding[]>;
 
 const ASK_MS = 5_000;
 const WINDOWS_ENDINGS = ['.exe', '.cmd', ''];
 
 /** The machine that this process runs on. */
-export function processMachine({ env, cwd }: Pick<Io, 'env' | 'cwd'>): ExamineMachine {
+export function processMachine({ env, cwd }: Pick<Io, 'env' | 'cwd'>): DoctorMachine {
   const folders = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '');
   const endings = process.platform === 'win32' ? WINDOWS_ENDINGS : [''];
   const requires = [createRequire(import.meta.url), createRequire(join(cwd, 'package.json'))];

@@ -1,13 +1,13 @@
 import type { Store } from '../../store/store.ts';
-import { tellUnusedEdits } from '../artifact/tell-unused-edits.ts';
+import { reportUnusedEdits } from '../artifact/report-unused-edits.ts';
 import type { CommandContext, ExitCode } from '../command.ts';
 import { paletteFor } from '../io.ts';
 import { asTyped, isOfOneMachine, storeFlag, storeLocation } from '../session/store-options.ts';
 import { jsonText } from '../view/json-text.ts';
 import { servedAgents } from './agent-source.ts';
-import { type Going, observe, say, stopped, withAgents, workingText } from './keep-going.ts';
+import { type LongRunning, observe, runUntilStopped, say, stopped, workingText } from './long-running.ts';
 
-export interface ServeWorkOptions {
+export interface WorkerCommandOptions {
   readonly store?: string;
   readonly durability?: 'power' | 'process';
   readonly capacity?: string;
@@ -15,9 +15,9 @@ export interface ServeWorkOptions {
 }
 
 /** `telltale worker`. */
-export async function work(
+export async function runWorker(
   manifests: readonly string[],
-  options: ServeWorkOptions,
+  options: WorkerCommandOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { io } = context;
@@ -27,7 +27,7 @@ export async function work(
   if (isOfOneMachine(location)) throw (await loadRest()).noFleet(location);
   const source = await servedAgents(manifests, io.cwd);
   const how = { role: 'worker', mayBeBroken: false, options, loadRest };
-  return withAgents(source, how, context, async (runtime, going) => {
+  return runUntilStopped(source, how, context, async (runtime, going) => {
     const { startWorker } = await loadRest();
     const telemetry = await observe(runtime, going);
     const { catalog, version, onError } = going;
@@ -35,7 +35,7 @@ export async function work(
     const worker = await startWorker({ runtime, catalog, clock, env, onError, onNote: say(io) });
     try {
       await announce(runtime.fleet?.name ?? '', runtime.store.location, version, going, options);
-      await keepTellingEdits(runtime.store, going, options);
+      await reportEditsOnReload(runtime.store, going, options);
       await stopped(io.signal);
       say(io)(
         paletteFor(io.stderr).dim(
@@ -53,8 +53,8 @@ async function announce(
   fleet: string,
   store: string,
   version: string,
-  { catalog, io }: Going,
-  options: ServeWorkOptions,
+  { catalog, io }: LongRunning,
+  options: WorkerCommandOptions,
 ): Promise<void> {
   if (options.json === true) return io.stdout.write(jsonText({ fleet, store }));
   const look = { paint: paletteFor(io.stderr), cwd: io.cwd };
@@ -66,14 +66,14 @@ async function announce(
  * Reports edits of artifacts that are not in force, now and after each reload, each once. The returned function stops
  * it.
  */
-export async function keepTellingEdits(
+export async function reportEditsOnReload(
   store: Store,
-  { catalog, io, onError }: Pick<Going, 'catalog' | 'io' | 'onError'>,
+  { catalog, io, onError }: Pick<LongRunning, 'catalog' | 'io' | 'onError'>,
   options: { readonly store?: string },
 ): Promise<() => void> {
   const given = { ...(options.store === undefined ? {} : { store: options.store }), told: new Set<string>() };
   const tell = () =>
-    tellUnusedEdits(
+    reportUnusedEdits(
       catalog.list().flatMap(({ agent }) => agent ?? []),
       store,
       io,

@@ -16,14 +16,14 @@ import { openEarly, withRuntime } from '../session/with-runtime.ts';
 import type { AgentSource } from './agent-source.ts';
 
 /** What a long-running process needs. */
-export interface Going {
+export interface LongRunning {
   readonly catalog: AgentCatalog;
   readonly version: string;
   readonly io: Io;
   readonly onError: (thrown: unknown) => void;
 }
 
-export interface GoingOptions {
+export interface LongRunningOptions {
   /** The name of this kind of process in a fleet. */
   readonly role: string;
   /** Whether it starts even if no agent can be loaded. */
@@ -41,11 +41,11 @@ export interface GoingOptions {
 const CAPACITY = 256;
 
 /** Reads the agents and opens the store, runs until the process is told to stop, and closes both. */
-export async function withAgents(
+export async function runUntilStopped(
   source: Pick<AgentSource, 'find' | 'folders' | 'check'>,
-  { role, mayBeBroken, options, loadRest }: GoingOptions,
+  { role, mayBeBroken, options, loadRest }: LongRunningOptions,
   context: CommandContext,
-  work: (runtime: Runtime, going: Going) => Promise<void>,
+  work: (runtime: Runtime, going: LongRunning) => Promise<void>,
 ): Promise<ExitCode> {
   const { io } = context;
   const capacity =
@@ -54,7 +54,7 @@ export async function withAgents(
         ? Number.POSITIVE_INFINITY
         : CAPACITY
       : wholeNumber('--capacity', options.capacity);
-  const onError = tellError(io, storeFlag(options.store));
+  const onError = reportError(io, storeFlag(options.store));
   context.endsWhenStopped();
   const early = openEarly(context, options);
   await early?.begun;
@@ -108,7 +108,7 @@ async function readCatalog(
 }
 
 /** Traces and metrics of everything the runtime does. */
-export async function observe(runtime: Runtime, { version, io: { env, clock }, onError }: Going) {
+export async function observe(runtime: Runtime, { version, io: { env, clock }, onError }: LongRunning) {
   const { createTelemetry } = await import('../../telemetry/create-telemetry.ts');
   const recall = (stream: string) => readAnyEvent(runtime.store, stream, 1);
   const stillOpen = (reviews: readonly string[]) => openAmong(runtime.store, reviews);
@@ -139,7 +139,7 @@ export const say =
   (text: string): void =>
     void stderr.write(text === '' ? '' : `${text}\n`);
 
-const tellError =
+const reportError =
   (io: Io, flag: string) =>
   (thrown: unknown): void => {
     const paint = paletteFor(io.stderr);
@@ -200,12 +200,12 @@ function metric(name: string, kind: string, help: string, samples: readonly Samp
   return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join('')}`;
 }
 
-export interface Look {
+export interface TextLook {
   readonly paint: Palette;
   readonly cwd: string;
 }
 
-export interface KeepGoingOpened {
+export interface ListeningProcess {
   /** The address of the console, with a token. */
   readonly link: string;
   readonly version: string;
@@ -216,7 +216,11 @@ export interface KeepGoingOpened {
 }
 
 /** Printed once the server listens. */
-export function openingText(opened: KeepGoingOpened, agents: readonly CatalogEntry[], look: Look): string {
+export function openingText(
+  opened: ListeningProcess,
+  agents: readonly CatalogEntry[],
+  look: TextLook,
+): string {
   const { paint } = look;
   const { link, version, isDev, isTour, store } = opened;
   const names = agents.filter(({ agent }) => agent !== undefined).map(({ name }) => name);
@@ -242,7 +246,7 @@ export function openingText(opened: KeepGoingOpened, agents: readonly CatalogEnt
 export function workingText(
   { fleet, store, version }: { readonly fleet: string; readonly store: string; readonly version: string },
   agents: readonly CatalogEntry[],
-  look: Look,
+  look: TextLook,
 ): string {
   const { paint } = look;
   const names = agents.filter(({ agent }) => agent !== undefined).map(({ name }) => name);
@@ -261,7 +265,7 @@ export function workingText(
 export function reloadText(
   before: readonly CatalogEntry[],
   now: readonly CatalogEntry[],
-  look: Look,
+  look: TextLook,
 ): string {
   const { paint } = look;
   const old = new Map(before.map((entry) => [entry.name, entry]));
@@ -279,7 +283,7 @@ export function reloadText(
     .join('');
 }
 
-function problemLines({ name, agent, problems }: CatalogEntry, { paint, cwd }: Look): readonly string[] {
+function problemLines({ name, agent, problems }: CatalogEntry, { paint, cwd }: TextLook): readonly string[] {
   const errors = problems.filter(({ severity }) => severity === 'error');
   const [first] = errors;
   if (first === undefined) return [];

@@ -37,7 +37,7 @@ const RUN_ENDS: ReadonlySet<string> = new Set([
  * order of their events among each other means nothing. Then each workflow run likewise, with its own log. The raw
  * stream is left out: it is in the script.
  */
-export function normaliseEvents(
+export function normalizeEvents(
   events: readonly SessionEvent[],
   places: Readonly<Record<string, string>>,
   runs: readonly (readonly RunEvent[])[] = [],

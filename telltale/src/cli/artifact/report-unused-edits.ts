@@ -10,7 +10,7 @@ import { paletteFor } from '../io.ts';
 import { asTyped, storeFlag } from '../session/store-options.ts';
 import { harmlessLine } from '../view/harmless.ts';
 
-export interface TellOptions {
+export interface UnusedEditsOptions {
   /** The option as the user typed it, because the command in the hint needs it too. */
   readonly store?: string;
   readonly quiet?: true;
@@ -22,11 +22,11 @@ export interface TellOptions {
  * Reports artifact files whose edits have no effect because a newer version is in force, with the command that makes
  * the file count again. This does nothing for an agent without artifacts.
  */
-export async function tellUnusedEdits(
+export async function reportUnusedEdits(
   agents: readonly LoadedAgent<unknown>[],
   store: Store,
   io: Io,
-  options: TellOptions,
+  options: UnusedEditsOptions,
 ): Promise<void> {
   if (options.quiet === true || !agents.some(hasArtifacts)) return;
   const [{ artifactsOf, readDraft }, { findUnusedEdit }, { storedArtifacts }] = await Promise.all([
@@ -39,7 +39,7 @@ export async function tellUnusedEdits(
   for (const { manifest, project } of agents) {
     const own = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name);
     for (const loaded of own === undefined ? [] : artifactsOf(own, project)) {
-      const draft = await readDraft(loaded).catch(toldLater);
+      const draft = await readDraft(loaded).catch(ignoreUnreadable);
       const unused = draft === undefined ? undefined : await findUnusedEdit(stored, draft);
       if (draft === undefined || unused === undefined) continue;
       const key = JSON.stringify([draft, unused.inForce.version]);
@@ -55,7 +55,7 @@ const hasArtifacts = ({ project }: LoadedAgent<unknown>): boolean =>
   project.manifests.some(({ kind }) => kind === 'Artifact');
 
 /** An agent whose module cannot be loaded cannot start either, so the start reports the error. */
-function toldLater(thrown: unknown): undefined {
+function ignoreUnreadable(thrown: unknown): undefined {
   if (!(thrown instanceof RuntimeError) || thrown.code !== 'module_failed') throw thrown;
 }
 

@@ -16,7 +16,7 @@ import { settleKind } from './settle-kind.ts';
 
 const RESERVED = /^genesis_/;
 
-/** An artifact is not the runtime's own; where it has methods, each can be a function's name. */
+/** The checks of an artifact: each method's name must be a function name. */
 function checkArtifact(artifact: DocumentNode): readonly Issue[] {
   return [
     ...checkName(artifact.at('name')),
@@ -27,7 +27,7 @@ function checkArtifact(artifact: DocumentNode): readonly Issue[] {
 
 const CODE = /^\s*export\s+(?:async\s+)?(?:function|const|let)\b/m;
 
-/** Code whose methods were forgotten would be taken for a prompt, and every decision come to its fallback. */
+/** Code without methods would be taken for a prompt, and every decision would use its fallback. */
 const checkText = (source: DocumentNode): readonly Issue[] =>
   CODE.test(source.text() ?? '')
     ? [
@@ -43,11 +43,11 @@ const checkText = (source: DocumentNode): readonly Issue[] =>
       ]
     : [];
 
-/** It must be JavaScript, and have what it is said to have. */
+/** The source must be JavaScript and must contain the functions that the manifest names. */
 function checkSource(artifact: DocumentNode): readonly Issue[] {
   const source = artifact.at('source');
   const text = source.text();
-  // Which of the two counts is not known.
+  // It is not known which of the two counts.
   if (text === undefined || artifact.has('module')) return [];
   const broken = checkModule(source);
   if (broken.length > 0) return broken;
@@ -85,7 +85,7 @@ function checkMethods(methods: DocumentNode): readonly Issue[] {
       }),
     ];
   return named.flatMap(([name, place]) =>
-    isFunctionName(name) || !/^[A-Za-z_][\w-]*$/.test(name) // what is not a name at all, the schema says
+    isFunctionName(name) || !/^[A-Za-z_][\w-]*$/.test(name) // The schema reports a text that is no name at all.
       ? []
       : [
           errorAt(place, 'bad_name', `"${name}" cannot be the name of a function.`, {
@@ -104,7 +104,7 @@ const SCHEMES: Readonly<Record<string, readonly string[]>> = {
   sql: ['postgres', 'postgresql', 'sqlite', 'file'],
 };
 
-/** Drivers of an outside service need an address, and one that they can speak to. */
+/** A driver of an outside service needs an address with a scheme that it supports. */
 function checkRelic(relic: DocumentNode): readonly Issue[] {
   const driver = relic.at('driver').text();
   const schemes = SCHEMES[driver ?? ''];
@@ -147,12 +147,12 @@ export type { Manifest, ManifestKind };
 export { MANIFEST_KINDS };
 
 export interface CheckedManifest {
-  /** Only when there is no error; frozen deep, defaults applied, durations as `{ms}` and sizes as `{bytes}`. */
+  /** Only if there is no error. Deeply frozen, with defaults applied, durations as `{ms}` and sizes as `{bytes}`. */
   readonly manifest?: Manifest;
   readonly issues: readonly Issue[];
 }
 
-/** Everything wrong with one document, at once. Never throws, whatever the value. */
+/** Finds everything that is wrong with one document. Never throws, whatever the value. */
 export function checkManifest(value: unknown): CheckedManifest {
   const { document: plain, issues } = plainDocument(value);
   if (issues.length > 0) return { issues };
@@ -172,16 +172,18 @@ const CHECKS: Readonly<Record<ManifestKind, (document: DocumentNode) => readonly
   Workflow: checkWorkflow,
 };
 
-/** What is wrong across one document, beside what its schema says of each place. */
+/** The checks that span a document, in addition to the schema of each value. */
 const checkDocument = (kind: ManifestKind, document: Json): readonly Issue[] =>
   CHECKS[kind](documentNode(document));
 
 export interface JsonSchemaOptions {
-  /** For the reference: with `expects`, the words of error messages for what a value must be, and no `${NAME}` in its place. */
+  /**
+   * For the reference page: `expects` describes each value in the words of error messages, and leaves out `${NAME}`.
+   */
   readonly expects?: boolean;
 }
 
-/** The JSON Schema (2020-12) of a kind, for editors: made from the same definitions that `checkManifest` uses. */
+/** The JSON Schema (2020-12) of a kind, for editors. It is made from the definitions that `checkManifest` uses. */
 export function manifestJsonSchema(
   kind: ManifestKind,
   { expects = false }: JsonSchemaOptions = {},
@@ -207,7 +209,7 @@ const REFERENCE: JsonObject = {
   description: 'An environment variable, put in when the file is loaded: ${NAME} or ${NAME:-default}.',
 };
 
-/** Data, tests of what is written, and keys: no value of a manifest is judged by what these hold. */
+/** Keywords that hold data, tests on text, or keys. No value of a manifest is checked against what they contain. */
 const OTHERS: ReadonlySet<string> = new Set([
   'const',
   'default',
@@ -219,9 +221,9 @@ const OTHERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The schema of a manifest as it stands in an editor: where a checked manifest has a number, a switch, a word of a list
- * or a text of a certain form, the file may have `${NAME}`. Words that say what their map is (`kind`, `type`) stay as
- * they are.
+ * The schema of a manifest in an editor. Where a checked manifest has a number, a boolean, a word of a list or a
+ * formatted text, the file may contain `${NAME}` instead. The keys that say what a map is (`kind`, `type`) stay as they
+ * are.
  */
 function allowEnvironment(schema: JsonObject): JsonObject {
   const { $defs } = schema;
@@ -249,7 +251,7 @@ function walkAny(value: Json | undefined): Json {
   return isMap(value) ? walk(value as JsonObject) : (value ?? null);
 }
 
-/** Of a form that no reference has. */
+/** Whether the text has a form that no reference has. */
 const isFormed = ({ type, enum: words, pattern }: JsonObject): boolean =>
   type === 'number' ||
   type === 'integer' ||

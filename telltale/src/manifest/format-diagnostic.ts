@@ -1,8 +1,8 @@
 import { type Diagnostic, type Excerpt, printable } from './diagnostic.ts';
 
 /**
- * A diagnostic as people read it: what, where (with the source line and a caret), what to do. Pure; without a final
- * line break. Nothing in it can steer a terminal but the palette's own sequences.
+ * Formats a diagnostic for people: the problem, its position (with the source line and a caret) and the remedy, without
+ * a final line break. The only control sequences in it are the palette's.
  */
 export function formatDiagnostic(diagnostic: Diagnostic, palette: Palette = plainPalette): string {
   const { severity, code, message, hint, excerpt } = diagnostic;
@@ -21,7 +21,7 @@ export function formatDiagnostic(diagnostic: Diagnostic, palette: Palette = plai
   return lines.join('\n');
 }
 
-/** The source line, and a caret below it. */
+/** The source line with a caret below it. */
 function marked(excerpt: Excerpt | undefined, paint: (text: string) => string): readonly string[] {
   if (excerpt === undefined) return [];
   const { text, caretFrom, caretLength } = excerpt;
@@ -30,7 +30,7 @@ function marked(excerpt: Excerpt | undefined, paint: (text: string) => string): 
   return [`    ${printable(text)}`, `    ${before}${paint(under)}`];
 }
 
-/** `file:line:column`, which editors and terminals turn into a link; `file: /path` where there are no lines. */
+/** `file:line:column`, which editors and terminals turn into a link, or `file: /path` if there are no lines. */
 function placeOf({ file, line, column, path }: Diagnostic): string {
   if (path !== undefined) return path === '' ? file : `${file}: ${path}`;
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
@@ -38,7 +38,7 @@ function placeOf({ file, line, column, path }: Diagnostic): string {
 
 type FormatDiagnosticPaint = (text: string) => string;
 
-/** The colors a printed diagnostic uses. picocolors' `createColors()` is one. */
+/** The colors of a printed diagnostic. picocolors' `createColors()` is one. */
 export interface Palette {
   readonly bold: FormatDiagnosticPaint;
   readonly dim: FormatDiagnosticPaint;
@@ -50,7 +50,7 @@ export interface Palette {
 
 const plain: FormatDiagnosticPaint = (text) => text;
 
-/** Leaves the text as it is. */
+/** A palette without colors. */
 export const plainPalette: Palette = {
   bold: plain,
   dim: plain,
@@ -61,20 +61,20 @@ export const plainPalette: Palette = {
 };
 
 const ZERO = /^[\p{Mark}\p{Format}]+$/u;
-/** Scripts and blocks that Unicode calls Wide or Fullwidth, and what is drawn as an emoji unless told otherwise. */
+/** The scripts and blocks that Unicode calls Wide or Fullwidth, and characters that are drawn as emoji by default. */
 const WIDE =
   /^(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Yi}\u3000-\u303e\u3200-\u32ff\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\p{Extended_Pictographic}.*\ufe0f|.*\u20e3)/u;
 const HALFWIDTH = /^[\uff61-\uffdc]/u;
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** Made at the first text that needs it: Node reads the tables of ICU for it, 10 ms. */
+/** Created when first needed, because Node takes 10 ms to read ICU's tables. */
 export function graphemes(text: string): Iterable<Intl.SegmentData> {
   segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   return segmenter.segment(text);
 }
 
-/** Columns that the text takes on a terminal: 2 for wide characters and emoji, 0 for marks that join the one before. */
+/** The number of terminal columns: 2 for wide characters and emoji, 0 for combining marks. */
 export function displayWidth(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
   let width = 0;

@@ -10,38 +10,40 @@ import { type CodeManifest, type FileWithCode, isFileWithCode } from './project/
 import type { CheckModules } from './project/read-code.ts';
 import { createSourceCache } from './project/source-cache.ts';
 
-/** A manifest that is not a file: standard input, an editor's buffer. Its imports are relative to `folder`. */
+/**
+ * A manifest that is not a file, such as standard input or an editor's buffer. Its imports are relative to `folder`.
+ */
 export interface ManifestText {
-  /** What diagnostics call it. */
+  /** Its name in diagnostics. */
   readonly label: string;
   readonly bytes: Uint8Array;
   readonly folder: string;
 }
 
-/** A path, or what takes the place of a file. */
+/** A path, or a replacement for a file. */
 export type ManifestEntry = string | ManifestText | CodeManifest | FileWithCode;
 
 export interface LoadOptions {
-  /** Where `${NAME}` is looked up: usually `process.env`. */
+  /** Where `${NAME}` is looked up, usually `process.env`. */
   readonly env: Env;
   /**
-   * Folder that no file may lie outside of. By default, for each path: the nearest folder up from it that holds
-   * telltale.yml, package.json or .git; else `cwd` if the path is below it; else the path's own folder.
+   * Files outside this folder are not read. By default, for each path: the nearest ancestor folder with telltale.yml,
+   * package.json or .git; otherwise `cwd` if the path is below it; otherwise the path's own folder.
    */
   readonly root?: string | undefined;
-  /** What relative paths and the paths in diagnostics are relative to. The process's folder by default. */
+  /** The base of relative paths and of paths in diagnostics. By default, the process's folder. */
   readonly cwd?: string | undefined;
   readonly files?: Files;
-  /** Loads the modules of tools. Without it nothing is run. */
+  /** Loads tool modules. Without it nothing is executed. */
   readonly checkModules?: CheckModules | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called whenever a file has been read, with how many have been. */
+  /** Called after each file that was read, with the number so far. */
   readonly onProgress?: ((read: number) => void) | undefined;
 }
 
 /**
- * Reads manifests and all they import, and checks them one by one and against each other. Nothing is run. What is
- * wrong with them is in `diagnostics`; rejects only when `signal` is aborted.
+ * Reads manifests and all their imports, and checks each one and all of them together. It runs nothing. Mistakes are in
+ * `diagnostics`. It rejects only if `signal` is aborted.
  */
 export async function loadManifests(
   paths: readonly ManifestEntry[],
@@ -91,7 +93,7 @@ async function rootOf(folder: string, files: Files, cwd: string, given: string |
   return (await findProjectRoot(folder, files)) ?? (isInside(folder, cwd) ? cwd : folder);
 }
 
-/** Many agents of a project have the same globs: each is looked for once a load. */
+/** Many agents of a project use the same globs, so each glob is evaluated once per load. */
 function withGlobsKept(files: Files): Files {
   const kept = new Map<string, ReturnType<Files['glob']>>();
   return {
@@ -105,7 +107,7 @@ function withGlobsKept(files: Files): Files {
   };
 }
 
-/** From top to bottom in each file, files in the order in which they were first heard of. */
+/** Sorted from top to bottom within a file. Files come in the order in which they were first mentioned. */
 function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const files = new Map<string, number>();
   for (const { file } of diagnostics) if (!files.has(file)) files.set(file, files.size);
@@ -115,7 +117,7 @@ function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   );
 }
 
-/** Nobody reads hundreds: of each file the first are kept and the rest counted. */
+/** Nobody reads hundreds of diagnostics, so the first ones of each file are kept and the rest counted. */
 function limited(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const counts = new Map<string, number>();
   const hidden = new Map<string, Diagnostic[]>();
@@ -143,8 +145,8 @@ function limited(diagnostics: readonly Diagnostic[]): Diagnostic[] {
 }
 
 /**
- * Each mistake once: a file that two projects share is reported once, and so is what is wrong where it is written and,
- * with the same words, wherever an alias stands for it. Where only the alias is wrong, the alias is reported.
+ * Removes duplicates. A file that two projects share is reported once. So is a mistake that appears both where it is
+ * written and, with the same words, at each alias for it. If only the alias is wrong, the alias is reported.
  */
 function distinctDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const seen = new Map<string, Diagnostic>();
@@ -163,7 +165,7 @@ const keyOf = ({ file, code, message }: Diagnostic, way: readonly Way[]) =>
 
 type Way = readonly [line: number | undefined, column: number | undefined];
 
-/** From where it is used to where it is written. */
+/** The positions from the use to the definition. */
 const waysOf = ({ line, column, from = [] }: Diagnostic): readonly Way[] => [
   [line, column],
   ...from.map((place): Way => [place.line, place.column]),

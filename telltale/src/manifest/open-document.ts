@@ -10,28 +10,28 @@ import { type LocateQuery, locate } from './yaml/locate.ts';
 import { readPlainScalar, readValue } from './yaml/read-value.ts';
 import { syntaxFindings } from './yaml/syntax-findings.ts';
 
-/** A document whose YAML could be read, before anything is said of what it holds. */
+/** A document with readable YAML. Its contents have not been checked yet. */
 export interface OpenDocument {
-  /** Environment variables put in, where there are any; nothing else done to it. */
+  /** The value after environment variables were inserted. Nothing else has changed. */
   readonly value: Json;
-  /** The variables that were put in. */
+  /** The variables that were inserted. */
   readonly fromEnv: readonly EnvValue[];
-  /** Whether it is over a limit, so that `value` holds only a part. */
+  /** Whether the document exceeds a limit, so that `value` is incomplete. */
   readonly isCut: boolean;
-  /** What could not be read as JSON, each placed when it is asked for. */
+  /** The parts that cannot be represented as JSON. Each is located only when it is called. */
   readonly problems: readonly (() => Diagnostic)[];
   readonly place: (span: Span, finding: Finding) => Diagnostic;
-  /** Puts a finding about this document in its place, with nothing of the environment's in its words. */
+  /** Adds the position to a finding about this document, and hides values of environment variables in its text. */
   readonly diagnose: (query: LocateQuery, finding: Finding) => Diagnostic;
-  /** Line from 1 of what a path leads to. */
+  /** The line number, from 1, of a path. */
   readonly lineOf: (path: IssuePath) => number;
-  /** What could not be read counts as null or is left out: complaints about that are echoes. */
+  /** Whether an issue only follows from an unreadable part, which counts as null or is omitted. */
   readonly isEcho: (issue: Issue) => boolean;
 }
 
 export type DocumentOpened = OpenDocument | 'empty' | { readonly diagnostics: readonly Diagnostic[] };
 
-/** Reads one document's YAML; without an `env`, `${…}` stays as it is written. Pure. */
+/** Reads one document's YAML. Without `env`, `${…}` stays as it is written. */
 export function openDocument(source: SourceText, part: DocumentText, env: Env | undefined): DocumentOpened {
   const { text, base } = part;
   const inFile = (span: Span): Span => ({ start: base + span.start, end: base + span.end });
@@ -72,7 +72,7 @@ export function openDocument(source: SourceText, part: DocumentText, env: Env | 
     lineOf(locate(document.contents, text, read, { path, at: 'value' }).span.start);
   const isEcho = (issue: Issue) => {
     const { span, from, node } = locate(document.contents, text, read, issue);
-    // That it is a map or a list follows from nothing inside of it.
+    // Unreadable parts inside a map or list do not change that it is one.
     if (issue.code === 'wrong_type' && isCollection(node)) return false;
     const written = from.at(-1) ?? span;
     return read.problems.some(
@@ -101,7 +101,7 @@ export function openDocument(source: SourceText, part: DocumentText, env: Env | 
   };
 }
 
-/** What a variable has to do with it that a value is not of the type that is asked for. */
+/** Explains how an environment variable led to a value of the wrong type. */
 function withPutIn(finding: Finding, put: string, isPlain: boolean): Finding {
   if (isPlain) return put.trim() === '' ? emptied(finding) : finding;
   const meant = typeof readPlainScalar(put);
@@ -109,13 +109,13 @@ function withPutIn(finding: Finding, put: string, isPlain: boolean): Finding {
   return isAskedFor?.test(finding.hint ?? '') ? unquoted(finding) : finding;
 }
 
-/** `{ turns: "${N}" }`: between braces the quotes cannot be left out. */
+/** `{ turns: "${N}" }`: inside braces, the quotes are required. */
 const unquoted = (finding: Finding): Finding => ({
   ...finding,
   hint: `${finding.hint ?? ''} In quotes it is text. Write it without quotes, with the key on its own line.`.trim(),
 });
 
-/** Without quotes nothing is null, in YAML as in `${NAME:-}`. */
+/** An unquoted empty value is null, in YAML as well as for `${NAME:-}`. */
 const emptied = (finding: Finding): Finding => ({
   ...finding,
   message: finding.message.replace(/\.$/, ', so this value is empty.'),
@@ -129,7 +129,7 @@ type NodeRange = readonly [number, number, number] | null | undefined;
 const isWithin = (inner: NodeRange, outer: NodeRange) =>
   !!inner && !!outer && inner[0] >= outer[0] && inner[1] <= outer[1];
 
-/** What YAML makes of a document with nothing in it but comments. */
+/** What YAML returns for a document that contains only comments. */
 const isEmpty = (root: ParsedNode | null) =>
   root === null || (isScalar(root) && root.value === null && !root.source);
 
@@ -145,13 +145,13 @@ export interface Secret {
   readonly value: string;
 }
 
-/** Shorter values ("1", "dev") stand in half of all messages by chance. */
+/** Shorter values ("1", "dev") appear in half of all messages by chance. */
 const MIN_SECRET = 6;
-/** In a message about the value itself chance plays no part. */
+/** In a message about the value itself, a match is no coincidence. */
 const MIN_SECRET_HERE = 3;
 const MIN_TRACE = 4;
 
-/** The text with every value of the environment shown as the reference it came from, longest first. */
+/** Replaces every environment value in the text by its reference, longest first. */
 function withoutSecrets(text: string, secrets: readonly Secret[], minLength = MIN_SECRET): string {
   let clean = text;
   for (const { name, value } of [...secrets].sort((a, b) => b.value.length - a.value.length))
@@ -160,14 +160,14 @@ function withoutSecrets(text: string, secrets: readonly Secret[], minLength = MI
 }
 
 /**
- * A finding about a value that came from the environment. A message may quote a part of the value, clipped or in
- * another case, so that replacing is not enough: where any trace of it is left, the message is put in general terms.
+ * A finding about a value from the environment. Its message may quote a part of the value, clipped or in another case,
+ * so replacing the value is not enough. If any trace of it remains, the message becomes a general one.
  */
 function redactFinding(finding: Finding, here: readonly Secret[], all: readonly Secret[]): Finding {
   const clean = (text: string, own: readonly Secret[]) =>
     withoutSecrets(withoutSecrets(text, own, MIN_SECRET_HERE), all);
   const message = clean(finding.message, here);
-  // "Write true or false." says nothing of which of them it is.
+  // "Write true or false." does not reveal which of them the value is.
   const telling = here.filter(({ value }) => value !== 'true' && value !== 'false');
   const hint = finding.hint === undefined ? undefined : clean(finding.hint, telling);
   const names = [...new Set(here.map(({ name }) => `\${${name}}`))].join(' and ');

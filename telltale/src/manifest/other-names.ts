@@ -4,17 +4,17 @@ import type { Issue, IssuePath } from './diagnostic.ts';
 import { isMap } from './schema/plain-values.ts';
 import { showValue } from './schema/show-value.ts';
 
-/** What WorkRail calls keys of a step, by our name for them. */
+/** WorkRail's names for keys of a step, by our names. */
 const KEYS: Readonly<Record<string, string>> = { verify: 'verifier', type: 'stepType' };
-/** What WorkRail calls types of steps, by our name for them. */
+/** WorkRail's names for step types, by our names. */
 const TYPES: Readonly<Record<string, string>> = { plan: 'planned', script: 'scripted' };
 const TYPES_OF_OURS = new Map(Object.entries(TYPES).map(([ours, theirs]) => [theirs, ours]));
 
-/** The other name that a key may have been written under. */
+/** The other name of a key, if it has one. */
 export const otherNameOf = (key: string | number): string | undefined =>
   typeof key === 'string' && Object.hasOwn(KEYS, key) ? KEYS[key] : undefined;
 
-/** A workflow whose steps have our names only, and where both names were given with different values. */
+/** Replaces WorkRail's names in a workflow by ours. Reports steps that give both names with different values. */
 export function withOurNames(workflow: JsonObject): {
   readonly document: JsonObject;
   readonly issues: readonly Issue[];
@@ -74,7 +74,7 @@ const conflict = (path: IssuePath, ours: string, theirs: string, value: Json, wr
   hint: `Give only one of them. Ours is "${ours}".`,
 });
 
-/** The other names in the JSON Schema of a workflow, so that editors take and complete them. */
+/** Adds the other names to the JSON Schema of a workflow, so that editors accept and complete them. */
 export function schemaWithOtherNames(schema: JsonObject): JsonObject {
   const walked = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [

@@ -15,31 +15,32 @@ import type { LocateQuery } from './yaml/locate.ts';
 
 /** One document of a file, as far as it could be read. */
 export interface ReadDocument {
-  /** Environment variables put in, and what a context_variables.json beside an agent adds. */
+  /** Includes environment variables, and the variables from a context_variables.json next to an agent. */
   readonly value: Json;
-  /** Only where the document has no error. */
+  /** Only if the document has no error. */
   readonly manifest?: Manifest;
-  /** Puts a finding about this document in its place, with nothing of the environment's in its words. */
+  /** Adds the position to a finding about this document, and hides values of environment variables in its text. */
   readonly diagnose: (query: LocateQuery, finding: Finding) => Diagnostic;
-  /** Line from 1 of what a path leads to. */
+  /** The line number, from 1, of a path. */
   readonly lineOf: (path: IssuePath) => number;
-  /** The variables that were put in. */
+  /** The variables that were inserted. */
   readonly fromEnv?: readonly EnvValue[];
-  /** What belongs to it and is not JSON, where it was written in code. */
+  /** The parts of a manifest written in code that are not JSON. */
   readonly code?: object;
 }
 
 export interface ReadManifests {
-  /** Those whose YAML could be read. */
+  /** The documents with readable YAML. */
   readonly documents: readonly ReadDocument[];
-  /** Documents that are not empty, broken ones included. */
+  /** The number of documents that are not empty, including broken ones. */
   readonly count: number;
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
- * Source text → manifests and everything that is wrong with them. Pure. A document whose YAML is broken is not
- * checked further (its tree would be a guess) and does not keep the others from being checked. `beside` joins agents.
+ * Turns source text into manifests, and finds everything that is wrong with them. A document with broken YAML is not
+ * checked further, because its tree would be a guess, but the other documents are. `beside` adds its variables to
+ * agents.
  */
 export function readManifests(source: SourceText, env: Env, beside?: VariablesBeside): ReadManifests {
   const texts = splitDocuments(source.text, MANIFEST_LIMITS.documents);
@@ -115,7 +116,7 @@ function readDocument(
   };
 }
 
-/** Finding a place costs a walk through the tree, so only as many are placed as are shown. */
+/** Finding a position takes a walk through the tree, so only the findings that are shown get one. */
 function limited(
   findings: readonly (() => Diagnostic)[],
   place: (span: Span, finding: Finding) => Diagnostic,
@@ -148,15 +149,15 @@ const emptyFile = (text: string): Finding => ({
 
 export interface MergedVariables {
   readonly value: Json;
-  /** Whether the document is an agent that the file beside it joins. */
+  /** Whether the variables file next to the document is merged into it. */
   readonly isJoined: boolean;
-  /** Where in the file beside it stands what a path of `value` leads to; undefined for what is the manifest's own. */
+  /** The path in the variables file that a path of `value` comes from. Undefined for the manifest's own parts. */
   readonly pathBeside: (path: IssuePath) => IssuePath | undefined;
 }
 
 /**
- * An agent with the variables of the file beside it behind its own, class by class, so that both are checked together:
- * a name in both is a duplicate, and expressions of one may read variables of the other. Other documents stay as they are.
+ * Appends the variables of the file next to an agent to its own, class by class, so that both are checked together: a
+ * name in both is a duplicate, and expressions of one may read variables of the other. Other documents do not change.
  */
 function mergeVariables(document: Json, beside: VariablesBeside | undefined): MergedVariables {
   const alone = { value: document, isJoined: false, pathBeside: () => undefined };

@@ -7,9 +7,9 @@ import { isMap } from './schema/plain-values.ts';
 import { showValue } from './schema/show-value.ts';
 
 export interface SettledKind {
-  /** With `kind` as it is meant, and with our names for the keys that have others as well. */
+  /** With the intended `kind`, and with our names for keys that also have others. */
   readonly document: Json;
-  /** Undefined where nobody can know. */
+  /** Undefined if it cannot be known. */
   readonly kind: ManifestKind | undefined;
   readonly issues: readonly Issue[];
 }
@@ -17,8 +17,8 @@ export interface SettledKind {
 const ALLOWED = `Allowed: ${MANIFEST_KINDS.join(', ')}.`;
 
 /**
- * What a document is. Where `kind` or its value is misspelt and what is meant is clear, that is said, and the document
- * goes on as what it is meant to be: all that is wrong with it comes at once.
+ * Finds the kind of a document. If `kind` or its value is misspelled and the intention is clear, it reports that and
+ * continues with the intended kind, so that the user sees all mistakes at once.
  */
 export function settleKind(document: Json): SettledKind {
   if (!isMap(document)) return { document, kind: undefined, issues: [notAMap(document)] };

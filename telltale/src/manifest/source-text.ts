@@ -15,7 +15,7 @@ export type Decoded =
   | { readonly ok: true; readonly source: SourceText }
   | { readonly ok: false; readonly diagnostic: Diagnostic };
 
-/** The text of a file's bytes: UTF-8, with or without a byte order mark, and no character that YAML forbids. */
+/** Decodes a file's bytes: UTF-8, with or without a byte order mark, and without characters that YAML forbids. */
 export function decodeSource(file: string, bytes: Uint8Array): Decoded {
   if (isUtf16(bytes)) return { ok: false, diagnostic: { ...UTF_16, file } };
   const valid = validUtf8Length(bytes);
@@ -32,7 +32,7 @@ export function decodeSource(file: string, bytes: Uint8Array): Decoded {
   return { ok: false, diagnostic: diagnose(source, { start: found.index, end: found.index + 1 }, finding) };
 }
 
-/** A byte order mark of UTF-16, or ASCII text with every other byte zero. */
+/** Whether the file has a UTF-16 byte order mark, or is ASCII text with every other byte zero. */
 function isUtf16(bytes: Uint8Array): boolean {
   const [first, second, third, fourth] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
@@ -41,7 +41,7 @@ function isUtf16(bytes: Uint8Array): boolean {
   return bytes.length >= 4 && (little || big);
 }
 
-/** How many bytes from the start are valid UTF-8. */
+/** The length of the longest prefix that is valid UTF-8. */
 function validUtf8Length(bytes: Uint8Array): number {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const isValid = (from: number, to: number) => {
@@ -101,9 +101,9 @@ const controlCharacter = (character: string): Finding => ({
   hint: 'Delete it, or write it as an escape sequence in double quotes.',
 });
 
-/** The text of one file, with its lines found. */
+/** The text of one file with the offsets of its lines. */
 export interface SourceText {
-  /** As diagnostics show it. */
+  /** The file's name in diagnostics. */
   readonly file: string;
   readonly text: string;
   /** The offset of each line's first code unit. */
@@ -116,7 +116,7 @@ function createSourceText(file: string, text: string): SourceText {
   return { file, text, lineStarts };
 }
 
-/** Line and column from 1. An offset outside the text counts as the nearest one inside. */
+/** Line and column, both from 1. An offset outside the text counts as the nearest one inside. */
 export function positionAt(
   source: SourceText,
   offset: number,
@@ -132,7 +132,7 @@ export function positionAt(
   return { line: low + 1, column: at - (source.lineStarts[low] ?? 0) + 1 };
 }
 
-/** The text of a line from 1, without its line break. */
+/** A line by its number, from 1, without its line break. */
 function lineAt(source: SourceText, line: number): string {
   const start = source.lineStarts[line - 1] ?? source.text.length;
   const next = source.lineStarts[line];
@@ -140,7 +140,7 @@ function lineAt(source: SourceText, line: number): string {
   return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
 
-/** Puts a finding in its place, and says where that place has it `from`. */
+/** Adds the position to a finding, and its `from` positions if it has any. */
 export function diagnose(
   source: SourceText,
   span: Span,
@@ -162,7 +162,7 @@ export function diagnose(
   };
 }
 
-/** What reaches over several lines is marked on its first one. */
+/** A range over several lines is marked on the first one. */
 function placeAt(source: SourceText, span: Span): SourcePlace {
   const { line, column } = positionAt(source, span.start);
   const text = lineAt(source, line);
@@ -171,14 +171,14 @@ function placeAt(source: SourceText, span: Span): SourcePlace {
   return { line, column, ...(text.trim() === '' ? {} : { excerpt: excerptOf(text, from, length) }) };
 }
 
-/** Code units of a source line that are shown, and of those how many stand before the caret. */
+/** How many code units of a source line are shown, and how many of them precede the caret. */
 const MAX_SHOWN = 96;
 const BEFORE_CARET = 40;
 const MAX_CARET = 60;
 
 /**
- * A line as it may be shown: a long one is clipped round the caret, indentation in front of it is dropped, and what
- * a terminal would act on (tabs, control and direction characters) is replaced by one harmless character each.
+ * A source line made fit to show: clipped around the caret, without indentation, and with one harmless character for
+ * each tab, control or direction character.
  */
 function excerptOf(line: string, caretFrom: number, caretLength: number): Excerpt {
   const length = Math.min(caretLength, MAX_CARET);
@@ -197,7 +197,7 @@ function excerptOf(line: string, caretFrom: number, caretLength: number): Excerp
   };
 }
 
-/** Moves a cut that would split a surrogate pair to before it. */
+/** Moves a cut inside a surrogate pair to before the pair. */
 function notInsidePair(text: string, at: number): number {
   const code = text.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at;

@@ -13,7 +13,7 @@ export interface ValidateResult extends LoadResult {
   readonly found: FoundManifests;
 }
 
-/** `loadManifests` for paths that may be folders: those are walked for manifests. What `telltale validate` does. */
+/** `loadManifests` for paths that may be folders, which are searched for manifests. `telltale validate` uses it. */
 export async function validateManifests(
   paths: readonly (string | ManifestText)[],
   options: LoadOptions,
@@ -26,16 +26,16 @@ export async function validateManifests(
 }
 
 export interface FoundManifests {
-  /** Absolute: files that were named, and of the folders that were named what holds manifests. */
+  /** Absolute paths: the named files, and the files with manifests in the named folders. */
   readonly files: readonly string[];
-  /** YAML and JSON files that were looked into in folders. */
+  /** How many YAML and JSON files in folders were examined. */
   readonly looked: number;
-  /** Whether a walk ended at its limit, so that files may be missing. */
+  /** Whether a walk stopped at its limit, so that files may be missing. */
   readonly cut: boolean;
   readonly denied: readonly string[];
 }
 
-/** Folders become the manifests in them; all other paths stay as they are, to be judged when they are read. */
+/** Replaces folders by the manifests in them. Other paths stay; reading them reports what is wrong. */
 export async function findManifests(
   paths: readonly string[],
   options: { readonly cwd: string; readonly signal?: AbortSignal | undefined },
@@ -67,7 +67,7 @@ export async function findManifests(
   return { files: [...new Set(files)], looked, cut, denied };
 }
 
-/** A file too large to be a manifest, or that cannot be read, was not asked for by name: it is passed over. */
+/** Skips a file that is too large or unreadable, because nobody named it. */
 async function holdsManifest(path: string): Promise<boolean> {
   const bytes = await createNodeFiles().read(path, MANIFEST_LIMITS.fileBytes);
   return bytes.ok && looksLikeManifest(new TextDecoder().decode(bytes.value));
@@ -75,12 +75,12 @@ async function holdsManifest(path: string): Promise<boolean> {
 
 const YAML_KIND = /^(?:---[ \t]+)?["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z]\w*)/gm;
 const JSON_KIND = /"kind"\s*:\s*"([A-Za-z]\w*)"/g;
-/** Kubernetes' and its neighbors' manifests have kinds too, some by the same names. */
+/** Manifests of Kubernetes and similar systems also have kinds, some with the same names. */
 const FOREIGN = /^[ \t{]*["']?apiVersion["']?[ \t]*:/m;
 
 /**
- * Whether a YAML or JSON file that was come across holds manifests of ours: one of its documents has a `kind` that is
- * one of ours or near it (so that a misspelt one is reported, not passed over).
+ * Whether a YAML or JSON file contains a manifest of ours: the `kind` of one of its documents is one of ours or similar
+ * to one, so that a misspelled one is reported instead of skipped.
  */
 export function looksLikeManifest(text: string): boolean {
   if (FOREIGN.test(text)) return false;

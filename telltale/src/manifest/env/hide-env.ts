@@ -1,27 +1,26 @@
 import type { Json } from '../../lib/json.ts';
 
-/** A variable that was put into a document, and what it was set to. */
+/** A variable that was inserted into a document, and its value. */
 export interface EnvValue {
   readonly name: string;
   readonly value: string;
 }
 
-/** Shorter values stand in other texts by chance: they are only hidden where they are the whole text. */
+/** Shorter values occur in other texts by chance, so they are hidden only if they are the whole text. */
 const MIN_INSIDE = 3;
 
-/** Manifests that know which variables were put into them. */
+/** A manifest that knows which variables were inserted into it. */
 export interface FromEnv {
   readonly fromEnv?: readonly EnvValue[];
 }
 
-/** What was put into any of these manifests. */
+/** Everything that was inserted into these manifests. */
 export const envOf = (manifests: readonly FromEnv[]): readonly EnvValue[] =>
   manifests.flatMap(({ fromEnv = [] }) => fromEnv);
 
 /**
- * JSON as it may be shown: every value that came from the environment stands as the reference that it came from,
- * wherever it ended up, also inside longer texts, in keys and as a number. What matters is where a value came from,
- * not what the key above it is called.
+ * Makes JSON safe to show: every value from the environment appears as its reference, wherever it ended up, even inside
+ * longer texts, in keys and as a number. It goes by where a value came from, not by the name of its key.
  */
 export function hideEnv<T extends Json>(shown: T, from: readonly EnvValue[]): T {
   const values = spellings(from);
@@ -47,7 +46,10 @@ export function hideEnv<T extends Json>(shown: T, from: readonly EnvValue[]): T 
   return walk(shown) as T;
 }
 
-/** Each value as it may be written in a manifest, longest first: as it was set, escaped, trimmed, or part of an address. */
+/**
+ * The ways in which a manifest may contain a value, longest first: as it is, escaped, trimmed, or as part of an
+ * address.
+ */
 function spellings(
   from: readonly EnvValue[],
 ): readonly { readonly reference: string; readonly value: string }[] {
@@ -69,6 +71,6 @@ function encoded(value: string): string {
   try {
     return encodeURIComponent(value);
   } catch {
-    return value; // a lone surrogate cannot be encoded
+    return value; // A lone surrogate cannot be encoded.
   }
 }

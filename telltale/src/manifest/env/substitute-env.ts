@@ -4,7 +4,7 @@ import { type Finding, MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** A stretch of the result and the stretch of the text as written that it came from. */
+/** A range of the result, and the range of the original text that it came from. */
 interface Mapped {
   readonly rawStart: number;
   readonly rawEnd: number;
@@ -15,28 +15,28 @@ interface Mapped {
 export interface Substituted {
   readonly text: string;
   readonly pieces: readonly Mapped[];
-  /** Variables that were taken from the environment: their values stay out of every message. */
+  /** The environment variables that were used. Their values stay out of every message. */
   readonly used: readonly { readonly name: string; readonly value: string }[];
-  /** References that could not be resolved, with their place in the text as written. */
+  /** References that could not be resolved, with their position in the original text. */
   readonly problems: readonly { readonly finding: Finding; readonly start: number; readonly end: number }[];
-  /** Whether the text as written is one reference and nothing else. */
+  /** Whether the original text consists of exactly one reference. */
   readonly whole: boolean;
 }
 
-/** Characters of the environment that may still be put into the document. */
+/** How many characters from the environment may still be inserted into the document. */
 export interface EnvRoom {
   left: number;
 }
 
 const NO_ITEMS: ReadonlySet<string> = new Set();
 
-/** Problems of one text that are kept: finding the place of each costs a walk through it. */
+/** How many problems of one text are kept, because locating each one takes a walk through it. */
 const MAX_PROBLEMS = 16;
 
 /**
- * The text with its `${NAME}` replaced, or undefined where it has none. What comes from the environment is never
- * looked through for further references, here or when a step runs: `${` in it is written `$${`, as templates
- * escape it. As in shells, `:-` also stands in for a variable that is set but empty.
+ * Replaces `${NAME}` in the text. Undefined if there is none. Values from the environment are never searched for
+ * further references, neither here nor when a step runs: `${` in them becomes `$${`, the escape of templates. As in
+ * shells, `:-` also replaces a variable that is set but empty.
  */
 export function substituteEnv(
   raw: string,
@@ -93,7 +93,10 @@ function escaped(value: string, beforeBrace: boolean): string {
   return beforeBrace ? inside.replace(/\$+$/, (dollars) => dollars + dollars) : inside;
 }
 
-/** In capitals it was surely meant as one; else it may be a slip in what is resolved when a step runs. */
+/**
+ * In capitals it was meant as a variable. Otherwise it may be a misspelled name of something that is resolved when a
+ * step runs.
+ */
 function unset(name: string, items: ReadonlySet<string>): Finding {
   const meant = name === name.toUpperCase() ? undefined : nearest(name, [...items, ...RESERVED_ROOTS]);
   return {
@@ -104,7 +107,7 @@ function unset(name: string, items: ReadonlySet<string>): Finding {
   };
 }
 
-/** A file of a few thousand references to a long variable would stand for gigabytes. */
+/** A file with a few thousand references to a long variable would grow to gigabytes. */
 const tooMuch = (name: string): Finding => ({
   severity: 'error',
   code: 'too_large',
@@ -133,7 +136,7 @@ const WRONG = {
   }),
 } as const;
 
-/** What the runtime resolves when a step runs: never an environment variable, in any form. */
+/** Resolved by the runtime when a step runs, and never an environment variable. */
 const RUNTIME_ROOTS: ReadonlySet<string> = new Set(RESERVED_ROOTS);
 
 export type SubstituteEnvPiece =
@@ -141,7 +144,7 @@ export type SubstituteEnvPiece =
   | {
       readonly type: 'env';
       readonly name: string;
-      /** Behind `:-`. */
+      /** The text after `:-`. */
       readonly fallback: string | undefined;
       readonly start: number;
       readonly end: number;
@@ -154,7 +157,7 @@ export type SubstituteEnvPiece =
       readonly end: number;
     };
 
-/** A name, and behind it the end or what shells put there; `${a.b}` and `${a ?? b}` are the runtime's to judge. */
+/** A name, followed by the end or by an operator of shells. `${a.b}` and `${a ?? b}` are for the runtime. */
 const REFERENCE = /(?<!\$)(\$+)\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*(?=[}:=+?#%/^,@!-]|$)(?!\?\?)/g;
 
 /**
@@ -203,5 +206,8 @@ function readReference(
 
 const OFF: ReadonlySet<string> = new Set(['', '0', 'false', 'no']);
 
-/** What `enabled: ${NAME}` means once NAME is known: '', 0, false and no (in any case) are off, all else is on. */
+/**
+ * The meaning of `enabled: ${NAME}` for a value of NAME: '', 0, false and no (in any case) are off, everything else is
+ * on.
+ */
 export const enabledFlag = (text: string): boolean => !OFF.has(text.trim().toLowerCase());

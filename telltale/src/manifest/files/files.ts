@@ -31,8 +31,8 @@ export function createNodeFiles(): Files {
 }
 
 /**
- * Of a file that does not exist: the real path of its deepest folder that does, and the rest. Looked for from the top,
- * so that a path of thousands of folders that are not there costs one look more than those that are.
+ * The real path of a file that may not exist: that of its deepest existing folder, plus the rest. It searches from the
+ * top, so a path with thousands of missing folders costs only one lookup more than the existing ones.
  */
 async function realPath(path: string): Promise<string> {
   const whole = await realpath(path).catch(() => undefined);
@@ -53,7 +53,7 @@ async function readRegularFile(path: string, maxBytes: number): Promise<Result<U
   try {
     const before = refusal(await stat(path), maxBytes);
     if (before !== undefined) return err(before);
-    // The path may have become a pipe since: opened without blocking, and looked at again.
+    // The path may have become a pipe in the meantime, so it is opened without blocking and checked again.
     handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const opened = refusal(await handle.stat(), maxBytes);
     if (opened !== undefined) return err(opened);
@@ -77,7 +77,7 @@ function specialKind(stats: Stats): string {
   return 'a device';
 }
 
-/** Reads to the end, not to the size that was promised: a file may grow, and some that lie say 0. */
+/** Reads to the end instead of to the reported size: a file may grow, and some files report 0. */
 async function readUpTo(handle: FileHandle, maxBytes: number): Promise<Result<Uint8Array, FileProblem>> {
   const chunks: Uint8Array[] = [];
   let total = 0;
@@ -117,8 +117,8 @@ interface GlobLimits {
 const IGNORED = ['**/node_modules/**', '**/.git/**'];
 
 /**
- * Sorted, so that the order of imports is the same on every machine. The walk ends as soon as it has come across
- * `walkEntries` entries, whatever the pattern: `**` in a home folder is an error, not a wait.
+ * Sorted, so that the order of imports is the same on every machine. Whatever the pattern, the walk stops after
+ * `walkEntries` entries: `**` in a home folder is an error, not a long wait.
  */
 export async function globFiles(
   pattern: string,
@@ -127,7 +127,7 @@ export async function globFiles(
   limits: GlobLimits = MANIFEST_LIMITS,
 ): Promise<Result<readonly string[], GlobProblem>> {
   signal?.throwIfAborted();
-  // Not before a pattern is met: with what it brings it takes as long to load as forty modules of ours.
+  // Imported only when a glob needs it, because it loads as slowly as forty of our modules.
   const { glob } = await import('tinyglobby');
   const tooMany = new AbortController();
   let seen = 0;
@@ -161,7 +161,7 @@ export async function globFiles(
 
 type ReaddirCallback = (error: NodeJS.ErrnoException | null, entries: fs.Dirent[]) => void;
 
-/** Why a file cannot be had. */
+/** Why a file cannot be read. */
 export type FileProblem =
   | {
       readonly type: 'missing' /** Names in its folder; undefined where the folder itself is missing. */;
@@ -178,14 +178,17 @@ export type GlobProblem =
   | { readonly type: 'too_many'; readonly limit: number }
   | { readonly type: 'unreadable'; readonly reason: string };
 
-/** What loading needs of a file system. Paths are absolute. Nothing rejects for what the disk holds. */
+/** The file system that loading needs. Paths are absolute. No method rejects because of what is on the disk. */
 export interface Files {
-  /** A regular file's bytes; never more than `maxBytes`, looked at before reading. Never waits on a pipe or device. */
+  /**
+   * The bytes of a regular file, at most `maxBytes`. The size is checked before reading. It never blocks on a pipe or
+   * device.
+   */
   read(path: string, maxBytes: number): Promise<Result<Uint8Array, FileProblem>>;
-  /** The path with links resolved; the path itself where that is impossible. */
+  /** The path with links resolved, or the path itself if that is impossible. */
   realPath(path: string): Promise<string>;
   exists(path: string): Promise<boolean>;
-  /** Regular files below `folder` that match, sorted, absolute. Symbolic links are not followed. */
+  /** The matching regular files below `folder`, sorted and absolute. Symbolic links are not followed. */
   glob(
     pattern: string,
     folder: string,
@@ -194,15 +197,15 @@ export interface Files {
 }
 
 /**
- * Makes a folder, with those it lies in. Not mkdir's own `recursive`: in a folder that refuses every new one with ENOENT
- * (/proc), that never returns, and keeps a core busy.
+ * Creates a folder and its parents. mkdir's own `recursive` never returns in a folder that refuses every new one with
+ * ENOENT, such as /proc.
  */
 export async function makeFolder(folder: string): Promise<void> {
   const found = await stat(folder).catch(noneIfMissing);
   if (found?.isDirectory()) return;
   if (found === undefined && dirname(folder) !== folder) await makeFolder(dirname(folder));
   await mkdir(folder).catch(async (thrown: unknown) => {
-    // Somebody else may have made it meanwhile.
+    // Another process may have created it in the meantime.
     if (!(await stat(folder).catch(noneIfMissing))?.isDirectory()) throw thrown;
   });
 }
@@ -214,7 +217,7 @@ function noneIfMissing(thrown: NodeJS.ErrnoException): undefined {
 const MARKERS = ['telltale.yml', 'telltale.yaml', 'package.json', '.git'];
 const MAX_LEVELS = 64;
 
-/** The nearest folder, from `folder` up, that holds one of the files that mark a project; undefined if none does. */
+/** The nearest folder, starting at `folder` and going up, that contains a file which marks a project. */
 export async function findProjectRoot(
   folder: string,
   files: Pick<Files, 'exists'>,
@@ -229,7 +232,7 @@ export async function findProjectRoot(
   return undefined;
 }
 
-/** Whether a path is a folder or something below it. Both absolute, with links resolved if that matters. */
+/** Whether a path is a folder or inside it. Both must be absolute, and have links resolved if that matters. */
 export function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return (
@@ -245,7 +248,7 @@ const error = (code: string, message: string, hint: string): Finding => ({
   hint,
 });
 
-/** A finding about a file as a whole, or about one that could not be read. */
+/** A diagnostic about a whole file, or about one that could not be read. */
 export const fileDiagnostic = (file: string, { severity, code, message, hint }: Finding): Diagnostic => ({
   severity,
   code,
@@ -254,7 +257,7 @@ export const fileDiagnostic = (file: string, { severity, code, message, hint }: 
   ...(hint === undefined ? {} : { hint }),
 });
 
-/** Why a file could not be read, in words. `path` is as the user knows it. */
+/** Explains why a file could not be read. `path` is the path as the user knows it. */
 export function fileFinding(problem: FileProblem, path: string): Finding {
   const name = quoted(path);
   switch (problem.type) {

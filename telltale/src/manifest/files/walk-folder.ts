@@ -4,33 +4,34 @@ import { join, sep } from 'node:path';
 import { MANIFEST_LIMITS } from '../diagnostic.ts';
 
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules']);
-/** The names of files that a scan looks into. */
+/** The file names that a scan examines. */
 export const MANIFEST_FILE = /\.(?:ya?ml|json)$/i;
 const AGENT = /^(?:---[ \t]+)?["']?kind["']?[ \t]*:[ \t]*["']?Agent\b|"kind"\s*:\s*"Agent"/m;
 
-/** Whether the text of such a file holds an agent. */
+/** Whether the text of such a file contains an agent. */
 export const looksLikeAgent = (text: string): boolean => AGENT.test(text);
 
 export interface WalkFolderWalked {
   /** YAML and JSON files, absolute, sorted folder by folder. */
   readonly files: readonly string[];
-  /** Whether the walk ended at its limit. */
+  /** Whether the walk stopped at its limit. */
   readonly cut: boolean;
-  /** Folders that may not be read. */
+  /** Folders that could not be read. */
   readonly denied: readonly string[];
 }
 
-/** A folder that waits to be read. */
+/** A folder that has not been read yet. */
 interface WalkFolderWaiting {
   readonly path: string;
   readonly depth: number;
-  /** What part of the walk it may take: that of the folder it is in, divided by all that is there. */
+  /** Its share of the walk: that of its parent folder, divided by the number of entries there. */
   readonly share: number;
 }
 
 /**
- * YAML and JSON files below a folder. Left out: node_modules, what begins with a dot, and symbolic links. Folders among
- * few others come first, so that one folder full of files, which an agent may have made, hides no other one.
+ * The YAML and JSON files below a folder, without node_modules, names that start with a dot, and symbolic links. A
+ * folder with few siblings comes first, so a folder full of files, which an agent may have created, cannot hide the
+ * others.
  */
 export async function walkFolder(
   folder: string,
@@ -75,7 +76,7 @@ export async function walkFolder(
   return { files, cut, denied };
 }
 
-/** A folder before those in it, and these by their names. */
+/** Orders a folder before the folders in it, and those by name. */
 function compareFolders(one: string, other: string): number {
   const [left, right] = [one.split(sep), other.split(sep)];
   const at = left.findIndex((name, index) => name !== right[index]);

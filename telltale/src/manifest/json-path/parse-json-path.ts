@@ -9,7 +9,7 @@ const MAX_PATH_LENGTH = 512;
 
 const EXAMPLES = 'Write it like $.items[*].name or $.items[?@.level == "error"] (RFC 9535).';
 
-/** Reads a JSONPath (RFC 9535) for one search. Syntax, functions, patterns and what a search would cost are checked here. */
+/** Parses a JSONPath (RFC 9535) for one search. Checks the syntax, functions, patterns, and the cost of a search. */
 export function parseJsonPath(path: string): Result<JSONPathQuery, JsonPathIssue> {
   if (path.length > MAX_PATH_LENGTH)
     return err(refused(path, `has more than ${MAX_PATH_LENGTH} characters`, MAX_PATH_LENGTH));
@@ -34,7 +34,7 @@ function unreadable(path: string, thrown: unknown): JsonPathIssue {
   if (!(thrown instanceof jsonpath.JSONPathError)) throw thrown;
   const { kind, value, index } = thrown.token;
   const isLexical = kind === jsonpath.TokenKind.ERROR;
-  // The library puts a stretch of the path and the offset behind its words.
+  // The library appends the part of the path and its offset to the message.
   const words = (isLexical ? value : thrown.message.replace(/ \('.*':\d+\)$/s, '')).replaceAll(/\s+/g, ' ');
   const why = words.startsWith("can't backup") ? 'it ends where a name should follow' : words;
   return refused(
@@ -51,7 +51,7 @@ function functionHint(asked: string): string {
   return near === undefined ? `Functions: ${known.join(', ')}.` : `Did you mean "${near}"?`;
 }
 
-/** What people write by mistake and mean: without the "$", with a space around it. */
+/** The path that a common mistake was meant to be: without the "$", or with spaces around it. */
 function slip(path: string): string | undefined {
   const trimmed = path.trim();
   const meant = /^[$]/.test(trimmed) ? trimmed : `$${/^[.[]/.test(trimmed) ? '' : '.'}${trimmed}`;
@@ -59,7 +59,7 @@ function slip(path: string): string | undefined {
 }
 
 const MAX_SEGMENTS = 16;
-/** How often a value may be looked at in one step: `[*, *]` looks at each twice, and the next step likewise. */
+/** How often one step may visit a value: `[*, *]` visits each value twice, and so does the next step. */
 const MAX_WIDTH = 4;
 const MAX_FILTER_DEPTH = 4;
 
@@ -76,8 +76,8 @@ interface Cost {
 }
 
 /**
- * Refuses a path whose search is more than linear in the value: `..` twice, a search of the whole value in each filter,
- * the same values over and over. The library itself would search for hours. Patterns that are written out are read.
+ * Refuses a path whose search takes more than linear time: `..` twice, a search of the whole value in each filter, or
+ * the same values repeatedly. The library would search for hours. Literal patterns are parsed too.
  */
 function checkCost(query: JSONPathQuery, refuse: Refuse): void {
   checkQuery(query, { refuse, descents: 0, width: 1 }, 0);
@@ -116,7 +116,7 @@ function checkFilter(expression: JsonPathExpression, cost: Cost, depth: number):
   else if (expression instanceof expressions.PrefixExpression) checkFilter(expression.right, cost, depth);
   else if (expression instanceof expressions.InfixExpression) {
     const { left, right, logical } = expression;
-    // Two parts of the whole value would be compared anew for each value that is filtered.
+    // This would compare two parts of the whole value again for each filtered value.
     if (!logical && isRoot(left) && isRoot(right))
       throw cost.refuse('has a filter that does not use the value it filters (@)', index);
     for (const side of [left, right]) if (logical || !isSingularRoot(side)) checkFilter(side, cost, depth);
@@ -130,7 +130,7 @@ function checkFilter(expression: JsonPathExpression, cost: Cost, depth: number):
     checkQuery(expression.path, cost, depth + 1);
 }
 
-/** One that stands in the value itself is read when the path is run. */
+/** A pattern inside the value is checked when the path runs. */
 function checkPattern({ name, args }: JsonPathFunctionCall, { refuse }: Cost): void {
   const sourceOf = PATTERN_FUNCTIONS.get(name);
   const pattern = args[1];
@@ -158,11 +158,11 @@ const lowerFirst = (text: string) => `${text.charAt(0).toLowerCase()}${text.slic
 export interface JsonPathIssue {
   readonly message: string;
   readonly hint: string;
-  /** Where in the path. */
+  /** The offset in the path. */
   readonly offset: number;
 }
 
-/** Thrown while a path is looked through, and caught where that began. */
+/** Thrown while a path is checked, and caught where the check started. */
 class JsonPathRefusal extends Error {
   readonly issue: JsonPathIssue;
 
@@ -173,16 +173,16 @@ class JsonPathRefusal extends Error {
 }
 
 const MAX_PATTERNS = 32;
-/** Characters times instructions of all patterns of one search: 2 s at the very worst. */
+/** The limit for characters times instructions of all patterns in one search: 2 s at worst. */
 const MAX_PATTERN_WORK = 16_777_216;
 
-/** The functions that take a pattern, and what they make of it. */
+/** The functions with a pattern, and how they convert it. */
 const PATTERN_FUNCTIONS: ReadonlyMap<string, (pattern: string) => string> = new Map([
   ['match', (pattern) => `\\A(?:${pattern})\\z`],
   ['search', (pattern) => pattern],
 ]);
 
-/** Of one path. The library's own `match` and `search` run JavaScript's regular expressions, which can hang. */
+/** For one path. The library's own `match` and `search` use JavaScript's regular expressions, which can hang. */
 function createEnvironment(): JSONPathEnvironment {
   const { JSONPathEnvironment: Environment, jsonpath } = jsonP3();
   const environment = new Environment();
@@ -227,5 +227,5 @@ const load = createRequire(import.meta.url);
 
 type JsonP3 = typeof import('json-p3');
 
-/** At the first path, not at the start: few manifests have one. */
+/** Loaded with the first path, because few manifests have one. */
 const jsonP3 = (): JsonP3 => load('json-p3') as JsonP3;

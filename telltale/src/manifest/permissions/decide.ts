@@ -2,20 +2,20 @@ import { EVERYTHING, type Rules } from '../schema/permissions.ts';
 
 export type Decision = 'allow' | 'ask' | 'deny';
 
-/** The entries of `allow`, `ask` and `deny`, read. */
+/** The parsed entries of `allow`, `ask` and `deny`. */
 export interface ReadRules<Entry> {
   readonly entries: Readonly<Record<Decision, readonly Entry[]>>;
-  /** What counts for all that no entry names. */
+  /** The decision for everything that no entry names. */
   readonly rest: Decision;
 }
 
 const STRICTEST_FIRST: readonly Decision[] = ['deny', 'ask', 'allow'];
 
-/** `*` stands for what no other entry names; without it that is denied. */
+/** `*` covers what no other entry names. Without it, that is denied. */
 export const restOf = (rules: Rules): Decision =>
   STRICTEST_FIRST.find((decision) => rules[decision].includes(EVERYTHING)) ?? 'deny';
 
-/** The entries that name something of their own. */
+/** The entries other than `*`. */
 export const named = (entries: readonly string[]): readonly string[] =>
   entries.filter((text) => text !== EVERYTHING);
 
@@ -28,7 +28,7 @@ export const readRules = <Entry>(rules: Rules, read: (text: string) => Entry): R
   rest: restOf(rules),
 });
 
-/** `deny` beats `ask`, `ask` beats `allow`; also says which entry it was, if one was. */
+/** `deny` beats `ask`, `ask` beats `allow`. Also returns the entry that decided, if one did. */
 export function decide<Entry>(
   { entries, rest }: ReadRules<Entry>,
   names: (entry: Entry, decision: Decision) => boolean,
@@ -40,18 +40,21 @@ export function decide<Entry>(
   return { decision: rest };
 }
 
-/** Whether all is denied, whatever it is. */
+/** Whether everything is denied. */
 export const isShut = (rules: Rules): boolean =>
   restOf(rules) === 'deny' && named(rules.allow).length === 0 && named(rules.ask).length === 0;
 
-/** Whether any call can come to `ask`. */
+/** Whether any call can need approval. */
 export const mayAsk = ({ ask }: Rules): boolean => ask.length > 0;
 
 /** What is allowed, for messages. */
 export const listed = (entries: readonly string[]): string =>
   entries.length === 0 ? 'none' : entries.join(', ');
 
-/** An entry of `permissions.network`: `host`, `host:port`, `[::1]:port`, `*.domain`; an address with a scheme stands for its host. */
+/**
+ * An entry of `permissions.network`: `host`, `host:port`, `[::1]:port` or `*.domain`. An address with a scheme counts
+ * as its host.
+ */
 export interface HostEntry {
   readonly host: string;
   readonly port: string | undefined;
@@ -66,8 +69,8 @@ export function readHostEntry(entry: string): HostEntry {
 }
 
 /**
- * As addresses name it: in lower case, `xn--` for other letters, an IP address in its usual form, one of IPv4 inside IPv6
- * as that of IPv4 that it leads to, without the brackets of one of IPv6 or the dot at the end of a full name.
+ * Normalizes a host as addresses do: lower case, `xn--` for other letters, IP addresses in their usual form, an IPv4
+ * address inside IPv6 as IPv4, no brackets around IPv6, and no trailing dot.
  */
 export function bareHost(host: string): string {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
@@ -78,7 +81,7 @@ export function bareHost(host: string): string {
 
 const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
-/** `::ffff:7f00:1` leads where 127.0.0.1 does, so that what is said of the one is said of the other. */
+/** `::ffff:7f00:1` is the same host as 127.0.0.1, so the same rules must apply. */
 function seenThrough(host: string): string {
   const [, high, low] = MAPPED.exec(host) ?? [];
   if (high === undefined || low === undefined) return host;
@@ -89,7 +92,7 @@ function seenThrough(host: string): string {
 export const fitsPort = ({ port: own }: HostEntry, port: string): boolean =>
   own === undefined || own === port;
 
-/** `host` as `bareHost` gives it, `port` as digits. */
+/** `host` as `bareHost` returns it, `port` as digits. */
 export const namesHost = (entry: HostEntry, host: string, port: string): boolean =>
   fitsPort(entry, port) && (entry.host === host || isWildcardFor(entry.host, host));
 

@@ -1,6 +1,6 @@
 import type { Json } from '../../lib/json.ts';
 
-/** JSON with keys in order of their code units and no white space: equal values give equal texts. */
+/** JSON without white space and with keys sorted by code units: equal values give equal texts. */
 export function canonicalJson(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item as Json)).join(',')}]`;

@@ -35,8 +35,9 @@ import type { AgentScope } from './check-references.ts';
 import type { ProjectDocument } from './project-document.ts';
 
 /**
- * What a workflow asks of the state of the agents that import it, or does to it: its triggers' conditions, what it sets.
- * What fits none of them is an error; what fits some is a warning for the others, since it may never be meant for them.
+ * Checks what a workflow reads from, or does to, the state of the agents that import it: the conditions of its triggers
+ * and the values it sets. If it fits none of them, that is an error. If it fits some, it is a warning for the others,
+ * because it may not be meant for them.
  */
 export function checkAgentState(
   documents: readonly ProjectDocument[],
@@ -108,7 +109,7 @@ function checkAgainst(workflow: DocumentNode, { agent }: AgentScope): readonly I
   ];
 }
 
-/** What the agent's variables decide of its approvals and verifiers must not be in its model's hand. */
+/** The variables that decide an agent's approvals and verifiers must not be under its model's control. */
 function checkGuards(
   workflow: DocumentNode,
   agent: DocumentNode,
@@ -142,7 +143,7 @@ function checkTrigger(trigger: DocumentNode, metadata: Declared, variables: Decl
   }
 }
 
-/** Values that are not known before the run are checked there. */
+/** Values that are only known at run time are checked then. */
 function checkSet(values: DocumentNode, declared: Declared): readonly Issue[] {
   return values.entries().flatMap(([name, given]) => {
     const field = declared.named.get(name);
@@ -157,7 +158,9 @@ function checkSet(values: DocumentNode, declared: Declared): readonly Issue[] {
 
 const holdsReference = ({ value }: DocumentNode): boolean => JSON.stringify(value ?? null).includes('$');
 
-/** Without channels `to` is a word on the log; beside others, a name that is none of them tells all of them. */
+/**
+ * Without channels, `to` is only a word on the log. With channels, a name that is none of them notifies all of them.
+ */
 function checkToldChannels(steps: readonly DocumentNode[], agent: DocumentNode): readonly Issue[] {
   const names = agent
     .at('notifications')
@@ -175,17 +178,17 @@ function checkToldChannels(steps: readonly DocumentNode[], agent: DocumentNode):
   });
 }
 
-/** Of `agent`, what a session has only once it works. */
+/** Parts of `agent` that a session only has once it runs. */
 const LATER: readonly string[] = ['metadata', 'iteration_count', 'actions_executed', 'thoughts', 'responses'];
 
-/** Keys whose text is CEL, wherever in a workflow they stand; `always` and its like read nothing. */
+/** Keys whose text is CEL, anywhere in a workflow. Words like `always` read nothing. */
 const CEL_KEYS: ReadonlySet<unknown> = new Set(['if', 'condition', 'while', 'until']);
-/** Below these stands a user's own data. */
+/** Keys that contain the user's own data. */
 const DATA: ReadonlySet<unknown> = new Set(['parameters', 'requires', 'input', 'args', 'values', 'data']);
 
 /**
- * What a run sees as `agent` is what it was when the run began, and the run that leads a session begins with it: what is
- * declared and done in the session never gets there.
+ * A run sees `agent` as it was when the run started, and a guiding run starts with the session. So it never sees what
+ * happens in the session later.
  */
 function checkLeadingReads(
   workflow: DocumentNode,
@@ -196,7 +199,7 @@ function checkLeadingReads(
   const isStartedOtherwise = workflow.has('trigger') || workflow.has('triggers');
   if (name === undefined || agent.at('workflow').text() !== name || isStartedOtherwise) return [];
   const metadata = agent.at('metadata');
-  // Then a session has values of others from its beginning on.
+  // Then a session starts with values of another session.
   const isTakenOver = metadata.at('scope').text() === 'agent' || metadata.has('inherit');
   const empty = new Set(LATER.filter((part) => part !== 'metadata' || !isTakenOver));
   const told = (place: DocumentNode, read: string, offset: number): readonly Issue[] =>
@@ -229,12 +232,12 @@ const frozen = (place: DocumentNode, read: string, offset: number): Issue =>
     { hint: 'Let a task provide the value ("requires"), and read that variable.', offset },
   );
 
-/** What stands in tests beside the variables, which are bare names there. */
+/** The other names in tests, next to the variables, which have no prefix there. */
 const TEST_ROOTS: readonly string[] = [...STEP_ROOTS, 'metadata', 'actions', 'event', ...TYPE_NAMES];
 
 /**
- * `metadata.NAME`, `vars.NAME` and bare variables in the test of a trigger: those that the agent does not have, and those
- * that are compared with what they never are.
+ * Checks `metadata.NAME`, `vars.NAME` and bare variables in the test of a trigger: names that the agent does not have,
+ * and comparisons with values they never have.
  */
 function checkAgentTest(place: DocumentNode, metadata: Declared, variables: Declared): readonly Issue[] {
   const source = place.text() ?? '';
@@ -249,7 +252,7 @@ function checkAgentTest(place: DocumentNode, metadata: Declared, variables: Decl
   });
   const known = new Set(parsed.value.names.map(({ offset }) => offset));
   const never = readComparisons(source).flatMap(({ name: use, operator, value }): readonly Issue[] => {
-    // What a macro binds is no free name.
+    // A name that a macro binds is not free.
     const read = known.has(use.offset) && use.path.length <= 1 ? readOf(use, metadata, variables) : undefined;
     const field = read?.declared.named.get(read.name);
     if (read === undefined || field === undefined || isInside(use)) return [];
@@ -267,7 +270,7 @@ function checkAgentTest(place: DocumentNode, metadata: Declared, variables: Decl
 const isInside = ({ root, path }: NameUse): boolean =>
   root !== 'metadata' && root !== 'vars' && path.length > 0;
 
-/** Which field or variable a name is. */
+/** The field or variable that a name refers to. */
 function readOf(
   { root, path: [member] }: NameUse,
   metadata: Declared,
@@ -277,7 +280,7 @@ function readOf(
     return typeof member === 'string'
       ? { name: member, declared: root === 'vars' ? variables : metadata }
       : undefined;
-  // One that is nearly the name of something else is told of where the document is looked at by itself.
+  // If the name resembles something else, the document's own check reports it.
   const isOther = TEST_ROOTS.includes(root) || nearest(root, STEP_ROOTS) !== undefined;
   return isOther ? undefined : { name: root, declared: variables };
 }
@@ -314,5 +317,5 @@ function unknownMember(
   return declared === metadata ? issue : mayBeGiven(issue);
 }
 
-/** Whoever starts a session may give it variables that nobody has declared. */
+/** Whoever starts a session may pass variables that no manifest declares. */
 const mayBeGiven = (issue: Issue): Issue => ({ ...issue, severity: 'warning' });

@@ -21,8 +21,8 @@ import type { ImportLink, ProjectDocument } from './project-document.ts';
 type ProjectPermissions = AgentManifest['permissions'];
 
 /**
- * What an agent imports and its own permissions do not let it use: warnings, since the same tool may serve another
- * agent. Only of agents without a mistake of their own, whose permissions are known.
+ * Warns about imports that an agent's own permissions do not allow. These are warnings because the same tool may serve
+ * another agent. Only agents without mistakes are checked, because the permissions of the others are not known.
  */
 export function checkPermissions(
   documents: readonly ProjectDocument[],
@@ -131,8 +131,8 @@ const folderShut = (cwd: string, agent: ProjectDocument) =>
 type UnaskedPermissions = AgentManifest['permissions'];
 
 /**
- * What is loaded without an action, so that nobody can be asked about it: feeds and MCP servers. What they reach must be
- * allowed, and what has to be approved can never be had.
+ * Feeds and MCP servers are loaded without an action, so nobody can be asked about them. What they reach must be
+ * allowed; anything that needs approval is never available.
  */
 function checkUnasked(
   agent: ProjectDocument,
@@ -216,20 +216,20 @@ const unaskedWarning = (message: string, hint: string): Finding => ({
   hint,
 });
 
-/** The host of an address that no parameter has a part in, with its port if it names one; undefined where one has. */
+/** The URL of an address whose host and port contain no parameter. Undefined otherwise. */
 function hostIn(url: string | undefined): URL | undefined {
   const origin = /^https?:\/\/[^/?#]*/i.exec(url ?? '')?.[0];
   if (origin === undefined || /[{}$@]/.test(origin)) return undefined;
   return URL.parse(origin) ?? undefined;
 }
 
-/** As a request to it would be judged. */
+/** Decides as for a request to the address. */
 function hostDecision(url: URL, network: Rules): Decision {
   const [host, port] = [bareHost(url.hostname), portOf(url)];
   return decide(readRules(network, readHostEntry), (entry) => namesHost(entry, host, port)).decision;
 }
 
-/** Whether a place that only the manifest names lies in what is permitted; wildcards are given the benefit of doubt. */
+/** Whether a path that only the manifest names is permitted. Wildcards get the benefit of the doubt. */
 function isPermitted(path: string | undefined, agent: ProjectDocument, { allow, ask, deny }: Rules): boolean {
   if (path === undefined || /[{}$]/.test(path)) return true;
   const folder = dirname(agent.file);

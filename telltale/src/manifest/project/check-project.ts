@@ -14,7 +14,7 @@ import { KIND_OF_LIST, type LoadedManifest, type ResolvedImport } from './projec
 import type { ImportLink, ProjectDocument } from './project-document.ts';
 import { builtinNameTaken, nameTaken, wrongKind } from './source-cache.ts';
 
-/** What can be said only of manifests together. Pure. */
+/** The checks that need several manifests. */
 export function checkProject(
   documents: readonly ProjectDocument[],
   links: readonly ImportLink[],
@@ -56,8 +56,8 @@ function checkNames(documents: readonly ProjectDocument[]): Diagnostic[] {
 type ByFile = ReadonlyMap<string, readonly ProjectDocument[]>;
 
 /**
- * A document of another kind than its list's is an error, unless the same agent lists its file under the right kind
- * too: a file that holds a tool and its relic may be named in both lists.
+ * A document in an import list of another kind is an error, unless the same agent also lists its file under the right
+ * kind: a file with a tool and its relic may be in both lists.
  */
 function checkImports(owner: ProjectDocument, links: readonly ImportLink[], byFile: ByFile): Diagnostic[] {
   const listed = new Set(
@@ -143,7 +143,7 @@ interface Calls {
   readonly targets: readonly DocumentNode[];
 }
 
-/** Workflows whose steps call each other in a circle: each call would wait for the next, down to the deepest. */
+/** Workflows whose steps call each other in a cycle: each call would wait for the next one until the depth limit. */
 function checkWorkflowCycles(documents: readonly ProjectDocument[]): Diagnostic[] {
   const calls = new Map<string, Calls>();
   for (const document of documents)
@@ -178,13 +178,13 @@ const targetsOf = (workflow: DocumentNode): readonly DocumentNode[] =>
     steps.flatMap((step) => (step.at('type').value === 'workflow' ? [step.at('target')] : [])),
   );
 
-/** What steps name that whoever works on them has to be able to call. */
+/** The keys of steps that name what the working agent must be able to call. */
 const LISTS = { task: 'evidence', plan: 'tools' } as const;
 const KINDS = ['tool', 'relic', 'agent', 'workflow'] as const;
 
 /**
- * The evidence of a task and the tools of a plan, held against what the agent that works on it can call: the step's own,
- * or each that imports the workflow. Where that cannot be known it is a warning.
+ * Checks the evidence of a task and the tools of a plan against what the working agent can call: the step's own agent,
+ * or each one that imports the workflow. If the agent is not known, a miss is a warning.
  */
 function checkCallable(documents: readonly ProjectDocument[], scopes: readonly AgentScope[]): Diagnostic[] {
   return documents.flatMap((each) => {
@@ -214,7 +214,7 @@ function namesIn(step: DocumentNode): readonly DocumentNode[] {
     .filter((item) => item.text() !== undefined);
 }
 
-/** None where it is not known who works on it: the agent is in a file that was not read, or nobody imports it. */
+/** Undefined if the agent is not known: its file was not read, or nobody imports the workflow. */
 function workersOf(
   step: DocumentNode,
   importers: readonly AgentScope[],
@@ -243,7 +243,7 @@ function missing(name: string, workers: readonly AgentScope[]): Finding | undefi
   };
 }
 
-/** Where it cannot be known who works on the step. */
+/** For a step whose agent is not known. */
 function unplaced(name: string, documents: readonly ProjectDocument[]): Finding | undefined {
   const isThere = documents.some((each) => each.name === name && CALLED.has(each.kind ?? ''));
   const isBuiltin = [...prefixesOf(name), name].some((part) => BUILTIN_TOOLS.some((tool) => tool === part));
@@ -258,7 +258,7 @@ function unplaced(name: string, documents: readonly ProjectDocument[]): Finding 
 
 const CALLED: ReadonlySet<string> = new Set(['Tool', 'Relic', 'Agent', 'Workflow']);
 
-/** A tool may be one of several that a server or a built-in brings: `github.create_issue`, `filesystem_read`. */
+/** A tool may be one of several that a server or a built-in provides: `github.create_issue`, `filesystem_read`. */
 function canCall(name: string, { names }: AgentScope): boolean {
   if (KINDS.some((kind) => names[kind].has(name))) return true;
   return prefixesOf(name).some(

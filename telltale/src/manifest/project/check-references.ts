@@ -30,8 +30,8 @@ const WORD: Record<ReferenceTo, string> = {
 };
 
 /**
- * Names that lead nowhere. An agent's document, and what it imports, is held against that agent's imports; a workflow
- * that no agent here imports can only be held against all documents, so for it a miss is a warning.
+ * Names that do not resolve. An agent's document and its imports are checked against that agent's imports. A workflow
+ * that no agent here imports is checked against all documents, so a miss is only a warning.
  */
 export function checkReferences(
   documents: readonly ProjectDocument[],
@@ -63,7 +63,7 @@ function missing(
   const { to, name } = reference;
   const known = [...scope.names[to]];
   const isCertain = to !== 'artifact' && !scope.partial.has(to);
-  // Where an import has failed and nothing looks like a slip, the failed import is what to mend.
+  // If an import failed and no known name is similar, the failed import is what needs fixing.
   if (scope.partial.has(to) && scope.names.server.size === 0 && nearest(name, known) === undefined)
     return undefined;
   return {
@@ -74,7 +74,7 @@ function missing(
   };
 }
 
-/** A method that the artifact's manifest does not name. A version that is written later may have it. */
+/** A method that the artifact's manifest does not name. A later version may have it. */
 function methodMissing(
   { to, name, method }: ReferencesReference,
   scopes: readonly AgentScope[],
@@ -159,7 +159,7 @@ function unplaced(
   };
 }
 
-/** A tool may be one of several that a server or a built-in brings: `github.create_issue`, `filesystem_read`. */
+/** A tool may be one of several that a server or a built-in provides: `github.create_issue`, `filesystem_read`. */
 function isKnown(
   { to, name }: ReferencesReference,
   names: ReadonlySet<string>,
@@ -173,12 +173,12 @@ function isKnown(
   );
 }
 
-/** What an agent, and the workflows it imports, may name. */
+/** The names that an agent, and the workflows it imports, may use. */
 export interface AgentScope {
   readonly agent: ProjectDocument;
   readonly documents: ReadonlySet<ProjectDocument>;
   readonly names: Readonly<Record<ReferenceTo, ReadonlySet<string>>>;
-  /** Kinds of which not everything is known: an import failed, or an MCP server will say only when it runs. */
+  /** The kinds whose names are not all known: an import failed, or an MCP server lists its tools only when it runs. */
   readonly partial: ReadonlySet<ReferenceTo>;
 }
 
@@ -190,7 +190,7 @@ const GENESIS = [
 ];
 const PROMPTS = ['summarize', 'extract', 'classify'];
 
-/** Its imports, the documents beside it in its own file, itself, and what is built in. */
+/** Its imports, the other documents in its file, the agent itself, and everything built in. */
 export function agentScope(
   agent: ProjectDocument,
   links: readonly ImportLink[],
@@ -249,19 +249,22 @@ export type ReferenceTo =
   | 'prompt'
   | 'model'
   | 'server'
-  /** An agent whose prompts show something: it need not be imported, since a parent's variables may name it. */
+  /** An agent whose prompts show something. It need not be imported, because a parent's variables may name it. */
   | 'viewer';
 
-/** A name in a document that stands for something outside it. */
+/** A name in a document for something outside it. */
 export interface ReferencesReference {
   readonly to: ReferenceTo;
   readonly name: string;
   readonly path: IssuePath;
-  /** The method that is asked of an artifact. */
+  /** The method of an artifact that is called. */
   readonly method?: string;
 }
 
-/** What `type` of an action, a step, a compensation or a feed's source refers to; others refer to nothing by name. */
+/**
+ * What the `type` of an action, a step, a compensation or a feed's source refers to. Other types refer to nothing by
+ * name.
+ */
 const TARGETS: ReadonlyMap<string, ReferenceTo> = new Map([
   ['tool', 'tool'],
   ['relic', 'relic'],
@@ -272,7 +275,7 @@ const TARGETS: ReadonlyMap<string, ReferenceTo> = new Map([
   ['mcp', 'server'],
 ]);
 
-/** Keys below which stands a user's own data: what looks like a reference there is none. */
+/** Keys that contain the user's own data, where text that looks like a reference is none. */
 const DATA: ReadonlySet<string> = new Set(
   [
     'parameters',
@@ -290,7 +293,10 @@ const DATA: ReadonlySet<string> = new Set(
   ].concat(['conditions', 'match', 'metadata', 'requires', 'fallback', 'import', 'permissions', 'output']),
 );
 
-/** Every reference of an Agent, Workflow or Tool to something that other documents define. Depth is the reader's. */
+/**
+ * Every reference in an Agent, Workflow or Tool to something that other documents define. The reader has limited the
+ * depth.
+ */
 function collectReferences({
   kind,
   document,
@@ -373,7 +379,7 @@ function namedSpeakers({ handoff, group }: { readonly [key: string]: Json }): re
   return found.filter(({ to }) => typeof to !== 'string' || !NOT_AGENTS.includes(to));
 }
 
-/** An action template without a type has that of the one it names; in the end it is a tool. */
+/** An action template without a type inherits the type of its base template. The default is tool. */
 function inheritedType(template: { readonly [key: string]: Json }, templates: Json | undefined): string {
   const passed = new Set<Json>();
   for (let at: Json | undefined = template; isMap(at) && !passed.has(at); ) {

@@ -5,7 +5,7 @@ import { MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
 import { BUILTIN_TOOLS } from '../schema/agent-input.ts';
 import { IMPORT_LISTS, type ImportList } from './project.ts';
 
-/** One entry of an agent's `import`, not yet looked for. */
+/** One entry of an agent's `import`, before it is resolved. */
 export interface ImportEntry {
   readonly list: ImportList;
   readonly index: number;
@@ -17,7 +17,10 @@ export interface ImportEntry {
     | { readonly type: 'wrong'; readonly finding: Finding };
 }
 
-/** The entries of a document's `import`. What has the wrong shape, or is too much, is left out: the schema has reported it. */
+/**
+ * The entries of a document's `import`. Entries of the wrong shape or beyond the limit are omitted, because the schema
+ * has reported them.
+ */
 export function importEntries(document: Json): readonly ImportEntry[] {
   const imports = isMap(document) ? document.import : undefined;
   if (!isMap(imports)) return [];
@@ -55,8 +58,8 @@ export const isMap = (value: Json | undefined): value is { readonly [key: string
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * A pattern's folder-only beginning and the rest; undefined where `..` comes after a wildcard or in braces, since
- * then no folder can be named that it stays in.
+ * Splits a glob into its leading folders without wildcards and the rest. Undefined if `..` follows a wildcard or is in
+ * braces, because then the glob could leave any folder.
  */
 export function splitGlob(pattern: string): { readonly folder: string; readonly rest: string } | undefined {
   const segments = pattern.split('/');

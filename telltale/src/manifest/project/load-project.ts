@@ -46,7 +46,7 @@ type LoadProjectEntry =
   | CodeManifest
   | FileWithCode;
 
-/** Reads the entries and what they import, wave by wave, each file once; then checks all of it together. */
+/** Reads the entries and then their imports, level by level, each file once. Then it checks everything together. */
 export async function loadProject(
   entries: readonly LoadProjectEntry[],
   root: string,
@@ -56,7 +56,7 @@ export async function loadProject(
   const shownRoot = cache.label(root);
   const documents: ProjectDocument[] = [];
   const links: ImportLink[] = [];
-  /** Tools whose modules lie in the project. */
+  /** Tools whose modules are in the project. */
   const loadable: ProjectDocument[] = [];
   const diagnostics: Diagnostic[] = [];
   const taken = new Set<string>();
@@ -145,7 +145,7 @@ export async function loadProject(
       const read: ReadSource = reads.get(ask.path) ?? { type: 'full', what: 'files' };
       const finding = findingOf(read, ask, shownRoot);
       if (finding !== undefined) diagnostics.push(ask.report(finding));
-      // The first file too many ends the load: the others would only say the same.
+      // The first file beyond the limit ends the load, because the others would only repeat the error.
       if (read.type === 'full') return finish();
       if (read.type !== 'read') continue;
       ask.found?.(read.file);
@@ -192,7 +192,7 @@ function askForEntry(path: string, cache: SourceCache): LoadProjectAsk {
 }
 
 interface Surroundings {
-  /** Of the file that holds the document. */
+  /** The folder of the document's file. */
   readonly folder: string;
   readonly realRoot: string;
   readonly shownRoot: string;
@@ -205,14 +205,14 @@ interface NamedFile {
 }
 
 /**
- * Files that are not manifests and are opened only by a run: modules of tools and artifacts, transcripts of scripted
- * models. One outside the project is an error; one that is not there is a warning, since a build may yet make it.
+ * Checks files that only a run opens: modules of tools and artifacts, and transcripts of scripted models. A file
+ * outside the project is an error. A missing file is a warning, because a build may create it.
  */
 async function checkNamedFiles(
   document: ReadDocument,
   kind: string | undefined,
   { folder, realRoot, shownRoot, files }: Surroundings,
-  /** Whoever loads what is named says that it is missing. */
+  /** If the modules are loaded, loading reports a missing one. */
   isLoaded = false,
 ): Promise<readonly Diagnostic[]> {
   const found: Diagnostic[] = [];
@@ -258,11 +258,11 @@ function namedFiles(root: DocumentNode, kind: string | undefined): readonly Name
   });
 }
 
-/** A bare name is a package's; a path begins with a dot, a slash, or has an extension of a file. */
+/** A bare name is a package. A path starts with a dot or a slash, or has a file extension. */
 const isLocal = (file: string) => /^[./]/.test(file) || /\.[cm]?[jt]s$|\.ya?ml$|\.json$/.test(file);
 
 interface EntrySurroundings {
-  /** Of the manifest that imports. */
+  /** The folder of the manifest that imports. */
   readonly folder: string;
   readonly realRoot: string;
   readonly shownRoot: string;
@@ -271,7 +271,7 @@ interface EntrySurroundings {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Which files an entry of `import` asks for. Nothing outside the root is so much as looked at. */
+/** The files that an `import` entry asks for. It never looks outside the root. */
 async function resolveEntry(
   link: ImportLink,
   around: EntrySurroundings,
@@ -329,12 +329,13 @@ async function matchesOf(pattern: string, around: EntrySurroundings): Promise<re
 }
 
 /**
- * Globs become backtracking regular expressions, run on every name of a walk: thousands of braces overflow the
- * engine's stack in a callback nobody can catch, and a dozen `*` in one name take hours. What people write has few.
+ * Globs become backtracking regular expressions that run on every name of a walk. Thousands of braces overflow the
+ * engine's stack inside a callback, where nobody can catch it, and a dozen `*` in one name take hours. Handwritten
+ * globs have few.
  */
 const GLOB_LIMITS = { length: 512, wildcardsInSegment: 3, folderWildcards: 4, braces: 8 } as const;
 
-/** Why a pattern is not run, as the end of a sentence; undefined where it may be. */
+/** Why a glob is refused, as the end of a sentence. Undefined if it is accepted. */
 function globComplexity(pattern: string): string | undefined {
   if (pattern.length > GLOB_LIMITS.length) return `is longer than ${GLOB_LIMITS.length} characters`;
   if (/[()]/.test(pattern)) return 'contains parentheses, which globs in manifests do not support';
@@ -350,13 +351,13 @@ function globComplexity(pattern: string): string | undefined {
 
 const count = (text: string, part: RegExp) => text.match(part)?.length ?? 0;
 
-/** A file somebody asked for, what they called it, and how to tell them what is wrong with it. */
+/** A requested file, the name that the request used for it, and where to report problems. */
 export interface LoadProjectAsk {
   readonly path: string;
   readonly called: string;
   readonly report: (finding: Finding) => Diagnostic;
-  /** The import it came from, told which file it turned out to be. */
+  /** Called with the file that the import resolved to. */
   readonly found?: (file: string) => void;
-  /** What its agents import beyond what stands in it. */
+  /** Additional imports of the agents in the file. */
   readonly beside?: readonly CodeImport[];
 }

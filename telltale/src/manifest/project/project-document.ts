@@ -4,19 +4,19 @@ import type { ReadDocument } from '../read-manifests.ts';
 import { type ImportEntry, isMap } from './import-entries.ts';
 import type { ImportList } from './project.ts';
 
-/** One document of a project, right or wrong, and where it came from. */
+/** One document of a project, valid or not, and its origin. */
 export interface ProjectDocument {
   readonly kind: string | undefined;
   readonly name: string | undefined;
-  /** Absolute, links resolved. */
+  /** Absolute, with links resolved. */
   readonly file: string;
-  /** As diagnostics show the file. */
+  /** The file's name in diagnostics. */
   readonly label: string;
   readonly line: number;
   readonly document: ReadDocument;
 }
 
-/** An entry of an agent's `import` and the files it turned out to be, in order. */
+/** An entry of an agent's `import` and the files that it resolved to, in order. */
 export interface ImportLink {
   readonly owner: ProjectDocument;
   readonly entry: ImportEntry;
@@ -43,34 +43,37 @@ function text(value: Json, key: string): string | undefined {
   return typeof found === 'string' ? found : undefined;
 }
 
-/** A manifest that a program wrote as a value, checked like one that was read from a file. */
+/** A manifest that a program created as a value. It is checked like one from a file. */
 export interface CodeManifest {
-  /** What diagnostics and logs call it: `defineTool("search")`. */
+  /** Its name in diagnostics and logs: `defineTool("search")`. */
   readonly label: string;
-  /** Where paths in it begin. */
+  /** The base of relative paths in it. */
   readonly folder: string;
-  /** The document, as YAML would give it. `${NAME}` in it stays as it is: a program has its own way to its environment. */
+  /**
+   * The document, as YAML would give it. `${NAME}` in it is not replaced, because a program can read its environment
+   * itself.
+   */
   readonly value: unknown;
-  /** What the program made: two manifests of the same thing are one. */
+  /** The object that the program created. Two manifests of the same object are one. */
   readonly identity: object;
-  /** What belongs to it and is not JSON: functions, schemas, models. */
+  /** The parts that are not JSON: functions, schemas, models. */
   readonly code: object;
-  /** What counts for its hash beside the document. */
+  /** Data that its hash covers in addition to the document. */
   readonly pinned: JsonObject;
-  /** Where a place in the document stands in what the program wrote. */
+  /** Maps a path in the document to a path in what the program wrote. */
   readonly writtenAt: (path: IssuePath) => IssuePath;
-  /** What whoever made the document found wrong. */
+  /** Mistakes that were found while the document was created. */
   readonly findings: readonly { readonly path: IssuePath; readonly finding: Finding }[];
   readonly imports: readonly CodeImport[];
 }
 
-/** What an agent imports and does not name by a path in its document. */
+/** An import of an agent whose document does not name it by a path. */
 export interface CodeImport {
   readonly list: ImportList;
   readonly entry: CodeManifest | FileWithCode;
 }
 
-/** A file whose agents import more than stands in it. */
+/** A file whose agents import more than the file says. */
 export interface FileWithCode {
   /** Absolute. */
   readonly path: string;
@@ -80,7 +83,9 @@ export interface FileWithCode {
 export const isCodeManifest = (entry: object): entry is CodeManifest => 'writtenAt' in entry;
 export const isFileWithCode = (entry: object): entry is FileWithCode => 'beside' in entry;
 
-/** What stands for the file of a manifest that was written in code: one for each, also where two have the same name. */
+/**
+ * Creates file names for manifests written in code, a different one for each manifest, even if two have the same name.
+ */
 export function createCodeFiles(): (manifest: CodeManifest) => string {
   const files = new Map<object, string>();
   return ({ identity, label }) => {

@@ -13,7 +13,7 @@ export const KIND_OF_LIST = {
   artifacts: 'Artifact',
 } as const satisfies Record<ImportList, ManifestKind>;
 
-/** One entry of an agent's `import`, resolved. `manifests` are ids, in the order in which they were read. */
+/** One resolved entry of an agent's `import`. `manifests` are ids, in the order in which they were read. */
 export type ResolvedImport =
   | {
       readonly type: 'files';
@@ -24,7 +24,7 @@ export type ResolvedImport =
   | { readonly type: 'builtin'; readonly list: 'tools'; readonly name: string }
   | { readonly type: 'mcp'; readonly list: 'tools'; readonly name: string };
 
-/** A manifest that has no error of its own. Frozen. */
+/** A frozen manifest without errors of its own. */
 export interface LoadedManifest {
   /** `Agent/coding_agent`: unique in its project. */
   readonly id: string;
@@ -35,39 +35,42 @@ export interface LoadedManifest {
   readonly file: string;
   readonly line: number;
   /**
-   * SHA-256 of the document as JSON with sorted keys, environment variables put in: the same for every way of
-   * writing the same manifest. Runs are pinned to it.
+   * SHA-256 of the document as JSON with sorted keys, after environment variables were inserted. It is the same for
+   * every way of writing the same manifest. Runs are pinned to it.
    */
   readonly hash: string;
-  /** What an agent imports; empty for other kinds. */
+  /** The imports of an agent. Empty for other kinds. */
   readonly imports: readonly ResolvedImport[];
-  /** The environment variables that were put in: what is shown of the manifest has their names instead. */
+  /**
+   * The environment variables that were inserted. Wherever the manifest is shown, their names appear instead of the
+   * values.
+   */
   readonly fromEnv?: readonly EnvValue[];
   /** The parts of a manifest written in code that are not JSON, such as functions. The code that runs it knows their shape. */
   readonly code?: object;
 }
 
 export interface LoadedSource {
-  /** Absolute, links resolved. */
+  /** Absolute, with links resolved. */
   readonly file: string;
   readonly bytes: number;
   /** SHA-256 of the bytes. */
   readonly hash: string;
 }
 
-/** Manifests that are read together: names are unique in it, and files outside its root are not read. */
+/** Manifests that are read together. Names are unique in a project, and files outside its root are not read. */
 export interface Project {
   readonly root: string;
   readonly manifests: readonly LoadedManifest[];
 }
 
 export interface LoadResult {
-  /** Whether there is no error (there may be warnings). */
+  /** Whether there is no error. There may be warnings. */
   readonly ok: boolean;
   readonly projects: readonly Project[];
   readonly sources: readonly LoadedSource[];
-  /** In the order of reading, and from top to bottom in each file. */
+  /** In the order of reading, and from top to bottom within each file. */
   readonly diagnostics: readonly Diagnostic[];
-  /** How many documents were found, whether or not they are right. */
+  /** The number of documents, valid or not. */
   readonly documents: number;
 }

@@ -7,7 +7,7 @@ import { settleKind } from '../settle-kind.ts';
 import type { CodeManifest, ImportLink, ProjectDocument } from './project-document.ts';
 import type { ReadSource } from './source-cache.ts';
 
-/** A manifest that is a value, as if it had been read from `file`: the same checks, and places that are paths. */
+/** Treats a manifest value as if it had been read from `file`: with the same checks, and paths instead of lines. */
 export function readCode(entry: CodeManifest, file: string): ReadSource & { readonly type: 'read' } {
   const { label, value, code, pinned, writtenAt, findings } = entry;
   const diagnose = (path: IssuePath, { severity, code: kind, message, hint }: Finding): Diagnostic => ({
@@ -42,29 +42,29 @@ export function readCode(entry: CodeManifest, file: string): ReadSource & { read
   };
 }
 
-/** A JSON pointer; of the whole value it is empty. */
+/** A JSON pointer. The pointer of the whole value is empty. */
 const pointer = (path: IssuePath): string =>
   path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-/** A function of a module that a Tool runs. */
+/** A function in a module that a Tool runs. */
 export interface ModuleUse {
   readonly tool: string;
-  /** As the manifest names it. */
+  /** The module as the manifest names it. */
   readonly module: string;
   readonly export: string;
-  /** The manifest's, absolute. */
+  /** Absolute path of the manifest. */
   readonly file: string;
   /** The files of the agents that import it. */
   readonly importers: readonly string[];
 }
 
-/** Loads modules of a project with these manifests, and gives what is wrong with each in the same order. */
+/** Loads the modules of a project with these manifests, and returns their problems in the same order. */
 export type CheckModules = (
   uses: readonly ModuleUse[],
   files: readonly string[],
 ) => Promise<readonly (Finding | undefined)[]>;
 
-/** Checks the modules of `tools`, among all documents of a project. */
+/** Checks the modules of `tools` in a project. */
 export async function checkModules(
   tools: readonly ProjectDocument[],
   documents: readonly ProjectDocument[],
@@ -88,7 +88,7 @@ export async function checkModules(
   });
 }
 
-/** What a Tool runs, where it is right so far and runs a module. */
+/** The module and function of a valid Tool that runs a module. */
 export function moduleOf({
   manifest,
 }: ReadDocument): Pick<ModuleUse, 'tool' | 'module' | 'export'> | undefined {

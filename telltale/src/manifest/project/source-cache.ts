@@ -14,18 +14,18 @@ import {
 } from '../variables/read-variables.ts';
 import type { LoadedSource } from './project.ts';
 
-/** An agent, or a kind that is none of the others and may be meant to be it. */
+/** An agent, or a document of unknown kind that may be meant to be one. */
 const MAY_BE_AGENT = /\bAgent\b|^[ \t"'{]*[Kk]ind["']?[ \t]*:(?![ \t"']*(?:Tool|Relic|Artifact|Workflow)\b)/m;
 
-/** A file that has been read, or why it could not be. */
+/** A file that was read, or the reason why it could not be. */
 export type ReadSource =
   | {
       readonly type: 'read';
-      /** Links resolved. */
+      /** With links resolved. */
       readonly file: string;
       readonly label: string;
       readonly documents: readonly ReadDocument[];
-      /** Whether some of its documents could not be read at all: what they would have named is not known. */
+      /** Whether some of its documents could not be read at all, so that their names are not known. */
       readonly isBroken: boolean;
       readonly diagnostics: readonly Diagnostic[];
     }
@@ -33,12 +33,12 @@ export type ReadSource =
   | { readonly type: 'outside' }
   | { readonly type: 'full'; readonly what: 'files' | 'bytes' };
 
-/** Reads each file once, however many ways lead to it, and keeps count of what the load has cost. */
+/** Reads each file once, however many imports lead to it, and counts the cost of the load. */
 export interface SourceCache {
   read(path: string, realRoot: string): Promise<ReadSource>;
-  /** A text that is not a file, as if it stood in `folder`. */
+  /** Adds a text that is not a file as if it were in `folder`. */
   add(label: string, bytes: Uint8Array, folder: string, realRoot: string): Promise<ReadSource>;
-  /** A path as diagnostics show it. */
+  /** The path as diagnostics show it. */
   label(path: string): string;
   sources(): readonly LoadedSource[];
   documents(): number;
@@ -86,7 +86,7 @@ export function createSourceCache({ env, cwd, files, onProgress }: SourceCacheOp
         isBroken: false,
         diagnostics: readVariables(decoded.source, env).diagnostics,
       };
-    // Few files hold agents, and only beside those is there anything to look for.
+    // Few files contain agents, and only those can have a variables file next to them.
     const beside = MAY_BE_AGENT.test(decoded.source.text) ? await variablesIn(folder, realRoot) : undefined;
     const read = readManifests(decoded.source, env, beside?.variables);
     documents += read.count;
@@ -145,7 +145,10 @@ export function createSourceCache({ env, cwd, files, onProgress }: SourceCacheOp
   };
 }
 
-/** Maps in order, at most `limit` at a time. The first rejection is thrown when those under way have ended. */
+/**
+ * Maps items in order, at most `limit` at a time. If one rejects, it waits for those that have started, and then throws
+ * the first error.
+ */
 export async function boundedMap<In, Out>(
   items: readonly In[],
   limit: number,

@@ -1,7 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { RuntimeError } from '../lib/errors.ts';
 import { tellAll, tellOne } from '../lib/errors.ts';
-import { NONE } from '../lib/grow.ts';
 import { encodeNext, type LastFront } from '../log/codec.ts';
 import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../log/event.ts';
 import { nextTurn } from '../log/fold-turns.ts';
@@ -64,7 +63,7 @@ class WrittenSessionLog implements SessionLog, StreamBatches<WrittenSessionLog, 
   speaking: SessionLog['speaking'];
   readonly owner: WrittenSessionLog = this;
   readonly calls = WrittenSessionLog.CALLS;
-  waiters: StreamBatches<WrittenSessionLog, SessionEvent>['waiters'] = NONE;
+  waiters: StreamBatches<WrittenSessionLog, SessionEvent>['waiters'] = [];
   batch: StreamBatches<WrittenSessionLog, SessionEvent>['batch'];
   lost: RuntimeError | undefined;
   addedSeq: number;

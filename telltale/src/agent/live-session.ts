@@ -1,5 +1,4 @@
 import { type RuntimeError, toRuntimeError } from '../lib/errors.ts';
-import { NONE } from '../lib/grow.ts';
 import { usageOf } from '../log/event.ts';
 import { dropGathered } from '../log/snapshot.ts';
 import type { beginSession, Opened } from './begin-session.ts';
@@ -33,7 +32,7 @@ export function createLiveSession(
     log: undefined,
     writer: undefined,
     prepared: undefined,
-    early: NONE,
+    early: [],
     seat: { session: undefined },
     queue: undefined,
     lastSeq: undefined,
@@ -62,7 +61,7 @@ async function open(live: Live, loading: Promise<LiveParts>): Promise<SessionDep
     if (begin.kind === 'resume') deps.here.set(begin.id, live.seat);
     else onFirst(made.log, () => deps.here.set(begin.id, live.seat));
     live.queue?.attach(made.log);
-    for (const early of live.early ?? NONE) {
+    for (const early of live.early ?? []) {
       early.end?.(); // of a log that has given way to this one
       early.end = made.log.subscribe(early.listener);
     }

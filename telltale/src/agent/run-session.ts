@@ -1,5 +1,4 @@
 import { type RuntimeError, toRuntimeError } from '../lib/errors.ts';
-import { NONE } from '../lib/grow.ts';
 import type { Json } from '../lib/json.ts';
 import { weighTokens } from '../lib/tokens.ts';
 import { usageOf } from '../log/event.ts';
@@ -360,7 +359,7 @@ function closeTurn(context: SessionContext, promptTokens: number, code: string, 
   const unwritten = weighTokens(asker?.spoken.pending ?? '') + (asker?.streamed?.reasoned ?? 0);
   const usage = countUsage(state, promptTokens, unwritten);
   const error = { code, message, retryable: false };
-  const groups = asker?.groups ?? NONE;
+  const groups = asker?.groups ?? [];
   const within = groups.length === 0 ? {} : { groups };
   log.append({ type: 'turn.failed', error, ...within, usage, cost_usd: costWith(model, usage) });
   scheduler.spoil(groups);

@@ -1,4 +1,3 @@
-import { added, joined, left, NOTHING, put } from '../lib/grow.ts';
 import { type ActionState, type DeclaredAction, isReported, isShown } from './action.ts';
 import { idsOf, writtenId } from './action-id.ts';
 import type { ChildEventBody, EventOf } from './event.ts';
@@ -9,20 +8,15 @@ import { withoutBegun } from './hook-marks.ts';
 import { forgetReviews } from './reviews.ts';
 import { type ChildCursor, RECENT_ACTIONS, type SessionState } from './state.ts';
 
-/** Copied, as the record of a turn is. */
-const DECLARED: ActionState = { action: undefined as never, turn: 0, status: 'waiting', attempts: 0 };
-
 export function declare(state: SessionState, action: DeclaredAction, turn: number): void {
   state.signs.tags = true;
   state.signs.deeds = true;
   if (!state.turnOpen) state.idleTurns = 0; // it came of the turn that has just ended
-  state.actions.set(action.id, { ...DECLARED, action, turn });
+  state.actions.set(action.id, { action, turn, status: 'waiting', attempts: 0 });
   noteReused(state, action);
-  state.open = joined(state.open, action.id);
-  state.recent = added(state.recent, action.id);
-  if (state.recent.length > RECENT_ACTIONS) state.recent = state.recent.slice(1);
-  if (isShown(action))
-    state.called = put(state.called, action.name, state.called.has(action.name) ? undefined : action.id);
+  state.open.add(action.id);
+  if (state.recent.push(action.id) > RECENT_ACTIONS) state.recent.shift();
+  if (isShown(action)) state.called.set(action.name, state.called.has(action.name) ? undefined : action.id);
 }
 
 /** Takes note of ids that stand for a newer action from now on. */
@@ -30,7 +24,8 @@ export function noteReused(state: SessionState, action: DeclaredAction): void {
   for (const id of idsOf(action)) {
     // The rounds of a `<foreach>` are found by its own.
     if (!id.includes('@') || id.includes('[')) continue;
-    state.reused = put(state.reused ?? NOTHING, writtenId(id), id);
+    state.reused ??= new Map();
+    state.reused.set(writtenId(id), id);
   }
 }
 
@@ -43,14 +38,14 @@ export function settle(state: SessionState, event: FoldActionsEnded): void {
   const action = state.actions.get(id);
   if (action === undefined) return;
   end(state, action, event);
-  state.open = left(state.open, id);
+  state.open.delete(id);
   forgetReviews(state, id);
   if (state.children.length > 0) forgetChild(state, id);
   if (action.action.kind === 'workflow') forgetOrders(state, `${state.id}.${id}`);
   if (state.hooks.length > 0) state.hooks = withoutBegun(state.hooks, id);
   // A `<foreach>` is no news, but that one did not run is: what was asked for in it has no result to say so.
   if (isReported(action.action) && (isShown(action.action) || action.status !== 'completed'))
-    state.news.results = added(state.news.results, id);
+    state.news.results.push(id);
 }
 
 function end(state: SessionState, action: ActionState, event: FoldActionsEnded): void {
@@ -61,7 +56,7 @@ function end(state: SessionState, action: ActionState, event: FoldActionsEnded):
       action.attempts = event.attempts;
       action.ms = event.ms;
       const key = action.action.output_key;
-      if (key !== undefined) state.outputs = put(state.outputs, key, event.id);
+      if (key !== undefined) state.outputs.set(key, event.id);
       if (state.task !== undefined) noteTried(state.task, action);
       break;
     }
@@ -143,6 +138,6 @@ function cursorOf(state: SessionState, action: string): ChildCursor {
   const known = state.children.find((cursor) => cursor.action === action);
   if (known !== undefined) return known;
   const cursor = { action, tries: 0, session: '', seq: 0 };
-  state.children = added(state.children, cursor);
+  state.children = [...state.children, cursor];
   return cursor;
 }

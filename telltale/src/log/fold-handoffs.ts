@@ -1,4 +1,3 @@
-import { NONE } from '../lib/grow.ts';
 import { isHandoff } from './action.ts';
 import type { EventOf, ObservedEvent, SessionEvent } from './event.ts';
 import { SPEAKER, tellMessage } from './fold-life.ts';
@@ -31,7 +30,7 @@ export const isAway = ({ thread, agent }: Pick<SessionState, 'thread' | 'agent'>
 export function handOver(state: SessionState, event: EventOf<'handoff'>): void {
   const { from, to, agent_session: session, seq, text, cause } = event;
   const before = state.thread;
-  const members = (before?.members ?? NONE).map((each) =>
+  const members = (before?.members ?? []).map((each) =>
     each.agent === from ? { ...each, leftAt: seq } : each,
   );
   const isOwn = to === state.agent;
@@ -43,7 +42,7 @@ export function handOver(state: SessionState, event: EventOf<'handoff'>): void {
     depth: cause.depth + 1,
     text,
     spoken: [...(before?.spoken ?? [from]), to],
-    pending: NONE,
+    pending: [],
     members: isKnown ? members : [...members, { agent: to, session, leftAt: 0 }],
     leftAt: from === state.agent ? seq : (before?.leftAt ?? 0),
     ...(before?.answer === undefined ? {} : { answer: before.answer }),

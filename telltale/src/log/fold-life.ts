@@ -1,7 +1,6 @@
-import { added, put } from '../lib/grow.ts';
 import type { EventOf, MessageFrom, ParentRef } from './event.ts';
 import type { VariableClass } from './session-events.ts';
-import { ownFields, type SessionState } from './state.ts';
+import type { SessionState } from './state.ts';
 
 export function begin(state: SessionState, event: EventOf<'session.started'>): void {
   state.id = event.session;
@@ -22,9 +21,9 @@ export function begin(state: SessionState, event: EventOf<'session.started'>): v
   if (event.balance !== undefined) grant(state, event.balance);
   state.input = event.input;
   state.startedAt = event.at;
-  for (const [field, value] of Object.entries(event.metadata ?? {})) ownFields(state)[field] = value;
+  Object.assign(state.metadata, event.metadata);
   for (const [name, value] of Object.entries(event.vars ?? {}))
-    state.variables = put(state.variables, name, { value, class: classIn(event, name), by: 'start' });
+    state.variables.set(name, { value, class: classIn(event, name), by: 'start' });
   const isCalled = event.parent !== undefined && event.led !== true && !isSpeaker(event.parent);
   tellMessage(state, isCalled ? 'parent' : 'user', event.input);
 }
@@ -43,7 +42,7 @@ export function grant(state: SessionState, balance: number): void {
 }
 
 export function tellMessage({ news }: SessionState, from: MessageFrom, text: string): void {
-  news.messages = added(news.messages, { from, text });
+  news.messages.push({ from, text });
 }
 
 const classIn = ({ classes }: EventOf<'session.started'>, name: string): VariableClass =>

@@ -1,4 +1,3 @@
-import { added } from '../lib/grow.ts';
 import { type ActionState, completesStep } from './action.ts';
 import type { Cause, EventOf, SessionEvent } from './event.ts';
 import type { SessionState, TaskState, TriggerCount } from './state.ts';
@@ -7,7 +6,7 @@ import type { WorkflowNews } from './turn-record.ts';
 export function startRun(state: SessionState, event: EventOf<'trigger.fired'>): void {
   const { run, workflow, trigger, seq, cause, seen, chain, at } = event;
   const depth = cause.depth + 1;
-  state.runs = added(state.runs, { run, workflow, trigger, seq, depth, seen, chain });
+  state.runs = [...state.runs, { run, workflow, trigger, seq, depth, seen, chain }];
   countTrigger(state, trigger, (before) => ({ ...before, times: before.times + 1, at }));
 }
 
@@ -130,7 +129,7 @@ export function answerReport(state: SessionState, { task, nth, text }: EventOf<'
   watchAnew(inHand);
   state.idleTurns = 0;
   state.bareTurns = 0;
-  state.news.messages = added(state.news.messages, { from: 'verifier', text });
+  state.news.messages.push({ from: 'verifier', text });
 }
 
 export function endTask(state: SessionState, task: string): void {

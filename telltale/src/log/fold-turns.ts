@@ -1,11 +1,10 @@
-import { added, NONE } from '../lib/grow.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { type DeclaredAction, isReported, isShown } from './action.ts';
 import { type EventOf, usageOf } from './event.ts';
 import { compactedFeeds } from './fold-values.ts';
 import { withoutTurn } from './hook-marks.ts';
 import type { Usage } from './session-events.ts';
-import { NO_FIELDS, type SessionState } from './state.ts';
+import type { SessionState } from './state.ts';
 import { emptyNews, isEmptyNews, type News, noSigns, type TurnRecord, WITHOUT_NEWS } from './turn-record.ts';
 
 /** The error of a turn that ended because the process did: the model is asked to go on, not anew. */
@@ -35,11 +34,6 @@ export const TURN_BROKEN_OFF = 'broken_off';
  */
 const MAX_FAULTS = 50;
 
-type FoldTurnsBegun = { -readonly [Field in keyof TurnRecord]: TurnRecord[Field] };
-
-/** Copied: literals of what is kept from turn to turn would be made in the old generation, and stay there. */
-const RECORD: FoldTurnsBegun = { turn: 0, news: emptyNews(), running: NONE, metadata: {}, output: '' };
-
 /** Whether the last request is to be made again as it was: it failed before its first character, and nothing is new since. */
 export const asksAgain = ({ again, turns, turn, news }: Readonly<SessionState>): boolean =>
   again === true && turns.at(-1)?.turn === turn && isEmptyNews(news);
@@ -50,7 +44,7 @@ export const nextTurn = (state: Readonly<SessionState>): number =>
 
 export function beginTurn(
   state: SessionState,
-  { turn, background = NONE }: Pick<EventOf<'turn.started'>, 'turn' | 'background'>,
+  { turn, background = [] }: Pick<EventOf<'turn.started'>, 'turn' | 'background'>,
 ): void {
   const isSame = state.again === true && turn === state.turn;
   delete state.again;
@@ -68,25 +62,29 @@ export function beginTurn(
     const known = state.actions.get(id);
     if (known !== undefined && state.open.has(id)) known.background = true;
   }
-  let running: readonly string[] = NONE;
+  const running: string[] = [];
   for (const id of state.open) {
     const action = state.actions.get(id)?.action;
-    if (action !== undefined && isReported(action) && isShown(action)) running = added(running, id);
+    if (action !== undefined && isReported(action) && isShown(action)) running.push(id);
   }
   const isQuiet = isEmptyNews(state.news);
   const news = isQuiet ? WITHOUT_NEWS : state.news;
-  const record: FoldTurnsBegun = { ...RECORD, turn, news, running, metadata: shownMetadata(state) };
-  if (state.variables.size > 0) record.variables = variableValues(state);
-  if (state.off.length > 0) record.off = [...state.off];
-  state.turns = added(state.turns, record);
+  state.turns.push({
+    turn,
+    news,
+    running,
+    metadata: shownMetadata(state),
+    ...(state.variables.size === 0 ? {} : { variables: variableValues(state) }),
+    ...(state.off.length === 0 ? {} : { off: [...state.off] }),
+    output: '',
+  });
   if (!isQuiet) state.news = emptyNews();
   if (state.hooks.length > 0) state.hooks = withoutTurn(state.hooks);
 }
 
 /** A copy of the values, unless they are those of the turn before. */
 const shownMetadata = ({ news, turns, metadata }: SessionState): JsonObject =>
-  (news.changed.length === 0 ? turns.at(-1)?.metadata : undefined) ??
-  (Object.keys(metadata).length === 0 ? NO_FIELDS : { ...metadata });
+  (news.changed.length === 0 ? turns.at(-1)?.metadata : undefined) ?? { ...metadata };
 
 /** The variables by name. */
 export const variableValues = ({ variables }: Pick<SessionState, 'variables'>): Record<string, Json> =>
@@ -201,7 +199,7 @@ export function tellFault(state: SessionState, { code, message, groups }: EventO
   if (groups !== undefined) spoilGroups(state, groups);
   state.signs.tags ||= showsTag(code);
   if (state.news.faults.length < MAX_FAULTS || isNewKind(state, code))
-    state.news.faults = added(state.news.faults, { code, message });
+    state.news.faults.push({ code, message });
 }
 
 const isNewKind = ({ news }: SessionState, kind: string): boolean =>
@@ -223,7 +221,7 @@ export function compact(state: SessionState, event: EventOf<'prompt.compacted'>)
 
 /** A fault kept something in these `<parallel>`s from acting: what depends on one of them is skipped. */
 function spoilGroups({ signs }: SessionState, groups: readonly string[]): void {
-  for (const group of groups) signs.spoilt = added(signs.spoilt ?? NONE, group); // some may be there: a turn names each once
+  signs.spoilt = [...(signs.spoilt ?? []), ...groups]; // a group may be there more than once
 }
 
 /** Of a turn that is over: a group of which no action came to be is forgotten, and its id is free again. */
@@ -234,7 +232,7 @@ function settleGroups(state: SessionState): void {
   const known = new Set<string>();
   for (const { action } of state.actions.values()) for (const group of groupsOf(action)) known.add(group);
   const lasting = [...new Set(spoilt)].filter((group) => known.has(group));
-  if (lasting.length > 0) state.spoilt = [...(state.spoilt ?? NONE), ...lasting];
+  if (lasting.length > 0) state.spoilt = [...(state.spoilt ?? []), ...lasting];
 }
 
 /** Whether something in it was kept from acting. */

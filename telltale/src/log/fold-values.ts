@@ -1,9 +1,8 @@
 import type { ErrorJson } from '../lib/errors.ts';
-import { added, dropped, put } from '../lib/grow.ts';
 import type { Json } from '../lib/json.ts';
 import type { EventOf } from './event.ts';
 import { FEED_NO_ROOM, type FeedNews, type FeedState } from './feed-event.ts';
-import { ownFields, type SessionState } from './state.ts';
+import type { SessionState } from './state.ts';
 
 /** Who changes metadata for a sub-agent: `child:NAME`. */
 export const CHILD_WRITER = 'child:';
@@ -31,9 +30,9 @@ export function changeMetadata(state: SessionState, event: EventOf<'metadata.cha
   }
   for (const [field, { to }] of fields) {
     // A field that is not set and has no default is absent; on the log that is null.
-    if (to === null) delete ownFields(state)[field];
-    else ownFields(state)[field] = to;
-    if (!state.news.changed.includes(field)) state.news.changed = added(state.news.changed, field);
+    if (to === null) delete state.metadata[field];
+    else state.metadata[field] = to;
+    if (!state.news.changed.includes(field)) state.news.changed.push(field);
   }
 }
 
@@ -41,7 +40,7 @@ export function rejectMetadata(state: SessionState, event: EventOf<'metadata.rej
   if (isOfChild(event.by) || isOfWorkflow(event.by)) return; // no mistake of this model's
   state.signs.unset = false;
   state.signs.tags = true;
-  for (const error of event.errors) state.news.rejected = added(state.news.rejected, error);
+  state.news.rejected.push(...event.errors);
 }
 
 export function changeVariable(state: SessionState, event: EventOf<'variable.changed'>): void {
@@ -49,7 +48,7 @@ export function changeVariable(state: SessionState, event: EventOf<'variable.cha
   if (event.by !== SEED_WRITER) state.variableUpdates++;
   const { name, to: value, class: kind, by } = event;
   const isNew = !state.variables.has(name) || !isSame(event.from, value);
-  state.variables = put(state.variables, name, { value, class: kind, by });
+  state.variables.set(name, { value, class: kind, by });
   if (!isNew) return; // as with metadata
   if (by === 'model') {
     state.signs.tags = true;
@@ -72,15 +71,16 @@ export function addFeed(state: SessionState, { id, feed, by }: EventOf<'feed.add
     return;
   }
   // Another definition is another feed: nothing that is known of the old one counts for it.
-  state.feeds = put(state.feeds, id, { id, definition: feed, by });
+  state.feeds.set(id, { id, definition: feed, by });
 }
 
 export function removeFeed(state: SessionState, { id, declared }: EventOf<'feed.removed'>): void {
   if (id.startsWith(BUILTIN_FEED)) {
-    if (!state.off.includes(id)) state.off = added(state.off, id);
+    if (!state.off.includes(id)) state.off.push(id);
     return;
   }
-  state.feeds = declared === true ? put(state.feeds, id, { id, removed: true }) : dropped(state.feeds, id);
+  if (declared === true) state.feeds.set(id, { id, removed: true });
+  else state.feeds.delete(id);
   if (state.news.feeds !== undefined) state.news.feeds = state.news.feeds.filter((news) => news.id !== id);
 }
 
@@ -91,7 +91,7 @@ export function updateFeed(state: SessionState, event: EventOf<'feed.updated'>):
   const last = { value, tokens, ...cut, loadedAt, seq, turn: state.turn + 1 };
   const ageMs = Math.max(0, at - loadedAt);
   const shown = event.told === true ? tell(state, { id, kind: 'value', value, ageMs, ...cut }) : before.shown;
-  state.feeds = put(state.feeds, id, { ...before, last, ...(shown === undefined ? {} : { shown }) });
+  state.feeds.set(id, { ...before, last, ...(shown === undefined ? {} : { shown }) });
 }
 
 export function failFeed(state: SessionState, event: EventOf<'feed.failed'>): void {
@@ -101,7 +101,7 @@ export function failFeed(state: SessionState, event: EventOf<'feed.failed'>): vo
   const ageMs = before.last === undefined ? {} : { ageMs: Math.max(0, at - before.last.loadedAt) };
   const shown = event.told === true ? tell(state, { id, kind: 'failed', error, ...ageMs }) : before.shown;
   const failing = { error, times, since };
-  state.feeds = put(state.feeds, id, { ...before, failing, ...(shown === undefined ? {} : { shown }) });
+  state.feeds.set(id, { ...before, failing, ...(shown === undefined ? {} : { shown }) });
 }
 
 const known = (state: SessionState, id: string): FeedState => state.feeds.get(id) ?? { id };
@@ -128,7 +128,7 @@ export function compactedFeeds(
     const tokens = shown.news.kind === 'value' ? (last?.tokens ?? 0) : 0;
     const news: FeedNews = tokens <= left ? shown.news : { id, kind: 'failed', error: noRoomAgain(tokens) };
     if (news === shown.news) left -= tokens;
-    else state.feeds = put(state.feeds, id, { ...feed, shown: { ...shown, news } });
+    else state.feeds.set(id, { ...feed, shown: { ...shown, news } });
     gone.push(news);
   }
   return gone.length === 0 ? {} : { feeds: gone };

@@ -1,4 +1,3 @@
-import { added } from '../lib/grow.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { HookRecord } from './event.ts';
 
@@ -14,14 +13,17 @@ export interface HookMark extends Pick<HookRecord, 'hook' | 'of' | 'index' | 'ac
 export function markHook(marks: readonly HookMark[], record: HookRecord): readonly HookMark[] {
   const { hook, of, index, action, input, outcome, reason } = record;
   if (hook === 'after_action') return marks;
-  return added(marks, {
-    hook,
-    of,
-    index,
-    ...(action === undefined ? {} : { action }),
-    ...(input === undefined ? {} : { input }),
-    ...(outcome === 'refused' ? { refused: reason ?? '' } : {}),
-  });
+  return [
+    ...marks,
+    {
+      hook,
+      of,
+      index,
+      ...(action === undefined ? {} : { action }),
+      ...(input === undefined ? {} : { input }),
+      ...(outcome === 'refused' ? { refused: reason ?? '' } : {}),
+    },
+  ];
 }
 
 /** An action has ended: nobody asks any more whether it may begin. That it failed may still have to be told. */

@@ -1,4 +1,3 @@
-import { added, NONE } from '../lib/grow.ts';
 import type { SessionEvent } from './event.ts';
 import { declare, followChild, retryChild, settle } from './fold-actions.ts';
 import { handOver, hearMessage } from './fold-handoffs.ts';
@@ -95,7 +94,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       state.idle = true;
       delete state.held;
       if (state.thread !== undefined)
-        state.thread = { ...state.thread, spoken: [state.thread.speaker], pending: NONE };
+        state.thread = { ...state.thread, spoken: [state.thread.speaker], pending: [] };
       state.turnsBefore = state.totals.turns;
       break;
     case 'turn.started':
@@ -194,7 +193,7 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       break;
     case 'if.decided':
       state.signs.tags = true;
-      state.signs.ifs = added(state.signs.ifs, event.problem === undefined ? event.held : null);
+      state.signs.ifs.push(event.problem === undefined ? event.held : null);
       break;
     case 'budget.charged':
       state.balance = event.balance;

@@ -1,25 +1,27 @@
 import { type Covered, coveredOf } from '../lib/approved-files.ts';
-import { added } from '../lib/grow.ts';
 import type { EventOf } from './event.ts';
 import type { ApprovalRequest } from './run-event.ts';
 import type { Review, SessionState } from './state.ts';
 
 export function request(state: SessionState, event: EventOf<'review.requested'>): void {
   const { review, action, target, what, because, input, grants, definition, always, replaces, at } = event;
-  state.reviews = added(state.reviews, {
-    review,
-    action,
-    target,
-    what,
-    because,
-    input,
-    grants,
-    at,
-    ...(definition === undefined ? {} : { definition }),
-    ...(always === undefined ? {} : { always }),
-    ...(replaces === undefined ? {} : { replaces }),
-    ...coveredOf(event),
-  });
+  state.reviews = [
+    ...state.reviews,
+    {
+      review,
+      action,
+      target,
+      what,
+      because,
+      input,
+      grants,
+      at,
+      ...(definition === undefined ? {} : { definition }),
+      ...(always === undefined ? {} : { always }),
+      ...(replaces === undefined ? {} : { replaces }),
+      ...coveredOf(event),
+    },
+  ];
 }
 
 /** The first answer counts. */

@@ -1,5 +1,4 @@
 import { RuntimeError } from '../lib/errors.ts';
-import { NOBODY, NONE, NOTHING, put } from '../lib/grow.ts';
 import type { Json } from '../lib/json.ts';
 import type { ActionState } from './action.ts';
 import type { EventBody, SessionEvent } from './event.ts';
@@ -60,7 +59,7 @@ export class SnapshotWriter {
     this.#noted++;
     const id = actionOf(event);
     if (id !== undefined && this.#touched.at(-1) !== id) this.#touched.push(id);
-    if (event.type === 'turn.started') this.#touched.push(...(event.background ?? NONE));
+    if (event.type === 'turn.started') this.#touched.push(...(event.background ?? []));
   }
 
   /** Events noted since the last part. */
@@ -174,8 +173,8 @@ export function createSnapshotReader(): SnapshotReader {
         if (!state.actions.has(action.action.id)) noteReused(state, action.action);
         state.actions.set(action.action.id, action);
       }
-      for (const [key, id] of part.outputs) state.outputs = put(state.outputs, key, id);
-      for (const [name, id] of part.called) state.called = put(state.called, name, id ?? undefined);
+      for (const [key, id] of part.outputs) state.outputs.set(key, id);
+      for (const [name, id] of part.called) state.called.set(name, id ?? undefined);
     },
     state() {
       const through = state.compaction?.through ?? 0;
@@ -209,14 +208,14 @@ const unreadable = (cause?: unknown) =>
 export function dropGathered(state: SessionState): void {
   // A tool that kept its context may still ask for these: of 100 at most, and without what they brought.
   if (state.recent.length > 0) state.executed = executedActions(state);
-  state.turns = NONE;
+  state.turns = [];
   state.news = emptyNews();
   state.actions = new Map();
-  state.recent = NONE;
-  state.open = NOBODY;
-  state.outputs = NOTHING;
-  state.called = NOTHING;
-  state.feeds = NOTHING;
+  state.recent = [];
+  state.open = new Set();
+  state.outputs = new Map();
+  state.called = new Map();
+  state.feeds = new Map();
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { ErrorJson } from '../lib/errors.ts';
-import { NOBODY, NONE, NOTHING } from '../lib/grow.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { ActionState, ActionStatus } from './action.ts';
 import type { Cause, ManifestPin, ParentRef, SessionEnvironment } from './event.ts';
@@ -116,18 +115,18 @@ export interface SessionState {
   /** The last request of which the provider told the size: what it said, and what had been estimated. */
   counted?: Counted;
   /** The turns since the last compaction. */
-  turns: readonly TurnRecord[];
+  turns: TurnRecord[];
   news: News;
   compaction?: Compaction;
   actions: Map<string, ActionState>;
   /** The newest holder of each id that was used again in a later turn (action-id.ts). Absent where there is none. */
-  reused?: ReadonlyMap<string, string>;
+  reused?: Map<string, string>;
   /** The last actions that were declared, RECENT_ACTIONS at most. */
-  recent: readonly string[];
+  recent: string[];
   /** What is left of these once the session is over and has let go of its actions. */
   executed?: readonly ExecutedAction[];
   /** Ids of actions that have not ended, in the order of their declaration. */
-  open: ReadonlySet<string>;
+  open: Set<string>;
   /** Sub-agents whose actions have not ended. */
   children: readonly ChildCursor[];
   /** Where the conversation has moved to another agent. */
@@ -139,15 +138,15 @@ export interface SessionState {
   /** Turns that sub-agents have ended, by the agent's name. */
   childTurns: readonly { readonly agent: string; readonly turns: number }[];
   /** The action whose result an `output_key` names: the last one that completed. */
-  outputs: ReadonlyMap<string, string>;
+  outputs: Map<string, string>;
   /** Targets by name, with the only action that called them; undefined once there was another. */
-  called: ReadonlyMap<string, string | undefined>;
-  metadata: Readonly<Record<string, Json>>;
-  variables: ReadonlyMap<string, Variable>;
+  called: Map<string, string | undefined>;
+  metadata: Record<string, Json>;
+  variables: Map<string, Variable>;
   /** Feeds that were loaded, that failed, or that were added in the session, by id. */
-  feeds: ReadonlyMap<string, FeedState>;
+  feeds: Map<string, FeedState>;
   /** The built-in parts of the prompt that are left out: `builtin:results`. */
-  off: readonly string[];
+  off: string[];
   /** Whose variables of `key: user` it has. */
   user?: string;
   balance?: number;
@@ -216,15 +215,6 @@ export function executedActions({ executed, recent, actions }: SessionState): re
   return found;
 }
 
-/** For all sessions without metadata. */
-export const NO_FIELDS: JsonObject = Object.freeze({});
-
-/** The state's own, to be changed. */
-export function ownFields(state: SessionState): Record<string, Json> {
-  if (state.metadata === NO_FIELDS) state.metadata = {};
-  return state.metadata as Record<string, Json>;
-}
-
 /** A session of which nothing is known yet: folding its log from the first event on makes it whole. */
 export const emptyState = (): SessionState => ({
   id: '',
@@ -240,31 +230,31 @@ export const emptyState = (): SessionState => ({
   startedAt: 0,
   turn: 0,
   turnOpen: false,
-  turns: NONE,
+  turns: [],
   news: emptyNews(),
   actions: new Map(),
-  recent: NONE,
-  open: NOBODY,
-  children: NONE,
-  childTurns: NONE,
-  outputs: NOTHING,
-  called: NOTHING,
-  metadata: NO_FIELDS,
-  variables: NOTHING,
-  feeds: NOTHING,
-  off: NONE,
+  recent: [],
+  open: new Set(),
+  children: [],
+  childTurns: [],
+  outputs: new Map(),
+  called: new Map(),
+  metadata: {},
+  variables: new Map(),
+  feeds: new Map(),
+  off: [],
   totals: { input: 0, output: 0, cost_usd: 0, turns: 0, failedTurns: 0 },
   bareTurns: 0,
   idleTurns: 0,
   signs: noSigns(),
   asked: { turn: 1, said: 0 },
   downMs: 0,
-  reviews: NONE,
-  hooks: NONE,
-  runs: NONE,
-  orders: NONE,
-  timers: NONE,
-  triggers: NONE,
+  reviews: [],
+  hooks: [],
+  runs: [],
+  orders: [],
+  timers: [],
+  triggers: [],
   metadataUpdates: 0,
   variableUpdates: 0,
 });

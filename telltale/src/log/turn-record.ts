@@ -1,6 +1,5 @@
 import type { ProviderPart } from '../lib/calls.ts';
 import type { ErrorJson } from '../lib/errors.ts';
-import { NONE } from '../lib/grow.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { MessageFrom } from './event.ts';
 import type { FeedNews } from './feed-event.ts';
@@ -47,7 +46,7 @@ export interface TurnSigns {
   /** Whether neither metadata nor variables have changed since it was last heard; absent in older snapshots. */
   unset?: boolean;
   /** What the tests of its `<if>`s came to, in order; null where one could not be decided. */
-  ifs: readonly (boolean | null)[];
+  ifs: (boolean | null)[];
   /** Its `<parallel>`s in which a fault kept something from acting; absent where there is none. */
   spoilt?: readonly string[];
 }
@@ -58,7 +57,7 @@ export const noSigns = (): TurnSigns => ({
   responses: 0,
   thoughts: 0,
   unset: false,
-  ifs: NONE,
+  ifs: [],
 });
 
 export interface Asked {
@@ -70,13 +69,13 @@ export interface Asked {
 
 /** What happened since the model last saw the state: what its next prompt has to tell. */
 export interface News {
-  messages: readonly { readonly from: MessageFrom; readonly text: string }[];
+  messages: { readonly from: MessageFrom; readonly text: string }[];
   /** Actions that ended, in the order in which they did. */
-  results: readonly string[];
-  faults: readonly { readonly code: string; readonly message: string }[];
-  rejected: readonly FieldError[];
+  results: string[];
+  faults: { readonly code: string; readonly message: string }[];
+  rejected: FieldError[];
   /** Fields of metadata that are not what the model last saw. */
-  changed: readonly string[];
+  changed: string[];
   /** Why the turn before this one broke off, after how many characters, and which `<parallel>`s it broke off in. */
   broken?: { readonly error: ErrorJson; readonly at: number; readonly groups?: readonly string[] };
   /** Whether the turn before this one came to an end, but not well: at a limit, or with a tag left open. Absent where it did. */
@@ -101,10 +100,7 @@ export interface WorkflowNews {
   readonly about: Json | ErrorJson | string;
 }
 
-/** Copied, as the record of a turn is. */
-const NO_NEWS: News = { messages: NONE, results: NONE, faults: NONE, rejected: NONE, changed: NONE };
-
-export const emptyNews = (): News => ({ ...NO_NEWS });
+export const emptyNews = (): News => ({ messages: [], results: [], faults: [], rejected: [], changed: [] });
 
 /** Of turns that began without any: one for all. */
 export const WITHOUT_NEWS: Readonly<News> = Object.freeze(emptyNews());

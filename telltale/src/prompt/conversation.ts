@@ -9,7 +9,6 @@ import {
   withoutMarks,
 } from '../lib/calls.ts';
 import { RuntimeError } from '../lib/errors.ts';
-import { added, NONE } from '../lib/grow.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { estimateTokens } from '../lib/tokens.ts';
 import { declaredIn } from '../log/action-id.ts';
@@ -170,7 +169,7 @@ function shortened(text: string, max: number, safe: Escape): string {
 export class Conversation {
   readonly #opening: Opening;
   #style: BlockStyle;
-  #messages: readonly PromptMessage[] = NONE;
+  #messages: PromptMessage[] = [];
   #chars: number;
   #tokens: number;
   #hash: string;
@@ -218,7 +217,7 @@ export class Conversation {
   rebuild(state: SessionState, told?: (turn: number, prompt: Prompt) => void): Prompt | undefined {
     const { system, systemTokens, calls, frame, style, contextWindow } = this.#opening;
     this.#style = styleIn(style, Math.min(contextWindow, state.window ?? contextWindow));
-    this.#messages = NONE;
+    this.#messages = [];
     this.#chars = system.length;
     this.#tokens = systemTokens;
     this.#hash = frame.hash;
@@ -236,7 +235,7 @@ export class Conversation {
 
   /** Lets go of all of it: nothing is asked any more. */
   end(): void {
-    this.#messages = NONE;
+    this.#messages = [];
     this.#last = undefined;
   }
 
@@ -295,8 +294,8 @@ export class Conversation {
   }
 
   #add(message: PromptMessage): void {
-    const { text, parts = NONE } = message;
-    this.#messages = added(this.#messages, message);
+    const { text, parts = [] } = message;
+    this.#messages.push(message);
     this.#hash = messageHash(this.#hash, message);
     this.#chars += text.length;
     this.#tokens += estimateTokens(text) + TOKENS_PER_MESSAGE;
@@ -315,7 +314,7 @@ function styleIn(style: BlockStyle, contextWindow: number): BlockStyle {
 /** What the record of the coming turn will hold: `turn.started` moves it there. The block names only what is told. */
 const coming = (state: SessionState): Told => {
   const { news, open, metadata, variables, off } = state;
-  const running = open.size === 0 ? NONE : [...open];
+  const running = open.size === 0 ? [] : [...open];
   const told = off.length === 0 ? { news, running, metadata } : { news, running, metadata, off };
   return variables.size === 0 ? told : { ...told, variables: variableValues(state) };
 };

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { NONE } from '../lib/grow.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { estimateTokens } from '../lib/tokens.ts';
 import type { PromptFrame } from '../log/session-events.ts';
@@ -84,7 +83,7 @@ export const openingOf = ({
   agent,
   seal,
   calls,
-  tools = NONE,
+  tools = [],
   options = NO_OPTIONS,
   parts,
   contextWindow = Number.POSITIVE_INFINITY,

@@ -1,4 +1,3 @@
-import { added, NONE } from '../lib/grow.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { type ActionState, isReported, isShown } from '../log/action.ts';
 import { writtenId } from '../log/action-id.ts';
@@ -43,11 +42,11 @@ export function endedOf(
   ids: readonly string[],
   actions: ReadonlyMap<string, ActionState>,
 ): readonly ActionState[] {
-  let states: readonly ActionState[] = NONE;
+  const states: ActionState[] = [];
   for (const id of ids) {
     const state = actions.get(id);
     if (state === undefined || !isTold(state) || resultStatus(state) === undefined) continue;
-    states = added(states, state);
+    states.push(state);
   }
   return states;
 }
@@ -76,11 +75,11 @@ function renderWithin(
   style: RenderResultsStyle,
   left: ResultRoom,
 ): readonly string[] {
-  let rendered: readonly string[] = NONE;
+  const rendered: string[] = [];
   for (const state of ended) {
     if (left.left <= 0) return [...rendered, unshown(ended.slice(rendered.length), style)];
     const text = renderResult(state, shareOf(left, style), style);
-    rendered = added(rendered, taken(left, text));
+    rendered.push(taken(left, text));
   }
   return rendered;
 }

@@ -1,4 +1,3 @@
-import { NONE } from '../lib/grow.ts';
 import type { DeclaredAction } from '../log/action.ts';
 import { firstShared, idInTurn, newestOf } from '../log/action-id.ts';
 import type { Cause } from '../log/event.ts';
@@ -94,11 +93,11 @@ function known(
 /** Its id is taken, by what has not ended, or by what this turn repeats. */
 function refuse(
   scheduler: SchedulerCore,
-  { group, within = NONE }: DeclaredAction,
+  { group, within = [] }: DeclaredAction,
   why: FaultsFault,
   cause: Cause,
 ): void {
-  const groups = group === undefined ? NONE : [...within, group];
+  const groups = group === undefined ? [] : [...within, group];
   scheduler.deps.append({ ...why, ...(groups.length === 0 ? {} : { groups }) }, cause);
   for (const each of groups) spoilGroup(scheduler, each);
 }

@@ -1,4 +1,3 @@
-import { dropped, NONE, put } from '../lib/grow.ts';
 import {
   type ActionNode,
   above,
@@ -55,7 +54,7 @@ export function declare(
     gates,
     makesMembers,
   };
-  graph.nodes = put(graph.nodes, id, node);
+  graph.nodes.set(id, node);
   appear(graph, node);
   for (const gate of gates) join(gate, node, !makesMembers);
   return { node, changes: place(graph, node, declaration) };
@@ -78,10 +77,10 @@ function place(graph: Graph, node: ActionNode, declaration: Declaration): readon
   if (node.gates.length > 0 && node.waiting > 0) forgetFree(graph);
   if (declaration.holdsStream) {
     graph.holder = node;
-    const changes = node.waiting === 0 ? NONE : freeStream(graph);
+    const changes = node.waiting === 0 ? [] : freeStream(graph);
     if (changes.length > 0) return changes;
   }
-  return node.waiting === 0 ? [ready(node)] : NONE;
+  return node.waiting === 0 ? [ready(node)] : [];
 }
 
 function waitFor(
@@ -118,7 +117,7 @@ export function awaitName(graph: Graph, node: ActionNode, name: string): void {
 
 /** Those that wait for that name: each is to be given to `nameFound` or, where there is still nothing, to `awaitName`. */
 export function takeAwaiting(graph: Graph, name: string): readonly ActionNode[] {
-  const nodes = graph.unnamed?.get(name) ?? NONE;
+  const nodes = graph.unnamed?.get(name) ?? [];
   graph.unnamed?.delete(name);
   for (const node of nodes) {
     node.waiting--;
@@ -333,7 +332,7 @@ function end(graph: Graph, first: ActionNode, because: string | undefined, chang
   for (let i = 0; i < work.length; i++) {
     const node = work[i] as ActionNode;
     if (!graph.nodes.has(node.id)) continue; // it had ended before
-    graph.nodes = dropped(graph.nodes, node.id);
+    graph.nodes.delete(node.id);
     node.phase = 'ended';
     graph.held?.delete(node);
     graph.lacking?.delete(node);

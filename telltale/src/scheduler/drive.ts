@@ -1,7 +1,6 @@
 import { type Reference, readWholeReference } from '../expressions/references/reference.ts';
 import { readPath } from '../expressions/values.ts';
 import type { RuntimeError } from '../lib/errors.ts';
-import { NONE } from '../lib/grow.ts';
 import type { Json } from '../lib/json.ts';
 import { completesStep, type DeclaredAction, isInBackground, isReported, rollsBack } from '../log/action.ts';
 import type { Cause } from '../log/event.ts';
@@ -88,7 +87,7 @@ class ActionScheduler extends SchedulerCore implements Scheduler {
 
   turnEnded(how: TurnEnding): void {
     if (this.life === 'lost') return;
-    for (const run of this.openLoops ?? NONE) if (run.turn === 'open') run.turn = how;
+    for (const run of this.openLoops ?? []) if (run.turn === 'open') run.turn = how;
     apply(this, endTurn(this.graph, how), undefined);
     this.goOn();
   }
@@ -125,7 +124,7 @@ class ActionScheduler extends SchedulerCore implements Scheduler {
 
   #idsWhere(areTracked: boolean): readonly string[] {
     const { runs } = this;
-    if (runs.size === 0) return NONE;
+    if (runs.size === 0) return [];
     const behind = this.#behindBackground();
     const ids: string[] = [];
     for (const run of runs.values()) if (this.#isTracked(run, behind) === areTracked) ids.push(run.action.id);
@@ -159,7 +158,7 @@ class ActionScheduler extends SchedulerCore implements Scheduler {
     const resting = new Set<Node>();
     for (const run of this.runs.values()) if (this.#waitsForPeople(run)) resting.add(run.node);
     if (resting.size === 0) return tracked;
-    if (this.atRest()) return NONE;
+    if (this.atRest()) return [];
     return tracked.filter((id) => {
       const node = this.runs.get(id)?.node;
       return node !== undefined && !resting.has(node) && !waitsForAny(node, resting);
@@ -177,7 +176,7 @@ class ActionScheduler extends SchedulerCore implements Scheduler {
   }
 
   #awaitsOutside(): boolean {
-    for (const gate of this.graph.gates?.values() ?? NONE) if (gate.of === 'outside') return true;
+    for (const gate of this.graph.gates?.values() ?? []) if (gate.of === 'outside') return true;
     return false;
   }
 

@@ -1,5 +1,4 @@
 import type { ErrorJson } from '../lib/errors.ts';
-import { NOTHING } from '../lib/grow.ts';
 import type { SkipReason } from '../log/action.ts';
 
 /** Actions named in the message about a cycle. */
@@ -174,8 +173,8 @@ export type Node = ActionNode | Gate;
 
 /** What is open in a session. Owned and changed in place by whoever holds it; `core.ts` has the transitions. */
 export interface Graph {
-  nodes: ReadonlyMap<string, ActionNode>;
-  // Each of the others is made when it gets its first entry: most sessions need none of them, at 170 bytes each.
+  readonly nodes: Map<string, ActionNode>;
+  // Each of the others is made when it gets its first entry: most sessions need none of them.
   gates: Map<string, Gate> | undefined;
   /** Ids that somebody waits for and nobody has declared. */
   unseen: Map<string, ActionNode[]> | undefined;
@@ -196,7 +195,7 @@ export interface Graph {
 }
 
 export const createGraph = (): Graph => ({
-  nodes: NOTHING,
+  nodes: new Map(),
   gates: undefined,
   unseen: undefined,
   unnamed: undefined,

@@ -1,5 +1,4 @@
 import type { RuntimeError } from '../lib/errors.ts';
-import { added, dropped } from '../lib/grow.ts';
 import type { Json } from '../lib/json.ts';
 import type { SkipReason } from '../log/action.ts';
 import type { Cause, EventBody } from '../log/event.ts';
@@ -73,7 +72,7 @@ export function enqueue(scheduler: SchedulerCore, run: Run, cause: Cause | undef
 function close(scheduler: SchedulerCore, run: Run, body: EventBody, cause: Cause | undefined): Cause {
   const at = scheduler.deps.append(body, cause ?? run.cause);
   run.stage = ENDED;
-  scheduler.runs = dropped(scheduler.runs, run.action.id);
+  scheduler.runs.delete(run.action.id);
   scheduler.openLoops?.delete(run);
   noteEnd(scheduler, run.action.id);
   leaveOnce(run);
@@ -95,7 +94,7 @@ export function finish(
 export function complete(scheduler: SchedulerCore, run: Run, output: Json): void {
   const { id } = run.action;
   const { attempts } = run;
-  scheduler.completed = added(scheduler.completed, id);
+  scheduler.completed.push(id);
   const ms = elapsed(scheduler, run);
   const at = finish(scheduler, run, { type: 'action.completed', id, output, ms, attempts }, undefined);
   if (run.undoes !== undefined)

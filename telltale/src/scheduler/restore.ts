@@ -1,4 +1,3 @@
-import { added, NONE } from '../lib/grow.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { type ActionState, hasEnded, rollsBack } from '../log/action.ts';
 import { hookedInput } from '../log/hook-marks.ts';
@@ -32,7 +31,7 @@ export function restore(scheduler: SchedulerCore, from: SessionState): ActionSta
     else adopt(scheduler, from, known);
     if (graph.unnamed !== undefined) namedBy(scheduler, known.action, undefined);
   }
-  for (const id of completionOrder(from)) scheduler.completed = added(scheduler.completed, id);
+  for (const id of completionOrder(from)) scheduler.completed.push(id);
   if (from.failing === undefined) makeMissing(scheduler);
   for (const gate of made) apply(scheduler, seal(graph, gate), undefined);
   if (!from.turnOpen) apply(scheduler, endTurn(graph, 'well'), undefined);
@@ -44,7 +43,7 @@ export function restore(scheduler: SchedulerCore, from: SessionState): ActionSta
  * one of them.
  */
 function makeMissing(scheduler: SchedulerCore): void {
-  for (const run of [...(scheduler.openLoops ?? NONE)])
+  for (const run of [...(scheduler.openLoops ?? [])])
     if (run.attempts > 0 && run.stage === QUEUED) expand(scheduler, run);
 }
 

@@ -1,6 +1,5 @@
 import type { ActionKind } from '../lib/calls.ts';
 import type { RuntimeError } from '../lib/errors.ts';
-import { NOBODY } from '../lib/grow.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';
 import type { DeclaredAction } from '../log/action.ts';
 import { writtenId } from '../log/action-id.ts';
@@ -59,10 +58,11 @@ async function undoAll(
   asking: RollbackAsking | undefined,
 ): Promise<RolledBack> {
   const { state } = scheduler;
-  const later = asking === undefined ? NOBODY : declaredAfter(state, new Set([asking.by]));
+  const nobody = new Set<string>();
+  const later = asking === undefined ? nobody : declaredAfter(state, new Set([asking.by]));
   const ids = undoneBy(state, later); // before a restart
   const left: string[] = [];
-  const spared = asking?.sparesLater === true ? later : NOBODY;
+  const spared = asking?.sparesLater === true ? later : nobody;
   for (const id of undoPlan(scheduler, scheduler.completed, to, spared)) {
     if (isShut(scheduler) || asking?.signal?.aborted === true) break;
     await undoOne(scheduler, id, cause, later, asking?.by);

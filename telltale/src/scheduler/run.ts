@@ -1,6 +1,5 @@
 import { RunAhead } from '../lib/clock.ts';
 import type { RuntimeError } from '../lib/errors.ts';
-import { added, dropped, NONE, NOTHING, put, without } from '../lib/grow.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { DeclaredAction } from '../log/action.ts';
 import type { Cause } from '../log/event.ts';
@@ -28,7 +27,7 @@ export abstract class SchedulerCore implements NameSpace, Bell {
   keys: NameSpace['keys'];
   loops: NameSpace['loops'];
   /** What has not ended. */
-  runs: ReadonlyMap<string, Run> = NOTHING;
+  readonly runs = new Map<string, Run>();
   /** Made for the first. */
   openLoops: Set<Run> | undefined;
   /** Ready, and waiting for a place. */
@@ -40,7 +39,7 @@ export abstract class SchedulerCore implements NameSpace, Bell {
   /** Starts that ran ahead of the log. */
   readonly ahead = new RunAhead();
   /** Ids in the order of completion. */
-  completed: readonly string[] = NONE;
+  readonly completed: string[] = [];
   life: Life = 'open';
   /** Why it is not open any more. */
   shutReason = '';
@@ -51,7 +50,7 @@ export abstract class SchedulerCore implements NameSpace, Bell {
   /** The number of the last `<foreach>`. */
   loopsMade = 0;
   notes: Bell['notes'];
-  waiters: Bell['waiters'] = NOTHING;
+  readonly waiters: Bell['waiters'] = new Map();
   ringing = false;
 
   constructor(options: SchedulerOptions, deps: SchedulerDeps) {
@@ -167,7 +166,7 @@ export interface Bell {
   /** Ids that have ended and that nobody was told of. */
   notes: Fifo<string> | undefined;
   /** Who waits for which id. */
-  waiters: ReadonlyMap<string, readonly RunWaiter[]>;
+  readonly waiters: Map<string, RunWaiter[]>;
   ringing: boolean;
   /** Told of each end, before those who wait for it. */
   heard(id: string): void;
@@ -186,7 +185,11 @@ export function noteEnd(bell: Bell, id: string): void {
 /** Calls back once so many of these are noted. The returned function forgets it. */
 export function waitForEnds(bell: Bell, ids: readonly string[], left: number, then: () => void): () => void {
   const waiter: RunWaiter = { left, then };
-  for (const id of ids) bell.waiters = put(bell.waiters, id, added(bell.waiters.get(id) ?? NONE, waiter));
+  for (const id of ids) {
+    const waiting = bell.waiters.get(id);
+    if (waiting === undefined) bell.waiters.set(id, [waiter]);
+    else waiting.push(waiter);
+  }
   return () => {
     waiter.left = 0; // where it is being told now
     for (const id of ids) leave(bell, id, waiter);
@@ -196,8 +199,9 @@ export function waitForEnds(bell: Bell, ids: readonly string[], left: number, th
 function leave(bell: Bell, id: string, waiter: RunWaiter): void {
   const waiting = bell.waiters.get(id);
   if (waiting === undefined) return;
-  const others = without(waiting, waiter);
-  bell.waiters = others.length === 0 ? dropped(bell.waiters, id) : put(bell.waiters, id, others);
+  const others = waiting.filter((each) => each !== waiter);
+  if (others.length === 0) bell.waiters.delete(id);
+  else bell.waiters.set(id, others);
 }
 
 /** Tells whoever waits, what comes up meanwhile included. */
@@ -219,7 +223,7 @@ function tell(bell: Bell, id: string): void {
   bell.heard(id);
   const waiting = bell.waiters.get(id);
   if (waiting === undefined) return;
-  bell.waiters = dropped(bell.waiters, id);
+  bell.waiters.delete(id);
   for (const waiter of waiting) if (--waiter.left === 0) waiter.then();
 }
 

@@ -1,5 +1,4 @@
 import { type RuntimeError, stopWith, toRuntimeError } from '../lib/errors.ts';
-import { dropped } from '../lib/grow.ts';
 import { stopAttempt } from './attempt.ts';
 import type { TargetTraits } from './edges.ts';
 import { cancelled } from './failures.ts';
@@ -83,7 +82,7 @@ export function lose(scheduler: SchedulerCore): void {
 export function leave(scheduler: SchedulerCore, run: Run): void {
   run.stage = ENDED;
   leaveOnce(run);
-  scheduler.runs = dropped(scheduler.runs, run.action.id);
+  scheduler.runs.delete(run.action.id);
   if (scheduler.runs.size === 0) rouse(scheduler);
 }
 

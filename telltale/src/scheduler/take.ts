@@ -1,4 +1,3 @@
-import { put } from '../lib/grow.ts';
 import type { DeclaredAction } from '../log/action.ts';
 import type { Cause } from '../log/event.ts';
 import { type Binding, withReferences } from './bind.ts';
@@ -95,7 +94,7 @@ export function place(
     failures: 0,
     since: 0,
   };
-  scheduler.runs = put(scheduler.runs, id, run);
+  scheduler.runs.set(id, run);
   if (loop) {
     scheduler.openLoops ??= new Set();
     scheduler.openLoops.add(run);

@@ -1,5 +1,4 @@
 import { tellOne } from '../lib/errors.ts';
-import { NONE, without } from '../lib/grow.ts';
 
 /** Who is to be called about a thing. */
 export interface StoreListeners<Key> {
@@ -16,12 +15,12 @@ export function createListeners<Key>(
   first: (key: Key) => void,
   last: (key: Key) => void,
 ): StoreListeners<Key> {
-  // Most things have one listener: a list of one is 60 bytes, a Set 160. It is never changed, so that it can be gone through.
+  // A change makes a new list, so that a list can be walked while listeners come and go.
   const all = new Map<Key, readonly ListenersListener[]>();
   const remove = (key: Key, gone: ListenersListener) => {
-    const known = all.get(key) ?? NONE;
-    const left = without(known, gone);
-    if (left === known) return;
+    const known = all.get(key) ?? [];
+    if (!known.includes(gone)) return;
+    const left = known.filter((each) => each !== gone);
     // A table that was replaced by another may still lead to it until the next full collection.
     gone.call = nobody;
     gone.owner = undefined;
@@ -41,10 +40,10 @@ export function createListeners<Key>(
       return () => remove(key, own);
     },
     drop(key, owner) {
-      for (const each of all.get(key) ?? NONE) if (each.owner === owner) remove(key, each);
+      for (const each of all.get(key) ?? []) if (each.owner === owner) remove(key, each);
     },
     call(key) {
-      for (const { call } of all.get(key) ?? NONE) tellOne(call, undefined);
+      for (const { call } of all.get(key) ?? []) tellOne(call, undefined);
     },
   };
 }

@@ -1,5 +1,4 @@
 import type { RuntimeError } from '../lib/errors.ts';
-import { added, NONE } from '../lib/grow.ts';
 import type { Append, StreamWriter, TableWrite } from './store.ts';
 
 /** What is written in the same transaction as an event. */
@@ -33,7 +32,7 @@ interface Commits {
   lastCommitted: number;
   /** Why nothing is committed any more. */
   lost: RuntimeError | undefined;
-  waiters: readonly StreamBatchesWaiter[];
+  waiters: StreamBatchesWaiter[];
 }
 
 /** What the batches of a log ask of it and tell it. */
@@ -109,7 +108,7 @@ export const createStreamBatches = <Owner, Event extends BatchedEvent>({
   calls,
   writer,
   crashPoint,
-  waiters: NONE,
+  waiters: [],
   batch: undefined,
   lost: undefined,
   addedSeq: seq,
@@ -182,7 +181,7 @@ function takeBeside(batch: StreamBatchesBatch<unknown>, { consumed, writes }: Be
 export function whenCommitted(batches: Commits, seq: number, then: (error?: RuntimeError) => void): void {
   if (batches.lost !== undefined) then(batches.lost);
   else if (seq <= batches.lastCommitted) then();
-  else batches.waiters = added(batches.waiters, { seq, then });
+  else batches.waiters.push({ seq, then });
 }
 
 /** Resolves once all events up to `seq` are committed. */
@@ -241,13 +240,7 @@ function settle<Owner, Event>(
 
 function wake(batches: Commits, error: RuntimeError | undefined): void {
   const { waiters, lastCommitted } = batches;
-  const [first] = waiters;
-  if (waiters.length === 1 && first !== undefined && first.seq <= lastCommitted) {
-    batches.waiters = NONE;
-    first.then(error);
-    return;
-  }
   const due = error === undefined ? waiters.filter((waiter) => waiter.seq <= lastCommitted) : waiters;
-  batches.waiters = error === undefined ? waiters.filter((waiter) => waiter.seq > lastCommitted) : NONE;
+  batches.waiters = error === undefined ? waiters.filter((waiter) => waiter.seq > lastCommitted) : [];
   for (const { then } of due) then(error);
 }

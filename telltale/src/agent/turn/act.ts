@@ -1,6 +1,5 @@
 import { decideTest, type EvaluateDecision } from '../../expressions/cel/evaluate.ts';
 import { toRuntimeError } from '../../lib/errors.ts';
-import { added } from '../../lib/grow.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { showsTag } from '../../log/fold-turns.ts';
 import type { ParserEvent } from '../../parser/intents.ts';
@@ -249,7 +248,7 @@ function closeResponse(
   const final = meant && context.guide === undefined;
   hearing.response = undefined;
   const inVain = meant && !final ? { inVain: true as const } : {};
-  hearing.responses = added(hearing.responses, { stream, final, ...inVain });
+  hearing.responses = [...hearing.responses, { stream, final, ...inVain }];
   writeOutput(spoken, consumed);
   endResponse(stream);
   if (final) {

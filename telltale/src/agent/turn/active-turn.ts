@@ -1,6 +1,5 @@
 import type { Result } from '../../lib/errors.ts';
 import { RuntimeError, stopWith } from '../../lib/errors.ts';
-import { added, NONE } from '../../lib/grow.ts';
 import type { ModelEnd } from '../../models/model.ts';
 import type { CallParser } from '../../parser/calls/call-parser.ts';
 import type { ActionIntent, FaultCode, ParserEvent } from '../../parser/intents.ts';
@@ -136,13 +135,13 @@ const BRINGS_DOUBT: ReadonlySet<FaultCode> = new Set<FaultCode>([
 
 export function renewPassed(faults: PassedFaults): void {
   faults.passedLast = undefined;
-  faults.passed = NONE;
+  faults.passed = [];
 }
 
 export function passBy(faults: PassedFaults, event: ParserEvent): void {
   faults.passedLast = event.type === 'fault' ? event : undefined;
   if (event.type === 'fault' && BRINGS_DOUBT.has(event.code) && faults.passed.length < MAX_PASSED)
-    faults.passed = added(faults.passed, event);
+    faults.passed = [...faults.passed, event];
 }
 
 /** At the end of an `<if>`: whether it was left open, as the fault says that stands there. */
@@ -176,7 +175,7 @@ export function splitAtCloses(splitter: CloseSplitter, chunk: string): readonly 
   if (splitter.endsWithLess && chunk.startsWith('/')) splitter.closing = true;
   splitter.endsWithLess = chunk.endsWith('<');
   if (!splitter.closing && !chunk.includes('</')) return undefined;
-  let pieces: readonly string[] = NONE;
+  const pieces: string[] = [];
   let from = 0;
   for (let at = 0; ; ) {
     if (!splitter.closing) {
@@ -189,10 +188,11 @@ export function splitAtCloses(splitter: CloseSplitter, chunk: string): readonly 
     if (end === -1) break;
     splitter.closing = false;
     at = end + 1;
-    pieces = added(pieces, chunk.slice(from, at));
+    pieces.push(chunk.slice(from, at));
     from = at;
   }
-  return from < chunk.length ? added(pieces, chunk.slice(from)) : pieces;
+  if (from < chunk.length) pieces.push(chunk.slice(from));
+  return pieces;
 }
 
 /** What may queue up behind a sync action before the generation is cut. */
@@ -208,25 +208,25 @@ const EVENT_WEIGHT = 64;
 export interface ActiveTurnGate {
   /** Whether something is held back. */
   held: boolean;
-  queue: readonly { readonly event: ParserEvent; readonly consumed: number }[];
+  queue: { readonly event: ParserEvent; readonly consumed: number }[];
   at: number;
   weight: number;
   full: boolean;
-  waiting: readonly (() => void)[];
+  waiting: (() => void)[];
 }
 
 export const createGate = (): ActiveTurnGate => ({
   held: false,
-  queue: NONE,
+  queue: [],
   at: 0,
   weight: 0,
   full: false,
-  waiting: NONE,
+  waiting: [],
 });
 
 /** Keeps an event for later. Returns whether there is too much of it now: once. */
 export function queueAt(gate: ActiveTurnGate, event: ParserEvent, consumed: number): boolean {
-  gate.queue = added(gate.queue, { event, consumed });
+  gate.queue.push({ event, consumed });
   gate.weight += weigh(event);
   if (gate.weight <= MAX_HELD_CHARS || gate.full) return false;
   gate.full = true;
@@ -255,26 +255,26 @@ function openGateNow(gate: ActiveTurnGate, act: (event: ParserEvent, consumed: n
     act(next.event, next.consumed);
   }
   if (gate.held) return;
-  gate.queue = NONE;
+  gate.queue = [];
   gate.at = 0;
   gate.weight = 0;
   const due = gate.waiting;
-  gate.waiting = NONE;
+  gate.waiting = [];
   for (const then of due) then();
 }
 
 /** Calls back once nothing is held back; at once if nothing is. */
 export function whenOpen(gate: ActiveTurnGate, then: () => void): void {
-  if (gate.held) gate.waiting = added(gate.waiting, then);
+  if (gate.held) gate.waiting.push(then);
   else then();
 }
 
 /** Nothing that it holds back is let through any more, and nobody waits for that. */
 export function dropQueue(gate: ActiveTurnGate): void {
-  gate.queue = NONE;
+  gate.queue = [];
   gate.at = 0;
   gate.weight = 0;
-  gate.waiting = NONE;
+  gate.waiting = [];
 }
 
 function weigh(event: ParserEvent): number {

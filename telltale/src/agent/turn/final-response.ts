@@ -1,6 +1,5 @@
 import { referencesInParameters } from '../../expressions/references/resolve-references.ts';
 import type { RuntimeError } from '../../lib/errors.ts';
-import { NONE } from '../../lib/grow.ts';
 import type { Json } from '../../lib/json.ts';
 import {
   type ActionState,
@@ -54,7 +53,7 @@ export function concludeWith(context: SessionContext, { text, source }: Final): 
   const { log } = context;
   const undone = whyUndone(context, source);
   const output = undone === undefined ? context.deps.prepared.checkOutput(text) : undefined;
-  const unseen = output?.ok === true ? unseenBy(context, source) : NONE;
+  const unseen = output?.ok === true ? unseenBy(context, source) : [];
   const final = output?.ok === true && unseen.length === 0;
   log.append({ type: 'response', text, final, ...(unseen.length === 0 ? {} : { held: unseen }) });
   log.speaking = undefined; // a chat may wait for long, and need not keep the turn
@@ -99,13 +98,13 @@ function whyUndone(context: SessionContext, source: string): string | undefined 
 function unseenBy(context: SessionContext, source: string): readonly string[] {
   const { state, scheduler, manifest } = context;
   const asked = manifest.protocol.final_with_actions;
-  if (asked === 'accept' || asked === 'bind') return NONE;
+  if (asked === 'accept' || asked === 'bind') return [];
   const since = state.turn - turnsInOne(state.turns) + 1;
   const unseen = [...state.news.results, ...scheduler.tracked()].flatMap((id) => {
     const known = state.actions.get(id);
     return known !== undefined && known.turn >= since && isAwaited(known) ? [known.action] : [];
   });
-  if (unseen.length === 0) return NONE;
+  if (unseen.length === 0) return [];
   const covered = coveredBy(namedIn(context, source), unseen, context);
   return unseen.flatMap((action) => (covered.has(action) ? [] : [action.id]));
 }
@@ -130,7 +129,7 @@ function idOf(scheduler: Scheduler, reference: string): string | undefined {
   return found.state === 'unknown' || found.id === undefined ? undefined : baseOf(found.id);
 }
 
-const isNamed = (names: ReadonlySet<string>, { id, base, group, within = NONE }: DeclaredAction): boolean =>
+const isNamed = (names: ReadonlySet<string>, { id, base, group, within = [] }: DeclaredAction): boolean =>
   names.has(id) ||
   (base !== undefined && names.has(base)) ||
   (group !== undefined && names.has(group)) ||
@@ -155,7 +154,7 @@ function neededBy(action: DeclaredAction, { state, scheduler }: SessionContext):
   const needed = new Set<string>();
   const loop = action.base === undefined ? undefined : loopMaking(state, action.base);
   for (const each of loop === undefined ? [action] : [action, loop]) {
-    for (const id of each.depends_on ?? NONE) needed.add(each.references?.[id] ?? newestOf(state, id));
+    for (const id of each.depends_on ?? []) needed.add(each.references?.[id] ?? newestOf(state, id));
     const parameters = isLoop(each) ? loopOf(each).in : each.parameters;
     for (const { name } of each.literal === true ? [] : referencesInParameters(parameters)) {
       const id = each.references?.[name] ?? idOf(scheduler, `$${name}`);
@@ -183,7 +182,7 @@ async function settled(context: SessionContext): Promise<void> {
   const { scheduler, stop, state, clock, manifest } = context;
   const full = manifest.limits.settle.ms;
   let left = full;
-  let resting: readonly string[] = NONE;
+  let resting: readonly string[] = [];
   for (;;) {
     const open = scheduler.tracked();
     if (open.length === 0 || stop.reason !== undefined || state.news.messages.length > 0) return;
@@ -234,7 +233,7 @@ function oneEnded(
  */
 export function isOnlyInBackground({ state }: SessionContext): boolean {
   if (!isEmptyNews(state.news)) return false;
-  const told = state.turns.at(-1)?.running ?? NONE;
+  const told = state.turns.at(-1)?.running ?? [];
   let isRunning = false;
   for (const id of state.open) {
     const action = state.actions.get(id)?.action;

@@ -1,5 +1,4 @@
 import { quote } from '../../expressions/issue.ts';
-import { added, NONE, withoutLast } from '../../lib/grow.ts';
 import type { DeclaredAction } from '../../log/action.ts';
 import { writtenId } from '../../log/action-id.ts';
 import type { EventBody } from '../../log/event.ts';
@@ -45,10 +44,10 @@ export interface Groups {
   emptyGroups: Set<string> | undefined;
 }
 
-export const createGroups = (): Groups => ({ groups: NONE, spoilt: 0, parallels: 0, emptyGroups: undefined });
+export const createGroups = (): Groups => ({ groups: [], spoilt: 0, parallels: 0, emptyGroups: undefined });
 
 export function renewGroups(groups: Groups): void {
-  groups.groups = NONE;
+  groups.groups = [];
   groups.spoilt = 0;
   groups.parallels = 0;
   groups.emptyGroups = undefined;
@@ -61,7 +60,7 @@ const isUnnamed = (group: string): boolean => group.includes(':');
 export function openGroup(groups: Groups, id: string | undefined, turn: number): void {
   groups.parallels++;
   const group = id ?? unnamed(turn, groups.parallels);
-  groups.groups = added(groups.groups, group);
+  groups.groups = [...groups.groups, group];
   groups.emptyGroups ??= new Set();
   groups.emptyGroups.add(group);
 }
@@ -73,7 +72,7 @@ export const isEmpty = ({ groups, emptyGroups }: Groups): boolean =>
 /** The one that is closed. */
 export function closeGroup(groups: Groups): string | undefined {
   const group = groups.groups.at(-1);
-  groups.groups = withoutLast(groups.groups);
+  groups.groups = groups.groups.slice(0, -1);
   groups.spoilt = Math.min(groups.spoilt, groups.groups.length);
   if (group !== undefined && isUnnamed(group)) groups.emptyGroups?.delete(group);
   return group;
@@ -129,14 +128,14 @@ export interface Branches {
 /** For the next turn: an `<if>` that was not closed ends with its own. */
 export function renewBranches(branches: Branches): void {
   branches.branchHolds = true;
-  branches.openIfs = NONE;
+  branches.openIfs = [];
 }
 
 /** `decide` is asked only where the `<if>` itself counts; undefined: nobody knows, and neither branch counts. */
 export function openBranch(branches: Branches, decide: () => boolean | undefined): void {
   const held = branches.branchHolds ? decide() : undefined;
   const live = held === true;
-  branches.openIfs = added(branches.openIfs, { live, other: held === false });
+  branches.openIfs = [...branches.openIfs, { live, other: held === false }];
   branches.branchHolds = live;
 }
 
@@ -148,7 +147,7 @@ export function otherBranch(branches: Branches): void {
 }
 
 export function closeBranch(branches: Branches): void {
-  branches.openIfs = withoutLast(branches.openIfs);
+  branches.openIfs = branches.openIfs.slice(0, -1);
   branches.branchHolds = branches.openIfs.every(({ live }) => live);
 }
 
@@ -186,7 +185,7 @@ const KEEPS_FROM_ACTING = {
 
 /** The codes among these, each once. */
 export function keptFromActing(faults: readonly { readonly code: string }[]): readonly string[] {
-  if (faults.length === 0) return NONE;
+  if (faults.length === 0) return [];
   const codes = faults.flatMap(({ code }) => (keeps(code) ? [code] : []));
   return [...new Set(codes)];
 }

@@ -1,5 +1,4 @@
 import type { GivenPart, ProviderPart } from '../../lib/calls.ts';
-import { added, NONE, withoutLast } from '../../lib/grow.ts';
 import { extendText } from '../../lib/text.ts';
 import type { EventBody } from '../../log/event.ts';
 import type { SessionLog } from '../session-log.ts';
@@ -22,30 +21,30 @@ export interface Spoken {
   run: string;
   /** All text outside tags. */
   bare: string;
-  deferred: readonly EventBody[];
+  deferred: EventBody[];
   /** Thoughts that are open, innermost last. */
-  thoughts: readonly { text: string; readonly depth: number }[];
+  thoughts: { text: string; readonly depth: number }[];
 }
 
 export const createSpoken = (log: SessionLog): Spoken => ({
   log,
   pending: '',
   offset: 0,
-  parts: NONE,
+  parts: [],
   run: '',
   bare: '',
-  deferred: NONE,
-  thoughts: NONE,
+  deferred: [],
+  thoughts: [],
 });
 
 export function renewSpoken(spoken: Spoken): void {
   spoken.pending = '';
   spoken.offset = 0;
-  spoken.parts = NONE;
+  spoken.parts = [];
   spoken.run = '';
   spoken.bare = '';
-  spoken.deferred = NONE;
-  spoken.thoughts = NONE;
+  spoken.deferred = [];
+  spoken.thoughts = [];
 }
 
 export function sayRaw(spoken: Spoken, piece: string): void {
@@ -64,14 +63,14 @@ export function writeOutput(spoken: Spoken, consumed: number): void {
   const length = consumed - offset;
   if (length > 0) {
     const text = length >= pending.length ? pending : pending.slice(0, length);
-    const parts = spoken.parts.length === 0 ? NONE : takeParts(spoken, offset + text.length);
+    const parts = spoken.parts.length === 0 ? [] : takeParts(spoken, offset + text.length);
     log.append({ type: 'model.output', offset, text, ...(parts.length === 0 ? {} : { parts }) });
     spoken.pending = pending.slice(text.length);
     spoken.offset = offset + text.length;
   }
   const due = spoken.deferred;
   if (due.length === 0) return;
-  spoken.deferred = NONE;
+  spoken.deferred = [];
   for (const body of due) log.append(body);
 }
 
@@ -80,8 +79,7 @@ export function writeOutput(spoken: Spoken, consumed: number): void {
  * ends inside an element which has only been opened would make the model open it again.
  */
 export function writeLater(spoken: Spoken, body: EventBody, consumed: number): void {
-  spoken.deferred = added(spoken.deferred, body);
-  if (spoken.deferred.length >= MAX_DEFERRED) writeOutput(spoken, consumed);
+  if (spoken.deferred.push(body) >= MAX_DEFERRED) writeOutput(spoken, consumed);
 }
 
 /** Takes out the parts that stand up to `at`. */
@@ -104,9 +102,9 @@ export function writeRest(spoken: Spoken): void {
 /** Forgets what is not written. */
 export function dropUnwritten(spoken: Spoken): void {
   spoken.pending = '';
-  spoken.parts = NONE;
+  spoken.parts = [];
   spoken.run = '';
-  spoken.deferred = NONE;
+  spoken.deferred = [];
 }
 
 export function sayText(spoken: Spoken, text: string): void {
@@ -123,7 +121,7 @@ export function endRun(spoken: Spoken, consumed: number): void {
 }
 
 export function openThought(spoken: Spoken, depth: number): void {
-  spoken.thoughts = added(spoken.thoughts, { text: '', depth });
+  spoken.thoughts.push({ text: '', depth });
 }
 
 export function think(spoken: Spoken, text: string): void {
@@ -146,13 +144,12 @@ export function record(spoken: Spoken, body: EventBody, consumed: number): void 
 export function closeThoughts(spoken: Spoken): void {
   for (const { text, depth } of spoken.thoughts.toReversed())
     spoken.log.append({ type: 'thought', text, depth });
-  spoken.thoughts = NONE;
+  spoken.thoughts = [];
 }
 
 export function closeThought(spoken: Spoken, consumed: number): void {
-  const thought = spoken.thoughts.at(-1);
+  const thought = spoken.thoughts.pop();
   if (thought === undefined) return;
-  spoken.thoughts = withoutLast(spoken.thoughts);
   writeOutput(spoken, consumed);
   spoken.log.append({ type: 'thought', text: thought.text, depth: thought.depth });
 }

@@ -1,5 +1,4 @@
 import { quote } from '../../expressions/issue.ts';
-import { NONE } from '../../lib/grow.ts';
 import { completesStep } from '../../log/action.ts';
 import { declaredIn, idInTurn, idsOf } from '../../log/action-id.ts';
 import type { SessionState } from '../../log/state.ts';
@@ -63,9 +62,9 @@ export function rehear(context: SessionContext): Reheard {
   const parser = createTurnParser(context, earlier);
   const branches: Branches & PassedFaults = {
     branchHolds: true,
-    openIfs: NONE,
+    openIfs: [],
     passedLast: undefined,
-    passed: NONE,
+    passed: [],
   };
   const groups = createGroups();
   const idOfGroup = groupIds(state, earlier);
@@ -199,7 +198,7 @@ function cutsAgain(
 ): string | undefined {
   const { context, groups } = asked;
   const { state, manifest, guide, deps } = context;
-  const action = deps.prepared.toAction(event, NONE);
+  const action = deps.prepared.toAction(event, []);
   if (!action.ok) asked.faults.push(faultIn(groups, notMade(action.error)));
   if (!action.ok || asked.completed) return undefined;
   asked.completed = guide !== undefined && completesStep(action.value);
@@ -222,7 +221,7 @@ function loopAgain(asked: ReheardActions, event: Extract<ParserEvent, { readonly
   const { toAction } = context.deps.prepared;
   const bad = loopNotMade(
     context,
-    event.actions.map((each) => toAction(each, NONE)),
+    event.actions.map((each) => toAction(each, [])),
   );
   if (bad !== undefined) faults.push(faultIn(groups, bad));
   else if (++asked.loops > asked.loopsBegun) lost.push(...event.actions.map(({ id }) => notRun(id, groups)));

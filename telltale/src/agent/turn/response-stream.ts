@@ -1,7 +1,6 @@
 import type { Reference } from '../../expressions/references/reference.ts';
 import { createReferenceReader, type ReferencePiece } from '../../expressions/references/reference.ts';
 import { asText } from '../../expressions/values.ts';
-import { added, NONE } from '../../lib/grow.ts';
 import type { Json } from '../../lib/json.ts';
 import { extendText } from '../../lib/text.ts';
 import { writtenId } from '../../log/action-id.ts';
@@ -32,14 +31,14 @@ export interface ResponseStream {
   source: string | undefined;
   /** Made at the first dollar: most responses have none. */
   reader: ResponseReader | undefined;
-  queue: readonly ReferencePiece[];
+  queue: ReferencePiece[];
   at: number;
   /** Whether what comes next waits. */
   held: boolean;
   /** Whether it waits for nobody any more: `waitNoMore`. */
   patient: boolean;
   ended: boolean;
-  waiting: readonly (() => void)[];
+  waiting: (() => void)[];
 }
 
 /**
@@ -61,12 +60,12 @@ export function createResponseStream(
     text: '',
     source: undefined,
     reader: undefined,
-    queue: NONE,
+    queue: [],
     at: 0,
     held: after !== undefined,
     patient: true,
     ended: false,
-    waiting: NONE,
+    waiting: [],
   };
   if (after !== undefined) whenOut(after, () => goOn(stream));
   return stream;
@@ -96,7 +95,7 @@ export function endResponse(stream: ResponseStream): void {
 /** Calls back once all of it has gone out; at once if it has. */
 export function whenOut(stream: ResponseStream, then: () => void): void {
   if (isOut(stream)) then();
-  else stream.waiting = added(stream.waiting, then);
+  else stream.waiting.push(then);
 }
 
 /** A person decides on what it waits for, and somebody has a word for the agent first: the rest goes out without it. */
@@ -158,11 +157,11 @@ function put(stream: ResponseStream, piece: ReferencePiece): boolean {
 function drain(stream: ResponseStream): void {
   for (let piece = next(stream); piece !== undefined && put(stream, piece); piece = next(stream)) stream.at++;
   if (stream.at < stream.queue.length) return;
-  stream.queue = NONE;
+  stream.queue = [];
   stream.at = 0;
   if (!stream.ended) return;
   const { waiting } = stream;
-  stream.waiting = NONE;
+  stream.waiting = [];
   for (const then of waiting) then();
 }
 
@@ -174,7 +173,7 @@ function goOn(stream: ResponseStream): void {
 }
 
 function take(stream: ResponseStream, pieces: readonly ReferencePiece[]): void {
-  for (const piece of pieces) stream.queue = added(stream.queue, piece);
+  for (const piece of pieces) stream.queue.push(piece);
   if (!stream.held) drain(stream);
 }
 

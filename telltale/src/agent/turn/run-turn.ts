@@ -1,5 +1,4 @@
 import { RuntimeError } from '../../lib/errors.ts';
-import { NONE } from '../../lib/grow.ts';
 import { weighTokens } from '../../lib/tokens.ts';
 import { TURN_CUT_SHORT } from '../../log/fold-turns.ts';
 import type { Usage } from '../../log/session-events.ts';
@@ -68,7 +67,7 @@ export function openTurn(
  * one that broke off waits for the actions of both.
  */
 function givenUp({ scheduler, state }: SessionContext): readonly string[] {
-  return state.news.broken === undefined && state.again !== true ? scheduler.moving() : NONE;
+  return state.news.broken === undefined && state.again !== true ? scheduler.moving() : [];
 }
 
 /** Writes down how the turn ended, once all that was heard has been acted on. */
@@ -252,11 +251,11 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
     endsWithLess: false,
     gate: undefined,
     branchHolds: true,
-    openIfs: NONE,
+    openIfs: [],
     spoken: createSpoken(context.log),
     openSpeech: () => openSpeechOf(hearing),
-    responses: NONE,
-    groups: NONE,
+    responses: [],
+    groups: [],
     spoilt: 0,
     parallels: 0,
     emptyGroups: undefined,
@@ -271,7 +270,7 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
     completed: false,
     afterStep: false,
     passedLast: undefined,
-    passed: NONE,
+    passed: [],
   };
   return hearing;
 }
@@ -290,7 +289,7 @@ function renew(hearing: Hearing, context: SessionContext, parser: Hearing['parse
   renewCloseSplitter(hearing);
   renewBranches(hearing);
   renewSpoken(hearing.spoken);
-  hearing.responses = NONE;
+  hearing.responses = [];
   renewGroups(hearing);
   hearing.response = undefined;
   hearing.responseFinal = false;

@@ -1,4 +1,3 @@
-import { added, NONE, withoutLast } from '../../lib/grow.ts';
 import { MINUS, NINE, UNDERSCORE, ZERO } from '../prose/chars.ts';
 
 /** Ids taken in the session, with the exception for the branches of an `<if>`. */
@@ -13,9 +12,9 @@ export interface IdBook {
    * search decides, however deep the nesting is. Made for the first.
    */
   positions: Map<string, number> | undefined;
-  log: readonly Taking[];
-  ifs: readonly IdsBranches[];
-  elses: readonly IdsBranches[];
+  log: Taking[];
+  ifs: IdsBranches[];
+  elses: IdsBranches[];
   /** Where in the log the open `<foreach>` began; -1 outside one. */
   foreachFrom: number;
   /** Every automatic id with a lower number is taken. */
@@ -49,7 +48,7 @@ const REMEMBERED = 16;
 
 export function createIdBook(ids: Set<string>, earlier?: EarlierIds): IdBook {
   const next = firstAutomatic(ids, earlier);
-  return { ids, earlier, positions: undefined, log: NONE, ifs: NONE, elses: NONE, foreachFrom: -1, next };
+  return { ids, earlier, positions: undefined, log: [], ifs: [], elses: [], foreachFrom: -1, next };
 }
 
 function firstAutomatic(ids: Set<string>, earlier: EarlierIds | undefined): number {
@@ -68,9 +67,9 @@ function firstAutomatic(ids: Set<string>, earlier: EarlierIds | undefined): numb
 export function renewIdBook(book: IdBook): void {
   if (book.earlier !== undefined) book.ids.clear();
   book.positions = undefined;
-  book.log = NONE;
-  book.ifs = NONE;
-  book.elses = NONE;
+  book.log = [];
+  book.ifs = [];
+  book.elses = [];
   book.foreachFrom = -1;
   book.next = firstAutomatic(book.ids, book.earlier);
 }
@@ -111,7 +110,7 @@ function takeAgain(book: IdBook, id: string): boolean {
 
 function note(book: IdBook, id: string, isNew: boolean): void {
   book.positions ??= new Map();
-  book.log = added(book.log, { id, before: book.positions.get(id), isNew });
+  book.log.push({ id, before: book.positions.get(id), isNew });
   book.positions.set(id, book.log.length - 1);
 }
 
@@ -126,21 +125,19 @@ export function closeForeach(book: IdBook, gaveBack: boolean): void {
 }
 
 export function openIf(book: IdBook): void {
-  book.ifs = added(book.ifs, { thenFrom: book.log.length, thenTo: -1 });
+  book.ifs.push({ thenFrom: book.log.length, thenTo: -1 });
 }
 
 export function elseIf(book: IdBook): void {
   const innermost = book.ifs.at(-1);
   if (innermost === undefined) return;
   innermost.thenTo = book.log.length;
-  book.elses = added(book.elses, innermost);
+  book.elses.push(innermost);
 }
 
 export function closeIf(book: IdBook): void {
-  const closed = book.ifs.at(-1);
-  if (closed === undefined) return;
-  book.ifs = withoutLast(book.ifs);
-  if (closed === book.elses.at(-1)) book.elses = withoutLast(book.elses);
+  const closed = book.ifs.pop();
+  if (closed !== undefined && closed === book.elses.at(-1)) book.elses.pop();
 }
 
 function isInOtherBranch(elses: readonly IdsBranches[], position: number): boolean {
@@ -158,9 +155,8 @@ function isInOtherBranch(elses: readonly IdsBranches[], position: number): boole
 function giveBack(book: IdBook, from: number): void {
   const { ids, positions } = book;
   while (book.log.length > from) {
-    const last = book.log.at(-1);
+    const last = book.log.pop();
     if (last === undefined) return;
-    book.log = withoutLast(book.log);
     if (last.isNew) {
       ids.delete(last.id);
       book.next = Math.min(book.next, automaticNumber(last.id));

@@ -1,4 +1,3 @@
-import { added, NONE, withoutLast } from '../../lib/grow.ts';
 import {
   closeForeach,
   closeIf,
@@ -200,7 +199,7 @@ export type ElementsFrame =
  */
 export interface Elements {
   /** Innermost last. */
-  stack: readonly ElementsFrame[];
+  readonly stack: ElementsFrame[];
   innermost: ElementName | undefined;
   /** What prose belongs to: the innermost thought or response, which stands at index `speech`; -1 outside. */
   place: Place;
@@ -222,7 +221,7 @@ interface Outer {
 
 function createElements(): Elements {
   return {
-    stack: NONE,
+    stack: [],
     innermost: undefined,
     place: 'outside',
     speech: -1,
@@ -267,20 +266,19 @@ function pushElement(elements: Elements, frame: ElementsFrame): void {
     elements.speech = stack.length;
     if (name === 'thought') elements.thoughts++;
   }
-  elements.stack = added(stack, frame);
+  stack.push(frame);
   elements.innermost = name;
 }
 
 function popElement(elements: Elements): ElementsFrame | undefined {
   const { stack, outer } = elements;
-  const frame = frameAt(elements, stack.length - 1);
+  const frame = stack.pop();
   if (frame === undefined) return undefined;
-  elements.stack = withoutLast(stack);
   elements.outer = outer?.outer;
   elements.last[frame.name] = outer?.last ?? -1;
   elements.place = outer?.place ?? 'outside';
   elements.speech = outer?.speech ?? -1;
   if (frame.name === 'thought') elements.thoughts--;
-  elements.innermost = frameAt(elements, elements.stack.length - 1)?.name;
+  elements.innermost = stack.at(-1)?.name;
   return frame;
 }

@@ -87,8 +87,7 @@ async function goOn(loop: SessionLoop, left: Left | undefined): Promise<void> {
       await undefined; // what the model's end has brought about at once comes first
       const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
       if (acting !== undefined) await acting;
-      const finishing = finish(hearing, prompt);
-      const next = finishing instanceof Promise ? await finishing : finishing;
+      const next = await finish(hearing, prompt);
       if (next.kind === 'failed') return owner.ended(explained(loop, next));
       if (next.kind !== 'again') {
         if (state.failing !== undefined) return owner.ended(await untilStopped(context));
@@ -200,7 +199,7 @@ type Failed = Extract<LoopEnd, { readonly kind: 'failed' }>;
 type LoopFollowed = Next | Failed | { readonly kind: 'again' };
 
 /** Ends a turn of which all was acted on, and decides what follows. */
-function finish(hearing: Hearing, prompt: Prompt): Promise<LoopFollowed> | LoopFollowed {
+async function finish(hearing: Hearing, prompt: Prompt): Promise<LoopFollowed> {
   const { context } = hearing;
   const end = endTurn(hearing, prompt);
   if (end.kind === 'stopped') return end;

@@ -16,20 +16,17 @@ export interface ResolvePlace {
 const MAX_RESOLVED_CHARS = 4 * 1024 * 1024;
 
 /**
- * At once, or later where something has to be read for it: the value with every `${…}` in its texts resolved, however deep: a text that is one reference becomes the value it
- * refers to, with its type. Throws or rejects with `bad_reference` where a path does not exist, or with `input_too_large`.
+ * The value with every `${…}` in its texts resolved, however deep. A text that is one reference becomes the value it
+ * refers to, with its type. Rejects with `bad_reference` where a path does not exist, or with `input_too_large`.
  */
-export function resolveDeep(
+export async function resolveDeep(
   value: Json,
   scope: Pick<Scope, 'forTemplate' | 'read'>,
   { what, locals, at }: ResolvePlace,
-): Json | Promise<Json> {
+): Promise<Json> {
   const templates = (scope.read ?? readTemplates)(value, Object.keys(locals), what);
   if (templates.references.length === 0) return templates.fill({}, what);
-  const context = scope.forTemplate(value, locals, at);
-  return context instanceof Promise
-    ? context.then((found) => filled(templates, found, what))
-    : filled(templates, context, what);
+  return filled(templates, await scope.forTemplate(value, locals, at), what);
 }
 
 function filled(templates: Templates, context: JsonObject, what: string): Json {

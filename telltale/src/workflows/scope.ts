@@ -56,11 +56,11 @@ export function createScope(deps: ScopeDeps): RunScope {
     return Object.fromEntries(wanted.map((name) => [name, viewOf(findStep(name, asker))]));
   };
 
-  const rootValue = (
+  const rootValue = async (
     root: string,
     names: MemberNames,
     asker: string | undefined,
-  ): Json | undefined | Promise<Json | undefined> => {
+  ): Promise<Json | undefined> => {
     switch (root) {
       case 'agent':
         return agent();
@@ -84,25 +84,16 @@ export function createScope(deps: ScopeDeps): RunScope {
     agent,
     ownAgent: session === undefined ? ownAgent : undefined,
     read,
-    forTemplate(source, locals, at) {
+    async forTemplate(source, locals, at) {
       const { roots } = read(source, Object.keys(locals), 'a step');
       const asker = addressOf(at);
       const values: Record<string, Json> = {}; // roots are reserved names, but for those of items
-      const later: Promise<void>[] = [];
       for (const [root, names] of roots) {
         if (Object.hasOwn(locals, root)) continue;
-        const value = rootValue(root, names, asker);
-        if (value instanceof Promise)
-          later.push(
-            value.then((found) => {
-              if (found !== undefined) values[root] = found;
-            }),
-          );
-        else if (value !== undefined) values[root] = value;
+        const value = await rootValue(root, names, asker);
+        if (value !== undefined) values[root] = value;
       }
-      return later.length === 0
-        ? withLocals(values, locals)
-        : Promise.all(later).then(() => ({ ...values, ...locals }));
+      return { ...values, ...locals };
     },
     async forTest(roots, locals, at) {
       const asker = addressOf(at);
@@ -113,11 +104,6 @@ export function createScope(deps: ScopeDeps): RunScope {
       return { ...Object.fromEntries(values), ...locals };
     },
   };
-}
-
-function withLocals(values: Record<string, Json>, locals: Locals): JsonObject {
-  for (const _ in locals) return { ...values, ...locals };
-  return values;
 }
 
 /** `ADDRESS:if` is a place in the step of that address. */
@@ -253,9 +239,9 @@ export interface Scope {
   /**
    * For templates; `source` is what will be resolved, so that nothing is read which it does not name. `at` is the
    * address that asks, or a place in it (`ADDRESS:if`): of a step that ran in several rounds the one of its own round
-   * counts, else the latest. Given at once where nothing has to be read for it.
+   * counts, else the latest.
    */
-  forTemplate(source: Json, locals: Locals, at?: string): JsonObject | Promise<JsonObject>;
+  forTemplate(source: Json, locals: Locals, at?: string): Promise<JsonObject>;
   /** How templates are read, where somebody remembers them. */
   readonly read?: ReadTemplates;
   /** For a CEL expression that names these roots. */

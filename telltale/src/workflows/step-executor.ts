@@ -63,11 +63,8 @@ export type BeginUndo = (repeatable: boolean, timeoutMs?: number) => Promise<voi
 
 /** What steps do. The machine knows when; this knows what. */
 export interface Leaves {
-  /**
-   * Resolves what the step was written with, at once where nothing has to be read for it. Throws or rejects where a path
-   * does not exist or a target is not there.
-   */
-  ready(place: LeafPlace): ReadyLeaf | Promise<ReadyLeaf>;
+  /** Resolves the references in a step. Rejects where a path does not exist or a target is not there. */
+  ready(place: LeafPlace): Promise<ReadyLeaf>;
   /**
    * Undoes a completed step by its `compensate`; one with steps inside may have it as well. Nothing is called before
    * `begin` resolves.

@@ -202,7 +202,7 @@ describe('foreach', () => {
   it('has its steps made ready with their items', async () => {
     const seen: Json[] = [];
     const leaves: Leaves = {
-      ready({ locals }) {
+      async ready({ locals }) {
         seen.push({ ...locals });
         return { input: {}, repeatable: true, run: () => Promise.resolve(null) };
       },

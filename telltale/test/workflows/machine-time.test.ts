@@ -57,7 +57,7 @@ describe('a time-out', () => {
   it('that a step keeps itself is not kept twice', async () => {
     const stage = createStage([step('a', { timeout: { ms: 1_000 } })]);
     const leaves: Leaves = {
-      ready: () => ({
+      ready: async () => ({
         input: {},
         repeatable: true,
         timesItself: true,

@@ -197,7 +197,7 @@ describe('a step that ends', () => {
   it('by throwing before it is waited for has failed', async () => {
     const stage = createStage([step('a')]);
     const leaves = {
-      ready: () => ({ input: {}, repeatable: true, run: () => boom('at once') }),
+      ready: async () => ({ input: {}, repeatable: true, run: () => boom('at once') }),
       compensate: () => Promise.resolve(),
     };
     expect(await stage.run({ leaves })).toMatchObject({ kind: 'failed', error: { code: 'at once' } });

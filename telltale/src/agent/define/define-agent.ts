@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import { loadManifests } from '../../manifest/load-manifests.ts';
 import type { agent } from '../../manifest/schema/agent.ts';
 import type { ModelObject } from '../../models/model-object.ts';
-import { type Validated, validate } from '../../tools/code/code-tool.ts';
+import { type Validated, validateNow } from '../../tools/code/code-tool.ts';
 import { badManifest, hashOf } from '../load-agent.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { type AgentCode, agentCode } from './agent-code.ts';
@@ -152,12 +152,8 @@ export type MetadataFieldDefinition = AnyField &
   );
 
 /** What the schema makes of a final response. Whether that is final is decided at once, so the schema must not wait. */
-export function judgeOutput(schema: StandardSchemaV1, value: Json): Validated {
-  const judged = validate(schema, value);
-  if (!(judged instanceof Promise)) return judged;
-  judged.catch(() => undefined);
-  throw outputWaits();
-}
+export const judgeOutput = (schema: StandardSchemaV1, value: Json): Validated =>
+  validateNow(schema, value, outputWaits);
 
 /** Reads a result that has been judged before. */
 function readOutputWith(schema: StandardSchemaV1, value: Json): unknown {

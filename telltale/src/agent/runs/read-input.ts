@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import { compileCheck } from '../../tools/check-parameters.ts';
-import { validate } from '../../tools/code/code-tool.ts';
+import { validateNow } from '../../tools/code/code-tool.ts';
 import { plainJson } from '../../tools/output/output.ts';
 import { inputSchemaOf } from '../define/workflow-code.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
@@ -23,11 +23,7 @@ export function readInput(
     checkInput(workflow, input);
     return input;
   }
-  const judged = validate(schema, input);
-  if (judged instanceof Promise) {
-    judged.catch(() => undefined);
-    throw inputWaits(name);
-  }
+  const judged = validateNow(schema, input, () => inputWaits(name));
   if (!judged.ok) throw badInput(name, notTaken(judged.problem));
   const made = jsonOf(name, judged.value);
   if (!isMap(made)) throw badInput(name, notTaken('Its schema makes no object of it.'));

@@ -111,11 +111,8 @@ export function behindApproval(
   };
   return {
     ...target,
-    needs: (input, context) => {
-      if (covers !== undefined) return covered(input, context);
-      const inner = target.needs?.(input, context);
-      return inner instanceof Promise ? inner.then((need) => together(own, need)) : together(own, inner);
-    },
+    needs: async (input, context) =>
+      covers === undefined ? together(own, await target.needs?.(input, context)) : covered(input, context),
     run: async (call) => {
       if (call.granted?.includes(grant) !== true) throw nobodyAsked(what);
       return target.run(call);

@@ -29,16 +29,11 @@ export function codeTool(
   const { what } = context;
   const judge = parameters === undefined ? undefined : createJudge(parameters, what);
   const judgeOutput = output === undefined ? undefined : outputJudge(output, what);
-  const perform = (validated: Validated, call: TargetCall): Promise<Json> =>
-    validated.ok
-      ? runUserCode(run, validated.value, call, context, judgeOutput)
-      : Promise.reject(badParameters(what, validated.problem));
-  const implementation: Implementation = (input, call) => {
+  const implementation: Implementation = async (input, call) => {
     if (judge === undefined) return runUserCode(run, input, call, context, judgeOutput);
-    const judged = judge.of(call.input);
-    return judged instanceof Promise
-      ? judged.then((validated) => perform(validated, call))
-      : perform(judged, call);
+    const judged = await judge.of(call.input);
+    if (!judged.ok) throw badParameters(what, judged.problem);
+    return runUserCode(run, judged.value, call, context, judgeOutput);
   };
   return { implementation, check: judge?.check };
 }
@@ -146,7 +141,7 @@ export type Validated =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string };
 
-/** Asks any Standard Schema. A promise only where the schema's own answer is one. What it throws is `schema_failed`. */
+/** Validates with any Standard Schema. Returns a promise only if the schema does. An exception in it is `schema_failed`. */
 export function validate(schema: StandardSchemaV1, value: unknown): Validated | Promise<Validated> {
   let result: ReturnType<StandardSchemaV1['~standard']['validate']>;
   try {
@@ -158,6 +153,14 @@ export function validate(schema: StandardSchemaV1, value: unknown): Validated | 
   return result.then(validated, (thrown: unknown) => {
     throw schemaFailed(thrown);
   });
+}
+
+/** As `validate`, for places that cannot wait: throws `waits` if the schema answers with a promise. */
+export function validateNow(schema: StandardSchemaV1, value: unknown, waits: () => RuntimeError): Validated {
+  const answer = validate(schema, value);
+  if (!(answer instanceof Promise)) return answer;
+  answer.catch(() => undefined); // the answer is not used
+  throw waits();
 }
 
 const validated = (result: StandardSchemaV1.Result<unknown>): Validated =>

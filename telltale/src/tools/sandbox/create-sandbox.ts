@@ -123,8 +123,7 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
       if (signal.aborted) throw stopped(what, signal);
       if (isClosed) throw sandboxClosed(what);
       const request = requestOf(job, ++ids);
-      const now = answerNow(job, request) ?? answerLater(job, request);
-      const { outcome, ms } = now instanceof Promise ? await now : now;
+      const { outcome, ms } = await (answerNow(job, request) ?? answerLater(job, request));
       job.onTime?.(ms);
       if (signal.aborted) throw stopped(what, signal);
       if (outcome.kind !== 'value') throw scriptFailure(job, outcome);

@@ -22,8 +22,7 @@ export async function runLeaf(
 
   let ready: ReadyLeaf;
   try {
-    const readying = walk.leaves.ready({ step, address, locals });
-    ready = readying instanceof Promise ? await readying : readying;
+    ready = await walk.leaves.ready({ step, address, locals });
   } catch (thrown) {
     if (branch.stopped !== undefined) return notBegun(branch);
     const error = toRuntimeError(thrown).toJSON();

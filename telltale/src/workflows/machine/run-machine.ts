@@ -219,8 +219,7 @@ async function inOrder(walk: Walk, steps: readonly Step[], place: WalkPlace): Pr
     const isPast = () =>
       steps.some((other, index) => index > at && walk.state.steps.has(addressOf(index, other.name)));
     const before = { unhandled: unhandled?.name, failed, reason: 'condition', isPast } as const;
-    const ending = runStep(walk, step, address, place, before);
-    const outcome = ending instanceof Promise ? await ending : ending;
+    const outcome = await runStep(walk, step, address, place, before);
     seq = Math.max(seq, outcome.seq);
     if (outcome.kind === 'cancelled') return outcome;
     if (outcome.kind === 'completed') output = outcome.output;

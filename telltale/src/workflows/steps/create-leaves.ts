@@ -31,7 +31,7 @@ export function createLeaves(deps: LeafDeps): Leaves {
   };
 }
 
-function ready(place: LeafPlace, context: LeafContext): ReadyLeaf | Promise<ReadyLeaf> {
+async function ready(place: LeafPlace, context: LeafContext): Promise<ReadyLeaf> {
   const { step } = place;
   switch (step.type) {
     case 'tool':
@@ -349,14 +349,11 @@ const nobodyAnswered = (what: string, ms: number) =>
 const capital = (text: string) => text.replace(/^./, (first) => first.toUpperCase());
 
 /** Calls a tool or a relic of the agent. */
-const prepareTool: PrepareLeaf<'tool' | 'relic'> = (step, place, context) => {
-  const prepared = (given: JsonObject) => {
-    const target = checkedTarget(step.type, step.target, given, context);
-    const input = target.inFull?.(given) ?? given;
-    return targetLeaf(target, input, isRepeatable(target, input), place, context);
-  };
-  const input = resolveMap(step.parameters, 'parameters', place, context);
-  return input instanceof Promise ? input.then(prepared) : prepared(input);
+const prepareTool: PrepareLeaf<'tool' | 'relic'> = async (step, place, context) => {
+  const given = await resolveMap(step.parameters, 'parameters', place, context);
+  const target = checkedTarget(step.type, step.target, given, context);
+  const input = target.inFull?.(given) ?? given;
+  return targetLeaf(target, input, isRepeatable(target, input), place, context);
 };
 
 /** Asks a model once: by a prompt of the agent, or by one of the step's own. */

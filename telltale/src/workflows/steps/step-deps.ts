@@ -22,28 +22,22 @@ import type { Decisions, HooksOf, LeafCall, LeafPlace, ReadyLeaf } from '../step
 /** For messages. */
 export const stepWhat = ({ step }: Pick<LeafPlace, 'step'>): string => `step "${step.name}"`;
 
-/** A value of the step with its `${…}` resolved, at once where nothing has to be read for it. */
+/** A value of the step with its `${…}` resolved. */
 export const resolveInStep = (
   value: Json,
   place: LeafPlace,
   { scope }: Pick<LeafDeps, 'scope'>,
-): Json | Promise<Json> =>
+): Promise<Json> =>
   resolveDeep(value, scope, { what: stepWhat(place), locals: place.locals, at: place.address });
 
-/** As `resolveInStep`, where a map has to come of it; `key` is what the manifest calls it. */
-export function resolveMap(
+/** As `resolveInStep`, for a value that has to be a map; `key` is its name in the manifest. */
+export async function resolveMap(
   value: Json,
   key: string,
   place: LeafPlace,
   deps: Pick<LeafDeps, 'scope'>,
-): JsonObject | Promise<JsonObject> {
-  const resolved = resolveInStep(value, place, deps);
-  return resolved instanceof Promise
-    ? resolved.then((found) => mapOf(found, key, place))
-    : mapOf(resolved, key, place);
-}
-
-function mapOf(resolved: Json, key: string, place: LeafPlace): JsonObject {
+): Promise<JsonObject> {
+  const resolved = await resolveInStep(value, place, deps);
   if (isMap(resolved)) return resolved as JsonObject;
   throw noMap(stepWhat(place), key, resolved);
 }
@@ -145,4 +139,4 @@ export type PrepareLeaf<Type extends SimpleStep['type']> = (
   step: StepOf<Type>,
   place: LeafPlace,
   context: LeafContext,
-) => ReadyLeaf | Promise<ReadyLeaf>;
+) => Promise<ReadyLeaf>;

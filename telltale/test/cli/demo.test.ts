@@ -54,7 +54,7 @@ describe('telltale demo', { timeout: TIMEOUT_MS }, () => {
     },
   );
 
-  it.concurrent('changes real files, sees a test fail, mends it, and says what it changed and what to type next', async () => {
+  it.concurrent('changes real files, sees a test fail, fixes the code, and says what it changed and what to type next', async () => {
     const folder = newFolder();
     const { recorded, io } = realIo();
     expect(await main(['demo', '--dir', folder], io)).toBe(0);

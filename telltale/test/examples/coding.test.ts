@@ -60,7 +60,7 @@ describe('examples/coding', () => {
     expect(run.runs.map((log) => log.at(-1)?.type)).toEqual(['workflow.completed', 'workflow.completed']);
   });
 
-  it('saw one test fail before it mended the code', () => {
+  it('saw one test fail before it fixed the code', () => {
     const outputs = run.events.flatMap((event) => (event.type === 'action.completed' ? [event] : []));
     const outcome = (id: string) => outputs.find((event) => event.id === id)?.output;
     expect(outcome('run')).toBe('1 of 4 failed: --json gives amounts as the table does (1250 !== 12.5)');

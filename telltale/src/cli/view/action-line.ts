@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { isJsonObject, type Json } from '../../lib/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { displayWidth } from '../../manifest/format-diagnostic.ts';
 import { showResult } from '../../prompt/show-result.ts';
@@ -88,7 +88,7 @@ export interface ResultLine {
 type Shown =
   | { readonly kind: 'json'; readonly value: Json }
   | { readonly kind: 'text'; readonly text: string }
-  /** The content of a file. People only need to know that it was read. */
+  /** A file that was read or written. Its content is not shown. */
   | { readonly kind: 'file'; readonly text: string };
 
 /** A step does not name what it calls. */
@@ -104,6 +104,8 @@ function shownResult(of: ResultLine['of'] = STEP, output: Json): Shown {
     return typeof page.body === 'string'
       ? { kind: 'text', text: page.body }
       : { kind: 'json', value: page.body };
+  const written = of.action.name === 'filesystem' && isJsonObject(output) ? writtenText(output) : undefined;
+  if (written !== undefined) return { kind: 'file', text: written };
   const { text, attributes, firstLine } = showResult({
     ...of,
     output,
@@ -117,6 +119,14 @@ function shownResult(of: ResultLine['of'] = STEP, output: Json): Shown {
   if (typeof output !== 'string' && text === JSON.stringify(output)) return { kind: 'json', value: output };
   const { exit } = attributes;
   return { kind: 'text', text: exit === undefined || exit === 0 ? text : `exit code ${exit}\n${text}` };
+}
+
+/** `edited line 22`. Which file it is stands in the parameters. */
+function writtenText({ replaced, line, bytes, created }: JsonObject): string | undefined {
+  if (typeof replaced === 'number')
+    return replaced === 1 ? `edited line ${line}` : `edited ${countText(replaced, 'place')}`;
+  if (typeof bytes !== 'number' || typeof created !== 'boolean') return undefined;
+  return `${created ? 'created' : 'overwritten'}, ${countText(bytes, 'byte')}`;
 }
 
 function textRows(view: ActionView, output: Json): readonly string[] {

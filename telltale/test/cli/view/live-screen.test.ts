@@ -209,7 +209,7 @@ describe('the live view', () => {
       ]);
     });
 
-    it('is what a command printed, and that a file was read', () => {
+    it('is what a command printed, and that a file was read, edited or written', () => {
       expect(result({ exit_code: 2, stdout: 'out\n', stderr: 'err\n' })).toEqual([
         '  ✓ a1 run_tests  9 ms',
         '      exit code 2',
@@ -222,6 +222,11 @@ describe('the live view', () => {
       ]);
       const file = { path: 'a.txt', content: 'x\ny\n', lines: 2 };
       expect(result(file, { name: 'filesystem' })).toEqual(['  ✓ a1 filesystem  9 ms  read 2 lines']);
+      const note = (output: unknown) => result(output, { name: 'filesystem' })[0]?.split('  ').at(-1);
+      expect(note({ path: 'a.txt', replaced: 1, line: 7 })).toBe('edited line 7');
+      expect(note({ path: 'a.txt', replaced: 3, line: 7 })).toBe('edited 3 places');
+      expect(note({ path: 'a.txt', bytes: 1200, created: true })).toBe('created, 1,200 bytes');
+      expect(note({ path: 'a.txt', bytes: 1, created: false })).toBe('overwritten, 1 byte');
     });
 
     it('is the body of a page that was fetched, and all of an answer that says no', () => {

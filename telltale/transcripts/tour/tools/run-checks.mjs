@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const SOURCE = fileURLToPath(new URL('../package/src', import.meta.url));
-/** What each takes on a middling machine: long enough to watch it beside the model's own stream. */
+/** How long each check takes per file: long enough to watch it next to the model's stream. */
 const STEP_MS = { types: 350, tests: 600, size: 200 };
 
-/** Looks at every file of the package, one after the other, and says so as it goes. */
+/** Checks one file of the package after the other, and reports progress. */
 export async function run({ check }, { signal, progress }) {
   const files = (await readdir(SOURCE)).sort();
   const sizes = [];

@@ -5,6 +5,7 @@ import { isStopReason, RuntimeError, thrownPlace, toRuntimeError } from '../lib/
 import { EXIT } from './command.ts';
 import type { Io } from './io.ts';
 import { asTyped } from './session/store-options.ts';
+import { sentences } from './view/text-width.ts';
 
 /** Handles signals and uncaught errors while a command runs. */
 export interface ProcessGuard {
@@ -43,7 +44,13 @@ export function guardProcess(typed: Pick<Io, 'program'>, storeFlag = ''): Proces
   const stop = () => {
     if (!interrupt.signal.aborted) interrupt.abort();
     else {
-      writeNow(asTyped(ENDED_AT_ONCE, typed, storeFlag));
+      const { isTTY, columns } = process.stderr;
+      const lines = sentences(
+        ENDED_AT_ONCE.map((line) => asTyped(line, typed, storeFlag)),
+        isTTY ? columns : undefined,
+      );
+      // The line of progress and the terminal's ^C stand where the text would begin.
+      writeNow(`${isTTY ? '\n' : ''}${lines.join('\n')}\n`);
       leave(EXIT.interrupted);
     }
   };
@@ -85,8 +92,11 @@ function writeNow(text: string): void {
   }
 }
 
-const ENDED_AT_ONCE =
-  'Stopped at once. The log has everything up to here: "telltale sessions" lists your sessions, "telltale resume" continues one.\n';
+const ENDED_AT_ONCE = [
+  'Stopped at once. The log has everything up to here.',
+  'To list your sessions: telltale sessions',
+  'To continue the newest one: telltale resume last',
+];
 
 const endedFromWithin = (code: number): string =>
   `error: A tool ended the process before the command was done (exit code ${code}).
@@ -98,9 +108,9 @@ export function strayError(thrown: unknown): RuntimeError {
   const place = thrownPlace(thrown);
   return new RuntimeError(
     'stray_error',
-    `Code that nothing awaits failed${place === undefined ? '' : ` at ${place}`}: ${saidBy(thrown)}`,
+    `An error was not caught${place === undefined ? '' : ` (thrown at ${place})`}: ${saidBy(thrown)}`,
     {
-      hint: 'A tool returned before its work was done: wait for it with "await", or catch what it throws.',
+      hint: 'A tool probably returned before its work was done. Use "await" in the tool, or catch the error there.',
       cause: thrown,
     },
   );

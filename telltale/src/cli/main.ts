@@ -10,6 +10,7 @@ import { isUsage, underlineArgument, usage, usageOf } from './options.ts';
 import { packageVersion } from './program.ts';
 import { asTyped, storeFlagIn } from './session/store-options.ts';
 import { jsonText } from './view/json-text.ts';
+import { sentences } from './view/text-width.ts';
 
 /**
  * Runs one command line (without the program's own name) and resolves to the exit code. It never rejects, never ends
@@ -182,9 +183,11 @@ async function reportText(error: RuntimeError, argv: readonly string[], io: Io):
   const hint = hintOf(error, argv, io);
   const { bold, cyan, dim, red } = paletteFor(io.stderr);
   const [line = '', caret] = underlineArgument(argv, error.message, io.program);
-  const lines = [`${red(bold('error'))}: ${bold(printable(error.message))}`, `  ${dim(printable(line))}`];
+  const { columns } = io.stderr;
+  const what = `${red(bold('error'))}: ${bold(printable(error.message))}`;
+  const lines = [...sentences([what], columns), `  ${dim(printable(line))}`];
   if (caret !== undefined) lines.push(`  ${red(caret)}`);
-  if (hint !== undefined) lines.push(`  ${cyan('→')} ${printable(hint)}`);
+  if (hint !== undefined) lines.push(...sentences([`  ${cyan('→')} ${printable(hint)}`], columns));
   await io.stderr.write(`${lines.join('\n')}\n`);
 }
 

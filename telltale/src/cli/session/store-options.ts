@@ -60,6 +60,7 @@ const ARGUMENTS = [
   '[A-Z]{2,}',
   String.raw`[\w@./-]*\.ya?ml`,
   '--resume',
+  'last',
   '--(?:status|of) [a-z]+',
   // A name, without the full stop that ends the sentence.
   String.raw`(?<=(?:revoke|artifact show) )[\w@.-]*[\w@-]`,

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import type { Json } from '../../lib/json.ts';
 import { displayWidth, graphemes } from '../../manifest/format-diagnostic.ts';
 import { harmlessLine } from './harmless.ts';
@@ -106,17 +107,56 @@ export function wrap(text: string, columns: number): readonly string[] {
   }
 }
 
+/** `See: telltale logs ses_…`: what follows a few words and a colon, and ends without a full stop. */
+const COMMAND_AT_END = /(?:^|[ →(])[A-Z][^:.]*: ([^:]*[^.!?:\]])$/;
+
+/**
+ * A sentence in rows of at most `columns`, further rows as far to the right as its text. A command at its end stays in
+ * one piece, so that it can be copied, and so does whatever has no blanks. Escape sequences take no room.
+ */
+export function sentenceRows(line: string, columns: number): readonly string[] {
+  if (shownWidth(line) <= columns) return [line];
+  const bare = stripVTControlCharacters(line);
+  const indent = ' '.repeat(displayWidth(/^ *(?:→ )?/.exec(bare)?.[0] ?? ''));
+  const text = line.trimStart();
+  const found = COMMAND_AT_END.exec(bare)?.[1] ?? '';
+  const command = text.endsWith(found) ? found : '';
+  const words = text
+    .slice(0, text.length - command.length)
+    .trimEnd()
+    .split(' ');
+  const rows: string[] = [];
+  let row = line.slice(0, line.length - text.length);
+  for (const word of command === '' ? words : [...words, command]) {
+    if (row.trim() === '') row += word;
+    else if (shownWidth(row) + 1 + shownWidth(word) <= columns) row += ` ${word}`;
+    else {
+      rows.push(row);
+      row = indent + word;
+    }
+  }
+  return [...rows, row];
+}
+
+const shownWidth = (text: string): number => displayWidth(stripVTControlCharacters(text));
+
+/** Sentences for a terminal; undefined `columns` is a pipe, and leaves them as they are. */
+export const sentences = (lines: readonly string[], columns: number | undefined): readonly string[] =>
+  columns === undefined ? lines : lines.flatMap((line) => sentenceRows(line, columns - 1));
+
 export interface Column {
   readonly title: string;
   readonly align?: 'right';
-  /** May shrink on a narrow terminal. Only one column may. */
+  /** Gets shorter on a narrow terminal, or a row of its own where too little is left. Only one column may. */
   readonly gives?: true;
 }
 
 type Paint = (text: string, row: number, column: number) => string;
 
 const GAP = '  ';
-const LEAST = 8;
+/** A column with less room than this says nothing. */
+const LEAST = 12;
+const BELOW = '    ';
 
 /**
  * A table of texts without control sequences. `columns` is the terminal's width. If undefined, nothing is shortened.
@@ -131,24 +171,34 @@ export function tableLines(
   );
   const giving = head.findIndex(({ gives }) => gives === true);
   const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
-  if (columns !== undefined && giving !== -1 && total >= columns)
-    widths[giving] = Math.max(LEAST, (widths[giving] ?? 0) - (total - columns + 1));
+  let below = -1;
+  if (columns !== undefined && giving !== -1 && total >= columns) {
+    const wanted = widths[giving] ?? 0;
+    const room = wanted - (total - columns + 1);
+    if (room < Math.min(LEAST, wanted)) below = giving;
+    else widths[giving] = room;
+  }
   const line = (cells: readonly string[], row: number) =>
     head
-      .map(({ align }, at) => {
+      .flatMap(({ align }, at) => {
+        if (at === below) return [];
         const width = widths[at] ?? 0;
         const text = clip(cells[at] ?? '', width);
         const blank = padded('', width - displayWidth(text));
         const painted = paint(text, row, at);
-        return align === 'right' ? blank + painted : painted + (at === head.length - 1 ? '' : blank);
+        return [align === 'right' ? blank + painted : painted + (at === head.length - 1 ? '' : blank)];
       })
       .join(GAP)
       .trimEnd();
+  const lineBelow = (cells: readonly string[], row: number): readonly string[] => {
+    const text = below === -1 ? '' : clip(cells[below] ?? '', (columns ?? 0) - BELOW.length - 1);
+    return text === '' ? [] : [BELOW + paint(text, row, below)];
+  };
   return [
     line(
       head.map(({ title }) => title),
       -1,
     ),
-    ...rows.map((row, at) => line(row, at)),
+    ...rows.flatMap((row, at) => [line(row, at), ...lineBelow(row, at)]),
   ];
 }

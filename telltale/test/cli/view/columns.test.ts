@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clip, wrap } from '../../../src/cli/view/text-width.ts';
+import { clip, sentences, wrap } from '../../../src/cli/view/text-width.ts';
 import { displayWidth } from '../../../src/manifest/format-diagnostic.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '日', '👍', 'e\u0301', '-'), maxLength: 80 });
@@ -26,6 +26,32 @@ describe('a clipped text', () => {
 
   it('does not look for ever at marks that take no column', () => {
     expect(clip('\u0301'.repeat(1_000_000), 10).length).toBeLessThan(1000);
+  });
+});
+
+describe('a sentence on a terminal', () => {
+  it('breaks between words, and its rows begin below its text', () => {
+    expect(sentences(['  → Check that the key is right and that it may use the model.'], 41)).toEqual([
+      '  → Check that the key is right and that',
+      '    it may use the model.',
+    ]);
+    expect(sentences(['error: the file is not there'], 20)).toEqual(['error: the file is', 'not there']);
+  });
+
+  it('keeps a command at its end in one piece, so that it can be copied', () => {
+    const line = '  → Nothing works on it now. Resume with: telltale resume ses_01m7v4 --store a.db';
+    expect(sentences([line], 30)).toEqual([
+      '  → Nothing works on it now.',
+      '    Resume with:',
+      '    telltale resume ses_01m7v4 --store a.db',
+    ]);
+  });
+
+  it('takes no notice of colors, and leaves a pipe as it is', () => {
+    const red = '\u001b[31merror\u001b[39m: one two';
+    expect(sentences([red], 20)).toEqual([red]);
+    expect(sentences([red], 12)).toEqual(['\u001b[31merror\u001b[39m: one', 'two']);
+    expect(sentences(['one two three'], undefined)).toEqual(['one two three']);
   });
 });
 

@@ -382,4 +382,16 @@ describe('a table', () => {
     ]);
     expect(tableLines(head, rows, {})[2]).toBe('x     200  a text that is too long');
   });
+
+  it('gives that column rows of its own where too little is left for it', () => {
+    const head = [{ title: 'REVIEW' }, { title: 'QUESTION', gives: true as const }, { title: 'BY' }];
+    const rows = [
+      ['rev_01m7v4t2b7dj2nd3yyr4z9hkf4', 'May the agent publish version 1.4.0 of the package?', 'ann'],
+    ];
+    expect(tableLines(head, rows, { columns: 44 })).toEqual([
+      'REVIEW                          BY',
+      'rev_01m7v4t2b7dj2nd3yyr4z9hkf4  ann',
+      '    May the agent publish version 1.4.0 of…',
+    ]);
+  });
 });

@@ -41,9 +41,9 @@ describe('what a workflow asks on a terminal', () => {
     const { code, out, err } = await typed(cwd, RUN, ['maybe', 'y looks good']);
     expect({ code, done: out.includes('✓ completed') }).toEqual({ code: 0, done: true });
     expect(err).toContain(
-      '? workflow way, step sure asks (for ann):\n    Ship 1.2.0?\n  Approve it? [y/n, then an optional note] (Enter: later) ',
+      '? workflow way, step sure asks (for ann):\n    Ship 1.2.0?\n  Approve it? [y/n, with an optional note] (Enter: later): ',
     );
-    expect(err).toContain('"maybe" is no answer to the review');
+    expect(err).toContain('"maybe" is not an answer to the review');
     const [{ run }] = await json(cwd, ['workflow', 'list']).then((list) => list);
     expect((await json(cwd, ['show', run])).reviews).toMatchObject([
       { answer: 'approved', choice: 'approve', by: signer(), note: 'looks good' },
@@ -55,7 +55,7 @@ describe('what a workflow asks on a terminal', () => {
     const cwd = project(SHIP);
     const { code, err } = await typed(cwd, RUN, ['']);
     expect(code).toBe(3);
-    expect(err).toContain('waiting: The run waits for');
+    expect(err).toContain('waiting: The run is waiting for a person.\n');
     const [open] = await json(cwd, ['reviews']);
     expect(open).toMatchObject({ kind: 'approval', what: 'Ship 1.2.0?' });
     // Whoever goes on with it on a terminal is asked again.
@@ -68,7 +68,7 @@ describe('what a workflow asks on a terminal', () => {
     );
     const { code, err } = await typed(cwd, RUN, ['2', 'y']);
     expect(code).toBe(0);
-    expect(err).toContain('    When?\n  Choose 1 now, 2 later, 3 never: (Enter: later) ');
+    expect(err).toContain('    When?\n  Choose 1 now, 2 later, 3 never (Enter: later): ');
     expect(err).toMatch(/step go asks to call tool "deploy":\n(.*\n)* {6}"to": "prod"\n/);
   });
 

@@ -62,7 +62,7 @@ describe('a session that is led', () => {
       ]);
       expect(begun.out).not.toMatch(/^step\.\S+ +look/m);
       expect(begun.err.split('\n')).toEqual([
-        `waiting: The session is waiting for review ${review}.`,
+        'waiting: The session is waiting for a person.',
         '  allow asks: Go on? [approve / reject]',
         `  → telltale reviews approve ${review}   (or: reject)`,
         `Resume with: telltale resume ${session}`,

@@ -62,7 +62,7 @@ describe('a command that a person has to approve, without a terminal', { timeout
       / permission +just now +- +worker +tool "shell": touch made/,
     );
     expect((await telltale(['reviews', 'show', 'last'], cwd)).out).toMatch(
-      /always {6}exactly this call, .*"command": "touch made".* approve rev_\w+ --always\n/s,
+      /always {6}this exact call, .*"command": "touch made".* approve rev_\w+ --always\n/s,
     );
     const by = ['--by', 'ann', '--note', 'fine', '--always'];
     const approved = await telltale(['reviews', 'approve', 'last', ...by], cwd);
@@ -213,7 +213,7 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
     const cwd = await inbox();
     const { out } = await telltale(['reviews'], cwd);
     expect(out.split('\n').map((line) => line.replace(/ {2,}/g, '  '))).toEqual([
-      'REVIEW  KIND  ASKED  WHOM  FROM  QUESTION',
+      'REVIEW  KIND  ASKED  ASSIGNEE  FROM  QUESTION',
       'rev_a1  approval  just now  ann  tester/flow  What of undefined?',
       'rev_b2  confirm  just now  -  tester/flow  What of confirm?',
       'rev_c3  plan  just now  -  tester/flow  What of plan?',
@@ -326,7 +326,7 @@ describe('questions of every kind', { timeout: 60_000 }, () => {
       return err;
     };
     expect(await fails('approve', 'rev_a1', '--choice', 'shipp')).toContain('Did you mean "ship"?');
-    expect(await fails('answer', 'rev_a1', 'maybe')).toContain('is answered by one of: ship, wait');
+    expect(await fails('answer', 'rev_a1', 'maybe')).toContain('Answer with one of these: ship, wait.');
     expect(await fails('approve', 'last')).toContain('rev_e5, rev_d4');
     expect(await fails('show', 'rev_none')).toContain('"telltale reviews" lists them');
     expect(await json(['reviews'], cwd)).toHaveLength(5);

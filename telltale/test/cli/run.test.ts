@@ -145,7 +145,7 @@ describe('telltale run', () => {
     );
     expect(code).toBe(1);
     expect(err).toBe(
-      `failed: Too many turns. [limit_turns]\n  session ${SESSION}, turn 1\n  → Raise "limits.turns". See: telltale logs ${SESSION}\n`,
+      `failed: Too many turns. [limit_turns]\n  session ${SESSION}, turn 1\n  → Raise "limits.turns".\n  → See: telltale logs ${SESSION}\n`,
     );
     expect((await command(['run', 'a.yml', 'x', '--events'], ending({ status: 'failed', error }))).err).toBe(
       '',
@@ -460,7 +460,7 @@ describe('telltale resume', () => {
 describe('a permission that asks', () => {
   const asking = (
     questions: readonly Partial<Parameters<Approve>[0]>[],
-    answers: (boolean | 'always' | undefined)[],
+    answers: (boolean | string | undefined)[],
   ): FakeOptions => ({
     live: (_start, { approve }) => ({
       events: (async function* () {
@@ -478,7 +478,11 @@ describe('a permission that asks', () => {
         );
         answers.push(
           ...given.map((answer) =>
-            typeof answer === 'object' ? (answer.always === true ? 'always' : answer.approved) : answer,
+            typeof answer === 'object'
+              ? answer.always === true
+                ? 'always'
+                : (answer.note ?? answer.approved)
+              : answer,
           ),
         );
       })(),
@@ -490,7 +494,7 @@ describe('a permission that asks', () => {
     lines?: readonly string[],
     terminal = true,
   ) => {
-    const answers: (boolean | 'always' | undefined)[] = [];
+    const answers: (boolean | string | undefined)[] = [];
     const { err } = await command(['run', 'a.yml', 'x'], asking(questions, answers), {
       terminal,
       ...(lines === undefined ? {} : { lines }),
@@ -499,10 +503,28 @@ describe('a permission that asks', () => {
   };
 
   it('asks a person, one question after the other; only yes is yes', async () => {
-    const questions = [{ what: 'rm -rf build' }, { target: 'http' }, {}, {}, {}];
-    const { answers, err } = await ask(questions, ['y', 'n', '', 'YES ', 'yep']);
-    expect(answers).toEqual([true, false, false, true, false]);
-    expect(err).toContain('? shell asks for permission:\n    rm -rf build\n    {}\n  Allow it? [y/N] ');
+    const questions = [
+      { what: 'rm -rf build', input: { command: 'rm -rf build' } },
+      { target: 'http' },
+      {},
+      {},
+    ];
+    const { answers, err } = await ask(questions, ['y', 'n', '', 'YES ']);
+    expect(answers).toEqual([true, false, false, true]);
+    expect(err).toContain('? shell asks for permission:\n    rm -rf build\n  Allow it? [y/N] ');
+  });
+
+  it('asks again after an answer that it does not know, and shows all parameters that it has not shown', async () => {
+    const input = { command: 'ls', cwd: 'src' };
+    const { answers, err } = await ask(
+      [{ what: 'ls', input }, {}],
+      ['count the files', 'y', 'yep', 'n: too early'],
+    );
+    expect(answers).toEqual([true, 'too early']);
+    expect(err).toContain(
+      '    ls\n    {\n      "command": "ls",\n      "cwd": "src"\n    }\n  Allow it? [y/N] ',
+    );
+    expect(err.split('Type y or n. To tell the agent why not, type n and the reason.').length).toBe(3);
   });
 
   it('offers "always for this session" with what it covers, and only where the question does', async () => {
@@ -510,9 +532,9 @@ describe('a permission that asks', () => {
     const { answers, err } = await ask([{ always }, { always }, { always }, {}], ['a', ' Always', 'y', 'a']);
     expect(answers).toEqual(['always', 'always', true, false]);
     expect(err).toContain(
-      '    "always" also allows, for this session: every call of tool "deploy"\n  Allow it? [y]es / [N]o / [a]lways for this session ',
+      '    "always" allows, until the session ends: every call of tool "deploy"\n  Allow it? [y]es / [N]o / [a]lways for this session ',
     );
-    expect(err.endsWith('  Allow it? [y/N] ')).toBe(true);
+    expect(err).toContain('    run it\n  Allow it? [y/N]   Type y or n.');
   });
 
   it('spells out what a terminal would hide', async () => {
@@ -523,7 +545,7 @@ describe('a permission that asks', () => {
 
   it('refuses what is too long to be read, and what nobody answers', async () => {
     const { answers, err } = await ask([{ what: 'x'.repeat(20_000) }], ['y']);
-    expect(answers).toEqual([false]);
+    expect(answers).toEqual(['it is too long for a person to check']);
     expect(err).toContain('refused: shell is too long to show here');
     expect((await ask([{}], [])).answers).toEqual([false]);
   });

@@ -146,7 +146,7 @@ describe('telltale workflow run', () => {
     const { code, err } = await command(['workflow', 'run', 'a.yml'], waiting);
     expect(code).toBe(3);
     expect(err.split('\n')).toEqual([
-      'waiting: The run waits for review rev_1, until 2026-01-01T12:01:00.000Z.',
+      'waiting: The run is waiting for a person, until 2026-01-01T12:01:00.000Z.',
       '  review@1/ask asks: Release it? [approve / reject]',
       '  → telltale reviews approve rev_1   (or: reject)',
       `Resume with: telltale workflow resume ${RUN}`,
@@ -174,7 +174,7 @@ describe('telltale workflow run', () => {
   });
 
   it('ends with 1 where the run fails, in three lines', async () => {
-    const error = { code: 'exit_code', message: 'make ended with 2.', hint: 'Mend it.', retryable: false };
+    const error = { code: 'exit_code', message: 'make ended with 2.', hint: 'Fix it.', retryable: false };
     const { code, err } = await command(['workflow', 'run', 'a.yml', '--store', import.meta.filename], {
       workflow: () => ({ events: DONE.slice(0, 2), result: { status: 'failed', error } }),
     });
@@ -182,7 +182,8 @@ describe('telltale workflow run', () => {
     expect(err.split('\n')).toEqual([
       'failed: make ended with 2. [exit_code]',
       `  run ${RUN}`,
-      `  → Mend it. See: telltale workflow show ${RUN} --store ${shellWord(import.meta.filename)}`,
+      '  → Fix it.',
+      `  → See: telltale workflow show ${RUN} --store ${shellWord(import.meta.filename)}`,
       '',
     ]);
   });

@@ -46,7 +46,7 @@ test('by permission it is asked or denied', async () => {
     grants: ['shell echo yes'],
     always: {
       key: 'exactly {"command":"echo yes"}',
-      covers: 'exactly this call, with the same parameters, while the files that it names stay as they are',
+      covers: 'this exact call, as long as the files that it names do not change',
     },
   });
   const nobody = await (await given('ask')).failure('shell', { command: 'echo' });

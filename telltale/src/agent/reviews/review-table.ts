@@ -288,7 +288,7 @@ export const approvalVoid = (target: string, changed: readonly string[]) =>
   });
 
 export const noSuchOption = (review: string, choice: string, options: readonly string[]) =>
-  new RuntimeError('bad_option', `"${choice}" is no answer to the review ${review}.`, {
+  new RuntimeError('bad_option', `"${choice}" is not an answer to the review ${review}.`, {
     hint: suggest(choice, options, 'Its answers'),
   });
 
@@ -312,16 +312,14 @@ export const contradiction = (review: string, approved: boolean, choice: string)
   );
 
 export const noAnswer = (review: string, options: readonly string[]) =>
-  new RuntimeError('bad_option', `That says nothing to the review ${review}.`, {
+  new RuntimeError('bad_option', `The answer to the review ${review} is empty.`, {
     hint: `Choose one of its answers: ${options.join(', ')}.`,
   });
 
 export const needsChoice = (review: string, options: readonly string[]) =>
-  new RuntimeError(
-    'bad_option',
-    `The review ${review} is answered by one of: ${options.join(', ')}; words alone do not say which.`,
-    { hint: `Choose one: telltale reviews answer ${review} TEXT --choice ${options[0] ?? 'approve'}` },
-  );
+  new RuntimeError('bad_option', `Answer with one of these: ${options.join(', ')}.`, {
+    hint: `For example: telltale reviews answer ${review} --choice ${options[0] ?? 'approve'}`,
+  });
 
 export const saidTooMuch = (review: string, what: string, length: number, most: number) =>
   new RuntimeError(

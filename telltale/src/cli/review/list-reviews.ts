@@ -54,7 +54,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'REVIEW' },
   { title: 'KIND' },
   { title: 'ASKED' },
-  { title: 'WHOM' },
+  { title: 'ASSIGNEE' },
   { title: 'FROM' },
   { title: 'QUESTION', gives: true },
 ];

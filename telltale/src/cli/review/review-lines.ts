@@ -45,7 +45,7 @@ function headLines(review: ReviewDetails, now: number): readonly string[] {
     `target      ${spelledOut(review.target)}`,
     `because     ${spelledOut(review.because)}`,
     ...(review.always === undefined ? [] : [`always      ${spelledOut(review.always)}`]),
-    ...(assignee === undefined ? [] : [`whom        ${spelledOut(assignee)}`]),
+    ...(assignee === undefined ? [] : [`assignee    ${spelledOut(assignee)}`]),
     `answers     ${options.map(spelledOut).join(', ')}`,
     ...(definition === undefined ? [] : [`definition  ${definition}`]),
   ];

@@ -1,37 +1,52 @@
 import { type ReviewReply, readReply, YES_OR_NO } from '../../agent/reviews/read-review.ts';
 import type { AskRun, RunQuestion } from '../../agent/runs/run-questions.ts';
 import { identityText } from '../../lib/ids.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { invisibleWarning, textsIn } from '../../lib/text.ts';
 import type { Answer, Approve } from '../../tools/target.ts';
 import { type Io, paletteFor } from '../io.ts';
 import { signer } from '../program.ts';
 import { coverageLines } from '../review/review-lines.ts';
+import { asTyped } from '../session/store-options.ts';
 import { timeText } from '../view/figures.ts';
 import { spelledOut } from '../view/harmless.ts';
 import type { RunView } from './run-view.ts';
+
+/** Whether there is a terminal on which a person can be asked. */
+export const asksPerson = ({ stdin, stderr }: Pick<Io, 'stdin' | 'stderr'>): boolean =>
+  stdin.isTerminal && stderr.isTerminal;
 
 /**
  * Asks the questions of workflow runs on the terminal, one at a time. Undefined without a terminal. A question that is
  * put off stays in the inbox, and the run waits for it.
  */
-export function askRuns(io: Io, view: Pick<RunView, 'aside'>): AskRun | undefined {
-  if (!io.stdin.isTerminal || !io.stderr.isTerminal) return undefined;
-  return (question) => view.aside(() => ask(question, io));
+export function askRuns(
+  io: Io,
+  view: Pick<RunView, 'aside'>,
+  storeFlag: string | undefined,
+): AskRun | undefined {
+  if (!asksPerson(io)) return undefined;
+  return (question) => view.aside(() => ask(question, io, storeFlag));
 }
 
-async function ask(question: RunQuestion, { stdin, stderr }: Io): Promise<ReviewReply | undefined> {
+async function ask(
+  question: RunQuestion,
+  io: Io,
+  storeFlag: string | undefined,
+): Promise<ReviewReply | undefined> {
+  const { stdin, stderr } = io;
   const { signal } = question;
   if (signal.aborted) return undefined;
   const { dim, red } = paletteFor(stderr);
   const lines = questionLines(question, stderr);
   if (lines.join('\n').length > MAX_SHOWN) {
-    const how = `telltale reviews show ${question.review}`;
+    const how = asTyped(`telltale reviews show ${question.review}`, io, storeFlag);
     await stderr.write(`${spelledOut(question.action)} is too long to show here. See: ${how}\n`);
     return undefined;
   }
   await stderr.write(`${lines.join('\n')}\n`);
   for (;;) {
-    await stderr.write(`  ${answersOf(question)} ${dim('(Enter: later)')} `);
+    await stderr.write(`  ${answersOf(question)} ${dim('(Enter: later)')}: `);
     const line = await stdin.readLine(signal, TYPED_AHEAD_MS);
     if (line === undefined) await stderr.write('\n');
     if (line === undefined || line.trim() === '') return undefined;
@@ -78,11 +93,11 @@ const isYesOrNo = ({ options = YES_OR_NO }: RunQuestion): boolean =>
 /** The possible answers. */
 function answersOf(question: RunQuestion): string {
   const { kind, options = YES_OR_NO } = question;
-  if (isYesOrNo(question)) return 'Approve it? [y/n, then an optional note]';
+  if (isYesOrNo(question)) return 'Approve it? [y/n, with an optional note]';
   const choices = options.map((option, index) => `${index + 1} ${spelledOut(option)}`).join(', ');
   return kind === 'escalation' && options.includes('retry')
-    ? `Choose ${choices}, or write what the agent should do:`
-    : `Choose ${choices}:`;
+    ? `Choose ${choices}, or write what the agent should do`
+    : `Choose ${choices}`;
 }
 
 /** `y`, `n too early`, `2`, `ship`, or the instruction for another try. */
@@ -109,7 +124,7 @@ const TYPED_AHEAD_MS = 150;
  * terminal: then the review waits for `telltale reviews`.
  */
 export function askPerson(io: Io, view: Pick<RunView, 'aside'>): Approve | undefined {
-  if (!io.stdin.isTerminal || !io.stderr.isTerminal) return undefined;
+  if (!asksPerson(io)) return undefined;
   let last: Promise<unknown> = Promise.resolve();
   return (question) => {
     const answer = last.then(() => view.aside(() => askOnTerminal(question, io)));
@@ -132,7 +147,7 @@ async function askOnTerminal(question: Parameters<Approve>[0], { stdin, stderr }
     await stderr.write(
       `${red('refused')}: ${spelledOut(target)} is too long to show here (${what.length + given.length} characters).\n`,
     );
-    return { ...no, note: 'it is too long to be checked by a person' };
+    return { ...no, note: 'it is too long for a person to check' };
   }
   const lines = [
     `${yellow('?')} ${bold(spelledOut(target))} asks for permission:`,
@@ -143,23 +158,34 @@ async function askOnTerminal(question: Parameters<Approve>[0], { stdin, stderr }
           yellow('    This was asked before, and has changed:'),
           ...changed.flatMap((each) => indented(`- ${spelledOut(each)}`)),
         ]),
-    ...indented(given).map(dim),
+    ...(isOnly(input, what) ? [] : indented(given).map(dim)),
     ...(warning === undefined ? [] : [yellow(`    warning: ${warning}`)]),
     ...covered.flatMap(indented),
     ...(always === undefined
       ? []
-      : indented(`"always" also allows, for this session: ${spelledOut(always)}`)),
+      : indented(`"always" allows, until the session ends: ${spelledOut(always)}`)),
   ];
   const answers = always === undefined ? '[y/N]' : '[y]es / [N]o / [a]lways for this session';
-  await stderr.write(`${lines.join('\n')}\n  Allow it? ${answers} `);
-  const answer = await stdin.readLine(signal, TYPED_AHEAD_MS);
-  if (answer === undefined) {
-    await stderr.write('\n');
-    return no;
+  await stderr.write(`${lines.join('\n')}\n`);
+  for (;;) {
+    await stderr.write(`  Allow it? ${answers} `);
+    const answer = await stdin.readLine(signal, TYPED_AHEAD_MS);
+    if (answer === undefined) await stderr.write('\n');
+    const [, word = '', note = ''] = /^\s*(\S*?)[,:]?(?:\s+(.*?))?\s*$/s.exec(answer ?? '') ?? [];
+    if (/^(no?)?$/i.test(word)) return { ...no, ...(note === '' ? {} : { note }) };
+    if (note === '' && /^y(es)?$/i.test(word)) return { approved: true, by };
+    if (note === '' && always !== undefined && /^a(lways)?$/i.test(word))
+      return { approved: true, always: true, by };
+    const known = always === undefined ? 'y or n' : 'y, n or a';
+    await stderr.write(`  ${dim(`Type ${known}. To tell the agent why not, type n and the reason.`)}\n`);
   }
-  if (always !== undefined && /^\s*a(lways)?\s*$/i.test(answer)) return { approved: true, always: true, by };
-  return { approved: /^\s*y(es)?\s*$/i.test(answer), by };
 }
+
+/** Whether a call has no other parameter than the text that is shown already. */
+const isOnly = (input: JsonObject, what: string): boolean => {
+  const values = Object.values(input);
+  return values.length === 0 || (values.length === 1 && values[0] === what);
+};
 
 const indented = (text: string): readonly string[] => text.split('\n').map((line) => `    ${line}`);
 

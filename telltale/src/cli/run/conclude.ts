@@ -7,7 +7,8 @@ import { asTyped } from '../session/store-options.ts';
 import { waitingText } from '../view/describe-run-event.ts';
 import { spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
-import { failureLines, failureToFixLines } from '../view/root-cause.ts';
+import { failureLines, failureToFixLines, type RootCause } from '../view/root-cause.ts';
+import { sentences } from '../view/text-width.ts';
 import { askedLines, waitingLines } from '../workflow/waiting-lines.ts';
 import type { FollowedSession } from './follow-session.ts';
 import type { RunMode } from './run-mode.ts';
@@ -33,97 +34,148 @@ export interface ConcludeOptions {
   readonly resumeWith?: string;
 }
 
-/** Says on stderr what a person must know about a run that did not end well, and returns the exit code. */
-export async function conclude(
+/** Says on stderr what a person must know about a session that did not end well, and returns the exit code. */
+export function conclude(
   { result, turn, cutOff, unread, idle, cancelled, rootCause }: FollowedSession,
   io: Io,
   { mode, storeFlag, isShared = false, lead, resumeWith = 'resume' }: ConcludeOptions,
 ): Promise<ExitCode> {
-  const { stderr, clock } = io;
-  const code = isLost(result) ? EXIT.failed : EXITS[result.status];
+  const { session, status, error, reviews = [] } = result;
+  const paint = paletteFor(io.stderr);
+  const about = `session ${session}${turn === 0 ? '' : `, turn ${turn}`}`;
+  const end: ConcludedWork = {
+    status,
+    error,
+    unread,
+    rootCause,
+    about,
+    commands: { see: `logs ${session}`, resume: `${resumeWith} ${session}` },
+    running: cutOff.map(({ action, startedAt }) => ({ what: `${action.id} ${action.name}`, startedAt })),
+    cancelled: `The session ${session} was cancelled${cancelled === undefined ? '.' : ` ${cancelled}`}`,
+  };
+  return concludeEnd(end, io, {
+    mode,
+    storeFlag,
+    interrupted: idle ? undefined : turn === 0 ? ' before its first turn' : ` in turn ${turn}`,
+    ...(isShared && !idle
+      ? {
+          shared: `A worker of the fleet continues it if it has the manifest.${storeFlag === undefined ? '' : ` To end it: ${io.program} cancel ${session}${storeFlag}`}`,
+        }
+      : {}),
+    waiting: () => [
+      `The session is waiting for ${waitsFor(lead)}.`,
+      ...reviews.flatMap(({ review, target, what }) =>
+        askedLines({ review, who: target, what }, storeFlag, paint, io),
+      ),
+      ...(lead === undefined ? [] : waitingLines(lead.id, lead, storeFlag, paint, io)),
+    ],
+  });
+}
+
+/** How a session or a workflow run ended, as far as both are alike. */
+export interface ConcludedWork {
+  readonly status: SessionResult['status'];
+  readonly error: ErrorJson | undefined;
+  /** Whether the reader of our output has gone away. */
+  readonly unread: boolean;
+  /** What somebody has to fix, where there is something. */
+  readonly rootCause: RootCause | undefined;
+  /** `session ses_…, turn 3`, `run run_…`. */
+  readonly about: string;
+  /** Behind the name of the program, without the store. */
+  readonly commands: { readonly see: string; readonly resume: string };
+  /** What was running when it was interrupted here. */
+  readonly running: readonly { readonly what: string; readonly startedAt: number | undefined }[];
+  /** The sentence about a cancellation. */
+  readonly cancelled: string;
+}
+
+export interface ConcludeEndOptions {
+  readonly mode: RunMode;
+  readonly storeFlag: string | undefined;
+  /** Where it was interrupted; undefined where nothing was: nobody was at work. */
+  readonly interrupted: string | undefined;
+  /** A line about those who work on the same store. */
+  readonly shared?: string;
+  /** What it waits for, a sentence, and the lines that say how to answer. */
+  readonly waiting: () => readonly string[];
+}
+
+/** Says on stderr how a session or run ended, if that was not well, and what to do. */
+export async function concludeEnd(
+  { status, error, unread, rootCause, about, commands, running, cancelled }: ConcludedWork,
+  io: Pick<Io, 'stderr' | 'clock' | 'program'>,
+  { mode, storeFlag, interrupted, shared, waiting }: ConcludeEndOptions,
+): Promise<ExitCode> {
+  const { stderr, clock, program } = io;
+  const code = isLost({ status, error }) ? EXIT.failed : EXITS[status];
   if (unread || mode === 'events' || mode === 'json') return code;
   const paint = paletteFor(stderr);
   const { bold, cyan, red, yellow } = paint;
   const look = { paint, io, storeFlag };
+  const tell = (lines: readonly string[]) => stderr.write(`${sentences(lines, stderr.columns).join('\n')}\n`);
   if (code === EXIT.ok) {
-    // The run continued after a failure, which a person may have missed.
-    if (rootCause !== undefined && mode !== 'quiet')
-      await stderr.write(`${failureToFixLines(rootCause, look).join('\n')}\n`);
+    // The session or run continued after a failure, which a person may have missed.
+    if (rootCause !== undefined && mode !== 'quiet') await tell(failureToFixLines(rootCause, look));
     return code;
   }
-  const running = cutOff.map(({ action, startedAt }) => {
-    const since = startedAt === undefined ? '' : ` (${spanText(clock.now() - startedAt)})`;
-    return `${harmlessLine(`${action.id} ${action.name}`)}${since}`;
-  });
-  const { error, session } = result;
-  const follow = (command: string, what: string) =>
-    storeFlag === undefined ? '' : `${what}: ${io.program} ${command} ${session}${storeFlag}`;
-  const resume = follow(resumeWith, 'Resume with') || 'Its store was in memory, so it cannot be resumed.';
+  const see = storeFlag === undefined ? '' : `See: ${program} ${commands.see}${storeFlag}`;
+  const resume =
+    storeFlag === undefined
+      ? 'Its store was in memory, so it cannot be resumed.'
+      : `Resume with: ${program} ${commands.resume}${storeFlag}`;
   const lines: string[] = [];
-  switch (result.status) {
+  switch (status) {
     case 'completed':
       break;
-    case 'interrupted':
+    case 'interrupted': {
       if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
       if (error?.hint !== undefined)
         lines.push(`  ${cyan('→')} ${asTyped(harmlessLine(error.hint), io, storeFlag)}`);
-      if (!idle)
+      const names = running.map(({ what, startedAt }) => {
+        const since = startedAt === undefined ? '' : ` (${spanText(clock.now() - startedAt)})`;
+        return `${harmlessLine(what)}${since}`;
+      });
+      if (interrupted !== undefined)
         lines.push(
-          `${yellow('interrupted')}${inTurn(turn)}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
+          `${yellow('interrupted')}${interrupted}${names.length === 0 ? '' : ` while running: ${names.join(', ')}`}`,
         );
-      if (isShared && !idle)
-        lines.push(
-          `A worker of the fleet continues it if it has the manifest. ${follow('cancel', 'To end it')}`,
-        );
-      lines.push(resume);
+      lines.push(...(shared === undefined ? [] : [shared]), resume);
       break;
+    }
     case 'cancelled':
-      lines.push(
-        `${yellow('cancelled')}: ${bold(`The session ${session} was cancelled${cancelled === undefined ? '.' : ` ${harmlessLine(cancelled)}`}`)}`,
-        follow('logs', 'See'),
-      );
+      lines.push(`${yellow('cancelled')}: ${bold(harmlessLine(cancelled))}`, see);
       break;
-    case 'waiting':
-      lines.push(
-        `${yellow('waiting')}: ${bold(`The session is waiting for ${waitsFor(lead)}.`)}`,
-        ...(result.reviews ?? []).flatMap(({ review, target, what }) =>
-          askedLines({ review, who: target, what }, storeFlag, paint, io),
-        ),
-        ...(lead === undefined ? [] : waitingLines(lead.id, lead, storeFlag, paint, io)),
-        resume,
-      );
+    case 'waiting': {
+      const [what = '', ...how] = waiting();
+      lines.push(`${yellow('waiting')}: ${bold(what)}`, ...how, resume);
       break;
+    }
     case 'failed':
     case 'stalled':
-      lines.push(
-        ...failureLines(
-          {
-            status: result.status,
-            error,
-            rootCause,
-            about: `session ${session}${turn === 0 ? '' : `, turn ${turn}`}`,
-            see: follow('logs', 'See'),
-          },
-          look,
-        ),
-      );
+      lines.push(...failureLines({ status, error, rootCause, about, see }, look));
       break;
   }
-  await stderr.write(`${lines.filter((line) => line !== '').join('\n')}\n`);
+  await tell(lines.filter((line) => line !== ''));
   return code;
 }
 
-/** A guided session waits for whatever its run waits for: a person, a time or an event. */
-const waitsFor = (lead: RunState | undefined): string =>
-  lead?.waiting === undefined ? 'a person' : harmlessLine(waitingText(lead.waiting));
+/** What a run waits for: a person, a time or an event. A guided session waits for whatever its run waits for. */
+export function waitsFor(run: Pick<RunState, 'waiting'> | undefined): string {
+  if (run?.waiting === undefined) return 'a person';
+  const { waiting } = run;
+  const isReview = waiting.for.startsWith('review ');
+  return harmlessLine(waitingText(isReview ? { ...waiting, for: 'a person' } : waiting));
+}
 
-const inTurn = (turn: number): string => (turn === 0 ? ' before its first turn' : ` in turn ${turn}`);
-
-/** Whether the session was released because its log could not be written. Nobody asked for that, so it is a failure. */
-export const isLost = ({ status, error }: SessionResult): boolean =>
+/** Whether it was released because its log could not be written. Nobody asked for that, so it is a failure. */
+export const isLost = ({
+  status,
+  error,
+}: Pick<SessionResult, 'status'> & { readonly error?: ErrorJson | undefined }): boolean =>
   status === 'interrupted' && error !== undefined;
 
-/** The state of a session whose output could not be written, after it was released. */
+/** A session or run whose output could not be written, after it was released. */
 export interface Unshown {
   readonly kind: 'session' | 'run';
   readonly result: Promise<{ readonly status: string; readonly error?: ErrorJson }>;
@@ -132,8 +184,8 @@ export interface Unshown {
 }
 
 /**
- * The error to report after a command threw. If its output could not be written, the user also needs to know how to
- * continue. Other errors are passed on.
+ * The error of a command that threw. Where the output could not be written, it also says what became of the session or run
+ * and how to continue it. Any other error stays as it is.
  */
 export async function outputLost(
   thrown: unknown,
@@ -146,25 +198,28 @@ export async function outputLost(
   const result = await unshown.result.catch(() => undefined);
   if (result === undefined) return thrown;
   return new RuntimeError(failure.code, failure.message, {
-    hint: [failure.hint, ...wayOn(result, unshown)].filter((part) => part !== undefined).join(' '),
+    hint: [failure.hint, ...howToContinue(result, unshown)].filter((part) => part !== undefined).join(' '),
     cause: failure.cause,
   });
 }
 
-function wayOn(
+function howToContinue(
   { status, error }: Awaited<Unshown['result']>,
   { kind, commands }: Unshown,
 ): readonly (string | undefined)[] {
-  const isLetGo = status === 'interrupted';
-  const became = isLetGo
+  const isReleased = status === 'interrupted';
+  const became = isReleased
     ? `The ${kind} was released`
     : status === 'waiting'
       ? `The ${kind} waits`
       : `The ${kind} has ended (${status})`;
   const log =
-    isLetGo && error !== undefined
+    isReleased && error !== undefined
       ? `: its log could not be written either (${error.message})`
       : ', and its log is complete';
   if (commands === undefined) return [`${became}; its store was in memory, so it is lost.`];
-  return [`${became}${log}.`, isLetGo ? `Resume with: ${commands.resume}` : `See it with: ${commands.show}`];
+  return [
+    `${became}${log}.`,
+    isReleased ? `Resume with: ${commands.resume}` : `See it with: ${commands.show}`,
+  ];
 }

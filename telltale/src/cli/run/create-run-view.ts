@@ -13,6 +13,7 @@ import { createPlainLines } from '../view/plain-lines.ts';
 import { type RootCause, withRootCause } from '../view/root-cause.ts';
 import { plainRunLine } from '../view/run-note.ts';
 import { createModelPhase } from '../view/run-progress.ts';
+import { asksPerson } from './ask-person.ts';
 import { endsInterruptedTurn, STOPPING, STOPPING_TURN } from './report-slow-stop.ts';
 import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
@@ -26,7 +27,11 @@ export async function createRunView(
 ): Promise<RunView> {
   switch (mode) {
     case 'live':
-      return (await import('./terminal-view.ts')).createTerminalView(io, { debug, storeFlag });
+      return (await import('./terminal-view.ts')).createTerminalView(io, {
+        debug,
+        storeFlag,
+        asks: asksPerson(io),
+      });
     case 'plain':
       return plainView(io, debug, storeFlag);
     case 'quiet':

@@ -17,6 +17,8 @@ export interface TerminalViewOptions extends FramesOptions {
   /** The line at the bottom. Undefined leaves it to the view. */
   readonly status?: () => string | undefined;
   readonly debug?: Debug;
+  /** Whether this terminal asks what waits for a person. */
+  readonly asks?: boolean;
   /** ` --store X`, if commands about the session need it. Undefined if the session is gone when this process ends. */
   readonly storeFlag?: string | undefined;
 }
@@ -51,6 +53,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
     size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),
     status: () => options.status?.() ?? stopping(),
     debug: options.debug ?? {},
+    asks: options.asks === true,
     whole: showingWhole(io, options.storeFlag),
   });
   const frames = createTerminalFrames(io, screen, options);

@@ -104,7 +104,7 @@ async function workAndShow(
     },
   };
   const approve = askPerson(io, view);
-  const ask = askRuns(io, view);
+  const ask = askRuns(io, view, flag);
   const settings: Pick<RuntimeOptions, 'durability' | 'approve' | 'ask'> = {
     ...(options.durability === undefined ? {} : { durability: options.durability }),
     ...(approve === undefined ? {} : { approve }),

@@ -7,10 +7,10 @@ import { actionLines } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
 import { createChangingLines } from './changing-lines.ts';
 import type { Debug } from './debug.ts';
-import { harmlessLines } from './harmless.ts';
+import { harmlessLines, spelledOutLine } from './harmless.ts';
 import { jsonRows } from './json-text.ts';
 import { createMarkdown, type MarkdownOptions } from './markdown.ts';
-import { noteLine } from './note-line.ts';
+import { answerText, noteLine } from './note-line.ts';
 import { toFixRows } from './root-cause.ts';
 import { runNote } from './run-note.ts';
 import { createRunProgress } from './run-progress.ts';
@@ -53,6 +53,8 @@ export interface LiveScreenOptions {
   /** Replaces the status line at the bottom. */
   readonly status?: () => string | undefined;
   readonly debug?: Debug;
+  /** Whether this terminal asks what waits for a person: then no line says that something waits. */
+  readonly asks?: boolean;
   /** The command that shows the whole result of an action or a step, if there is one. */
   readonly whole?: (stream: string, action: string) => string | undefined;
 }
@@ -81,13 +83,28 @@ const SPEECH: ReadonlySet<ObservedEvent['type']> = new Set([
   'text',
 ]);
 
-export function createLiveScreen({ paint, size, status, debug = {}, whole }: LiveScreenOptions): LiveScreen {
+export function createLiveScreen({
+  paint,
+  size,
+  status,
+  debug = {},
+  asks = false,
+  whole,
+}: LiveScreenOptions): LiveScreen {
   const actions = createActionLog();
   const speech = createSpeech({ paint, color: paint.bold('x') !== 'x' });
   const streamed = { thoughts: new Set<number>(), response: 0 };
   let speaker: string | undefined;
   const progress = createRunProgress();
   const leadLines = createGuidingRunLines(paint);
+  /** What was asked, for approvals that were given for the session and are used without a question. */
+  const asked = new Map<string, string>();
+  const reviewLine = (event: ObservedEvent): string | undefined => {
+    if (event.type === 'review.requested') asked.set(event.review, event.what);
+    if (event.type !== 'review.resolved' || event.answer === 'withdrawn') return undefined;
+    const what = event.standing === undefined ? '' : `: ${spelledOutLine(asked.get(event.review) ?? '')}`;
+    return paint.dim(clip(`${answerText(event)}${what}`, width() - MARGIN.length));
+  };
 
   let session = '';
   let draft: string | undefined;
@@ -199,16 +216,21 @@ export function createLiveScreen({ paint, size, status, debug = {}, whole }: Liv
     show(event) {
       follow(event);
       if (showAction(event) || showSpeech(event)) return;
-      const line = noteLine(event, width() - MARGIN.length, paint, debug);
+      const line =
+        asks && (event.type === 'review.requested' || event.type === 'review.resolved')
+          ? reviewLine(event)
+          : noteLine(event, width() - MARGIN.length, paint, debug);
       if (line === undefined) return;
       if (!isAside(event)) push(speech.close());
       lines.line(MARGIN + line);
     },
     addRunEvent(event) {
+      if (asks && event.type === 'review.requested') return;
       const line = runNote(event, width() - MARGIN.length, paint, debug);
       if (line !== undefined) lines.line(MARGIN + line);
     },
     addGuidingRunEvent(event) {
+      if (asks && event.type === 'review.requested') return;
       const line = leadLines.take(event, width() - MARGIN.length);
       if (line !== undefined) lines.line(MARGIN + line);
     },

@@ -35,7 +35,11 @@ export function failureLines(
   const hint = asTyped(harmlessLine(rootCause?.hint ?? ''), io, storeFlag);
   const todo = (lines: readonly string[]) => lines.map((line) => `  ${cyan('→')} ${line}`);
   if (rootCause?.where === undefined)
-    return [errorLine(label, end, paint), dim(`  ${about}`), ...todo(remedyLines(hint, see))];
+    return [
+      errorLine(label, end, paint),
+      dim(`  ${about}`),
+      ...todo([hint, see].filter((line) => line !== '')),
+    ];
   return [
     errorLine(label, rootCause, paint),
     dim(`  ${harmlessLine(rootCause.where)}`),
@@ -64,15 +68,6 @@ const errorLine = (
   { bold, dim }: Palette,
 ): string =>
   `${label}: ${bold(harmlessLine(message))}${code === undefined ? '' : dim(` [${harmlessLine(code)}]`)}`;
-
-/**
- * The remedy and the command that shows more. They share a line if the remedy is a sentence. A remedy that ends in a
- * command gets its own line, so that it can be copied.
- */
-function remedyLines(hint: string, look: string): readonly string[] {
-  if (hint === '' || look === '') return [hint, look].filter((part) => part !== '');
-  return /[.!?]$/.test(hint) ? [`${hint} ${look}`] : [hint, look];
-}
 
 /** What somebody must fix so that a session or run can succeed. */
 export interface RootCause {

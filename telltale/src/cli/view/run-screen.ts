@@ -23,7 +23,14 @@ const MIN_COLUMNS = 10;
 const ECHO = 2;
 const MAX_LIVE = 20;
 
-export function createRunScreen({ paint, size, status, debug = {}, whole }: LiveScreenOptions): RunScreen {
+export function createRunScreen({
+  paint,
+  size,
+  status,
+  debug = {},
+  asks = false,
+  whole,
+}: LiveScreenOptions): RunScreen {
   const steps = createStepLog();
   const width = () => Math.max(MIN_COLUMNS, size().columns - 1);
   const lines = createChangingLines<StepView>(isStepOver, (step, now) =>
@@ -53,6 +60,7 @@ export function createRunScreen({ paint, size, status, debug = {}, whole }: Live
     show(event) {
       const step = follow(event);
       if (step === undefined) {
+        if (asks && event.type === 'review.requested') return;
         const note = runNote(event, width() - MARGIN.length, paint, debug);
         if (note !== undefined) lines.line(MARGIN + note);
         return;

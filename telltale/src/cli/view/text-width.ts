@@ -114,7 +114,7 @@ const COMMAND_AT_END = /(?:^|[ →(])[A-Z][^:.]*: ([^:]*[^.!?:\]])$/;
  * A sentence in rows of at most `columns`, further rows as far to the right as its text. A command at its end stays in
  * one piece, so that it can be copied, and so does whatever has no blanks. Escape sequences take no room.
  */
-export function sentenceRows(line: string, columns: number): readonly string[] {
+function sentenceRows(line: string, columns: number): readonly string[] {
   if (shownWidth(line) <= columns) return [line];
   const bare = stripVTControlCharacters(line);
   const indent = ' '.repeat(displayWidth(/^ *(?:→ )?/.exec(bare)?.[0] ?? ''));

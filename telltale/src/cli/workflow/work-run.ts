@@ -6,28 +6,21 @@ import type { RunState } from '../../log/run-state.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { type Io, paletteFor } from '../io.ts';
-import { askPerson, askRuns, oneAtATime } from '../run/ask-person.ts';
+import { askPerson, askRuns, asksPerson, oneAtATime } from '../run/ask-person.ts';
 import { awaitRuns, watchTriggered } from '../run/await-runs.ts';
-import { outputLost, type Unshown } from '../run/conclude.ts';
+import { type ConcludedWork, concludeEnd, outputLost, type Unshown, waitsFor } from '../run/conclude.ts';
 import { startSilentProgress } from '../run/create-run-view.ts';
 import { reportSlowStop, STOPPING } from '../run/report-slow-stop.ts';
 import { type ModeOptions, type RunMode, runMode } from '../run/run-mode.ts';
 import { createTerminalFrames, showingWhole } from '../run/terminal-view.ts';
-import { asTyped, eventAsTyped, isInMemory, storeFlag, storeLocation } from '../session/store-options.ts';
+import { eventAsTyped, isInMemory, storeFlag, storeLocation } from '../session/store-options.ts';
 import { type EarlyStore, withRuntime } from '../session/with-runtime.ts';
 import type { Debug } from '../view/debug.ts';
-import { waitingText } from '../view/describe-run-event.ts';
 import { costText, countText, spanText } from '../view/figures.ts';
-import { harmlessLine, harmlessLines } from '../view/harmless.ts';
+import { harmlessLines } from '../view/harmless.ts';
 import { eventJson, jsonRows, jsonText } from '../view/json-text.ts';
 import { resultText } from '../view/note-line.ts';
-import {
-  createRootCauseFold,
-  failureLines,
-  failureToFixLines,
-  type RootCause,
-  withRootCause,
-} from '../view/root-cause.ts';
+import { createRootCauseFold, type RootCause, withRootCause } from '../view/root-cause.ts';
 import { plainRunLine } from '../view/run-note.ts';
 import { createRunScreen } from '../view/run-screen.ts';
 import { createStepLog, type StepView } from '../view/step-log.ts';
@@ -95,7 +88,7 @@ async function workAndShow(
     },
   };
   const approve = askPerson(io, view);
-  const ask = askRuns(io, view);
+  const ask = askRuns(io, view, flag);
   const settings: Pick<RuntimeOptions, 'durability' | 'approve' | 'ask'> = {
     ...(options.durability === undefined ? {} : { durability: options.durability }),
     ...(approve === undefined ? {} : { approve }),
@@ -134,14 +127,6 @@ async function workAndShow(
   return code === EXIT.ok && outcome.isLeft === true ? EXIT.interrupted : code;
 }
 
-const EXITS: Readonly<Record<RunResult['status'], ExitCode>> = {
-  completed: EXIT.ok,
-  failed: EXIT.failed,
-  cancelled: EXIT.failed,
-  waiting: EXIT.waiting,
-  interrupted: EXIT.interrupted,
-};
-
 export interface ConcludeRunOptions {
   readonly mode: RunMode;
   /** ` --store X`, if commands about this run need it. Undefined if the run is gone when this process ends. */
@@ -151,68 +136,31 @@ export interface ConcludeRunOptions {
 }
 
 /** Says on stderr what a person must know about a run that did not end well, and returns the exit code. */
-async function concludeRun(
+function concludeRun(
   { result, cutOff, unread, rootCause }: FollowedRun,
   io: Pick<Io, 'stderr' | 'clock' | 'program'>,
   { mode, storeFlag, state }: ConcludeRunOptions,
 ): Promise<ExitCode> {
-  const { stderr, clock } = io;
-  const { run, status, error, waiting } = result;
-  const isLost = status === 'interrupted' && error !== undefined;
-  const code = isLost ? EXIT.failed : EXITS[status];
-  if (unread || mode === 'events' || mode === 'json') return code;
-  const paint = paletteFor(stderr);
-  const { bold, cyan, red, yellow } = paint;
-  const look = { paint, io, storeFlag };
-  if (code === EXIT.ok) {
-    // The run continued after a failure, which a person may have missed.
-    if (rootCause !== undefined && mode !== 'quiet')
-      await stderr.write(`${failureToFixLines(rootCause, look).join('\n')}\n`);
-    return code;
-  }
-  const follow = (command: string, what: string) =>
-    storeFlag === undefined ? '' : `${what}: ${io.program} workflow ${command} ${run}${storeFlag}`;
-  const resume = follow('resume', 'Resume with') || 'Its store was in memory, so it cannot be resumed.';
-  const lines: string[] = [];
-  switch (status) {
-    case 'completed':
-      break;
-    case 'interrupted': {
-      if (error !== undefined) lines.push(`${red(bold('lost'))}: ${bold(harmlessLine(error.message))}`);
-      if (error?.hint !== undefined)
-        lines.push(`  ${cyan('→')} ${asTyped(harmlessLine(error.hint), io, storeFlag)}`);
-      const running = cutOff.map(({ step, startedAt = clock.now() }) =>
-        harmlessLine(`${step} (${spanText(clock.now() - startedAt)})`),
-      );
-      lines.push(
-        `${yellow('interrupted')}${running.length === 0 ? '' : ` while running: ${running.join(', ')}`}`,
-        resume,
-      );
-      break;
-    }
-    case 'cancelled':
-      lines.push(
-        `${yellow('cancelled')}: ${bold(`The run ${run} was cancelled: ${harmlessLine(error?.message ?? 'no reason was given')}`)}`,
-        follow('show', 'See'),
-      );
-      break;
-    case 'waiting': {
-      const what = waiting === undefined ? 'something' : waitingText(waiting);
-      lines.push(
-        `${yellow('waiting')}: ${bold(`The run waits for ${harmlessLine(what)}.`)}`,
-        ...(state === undefined ? [] : waitingLines(run, state, storeFlag, { cyan, yellow }, io)),
-        resume,
-      );
-      break;
-    }
-    case 'failed':
-      lines.push(
-        ...failureLines({ status, error, rootCause, about: `run ${run}`, see: follow('show', 'See') }, look),
-      );
-      break;
-  }
-  await stderr.write(`${lines.filter((line) => line !== '').join('\n')}\n`);
-  return code;
+  const { run, status, error } = result;
+  const end: ConcludedWork = {
+    status,
+    error,
+    unread,
+    rootCause,
+    about: `run ${run}`,
+    commands: { see: `workflow show ${run}`, resume: `workflow resume ${run}` },
+    running: cutOff.map(({ step, startedAt }) => ({ what: step, startedAt })),
+    cancelled: `The run ${run} was cancelled: ${error?.message ?? 'no reason was given'}`,
+  };
+  return concludeEnd(end, io, {
+    mode,
+    storeFlag,
+    interrupted: '',
+    waiting: () => [
+      `The run is waiting for ${waitsFor(result)}.`,
+      ...(state === undefined ? [] : waitingLines(run, state, storeFlag, paletteFor(io.stderr), io)),
+    ],
+  });
 }
 
 export interface FollowedRun {
@@ -333,6 +281,7 @@ function liveView(io: Io, debug: Debug, storeFlag: string | undefined): Workflow
   const screen = createRunScreen({
     paint,
     debug,
+    asks: asksPerson(io),
     whole: showingWhole(io, storeFlag),
     size: () => ({ columns: columns(), rows: stdout.rows ?? DEFAULT_ROWS }),
     status: () => (signal.aborted ? paint.yellow(clip(STOPPING, columns() - 1)) : undefined),

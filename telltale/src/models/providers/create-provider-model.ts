@@ -115,13 +115,13 @@ const providerMissing = (ref: string, provider: KnownProvider) =>
 
 const providerBroken = (ref: string, provider: KnownProvider, cause: unknown) =>
   new RuntimeError('provider_broken', `${quoted(ref)}: the package ${provider.package} cannot be used.`, {
-    hint: `Install it anew: npm install ${provider.package}`,
+    hint: `Install it again: npm install ${provider.package}`,
     cause,
   });
 
 const keyMissing = (ref: string, { keyVariable }: KnownProvider) =>
   new RuntimeError('model_key_missing', `${quoted(ref)} needs an API key, but ${keyVariable} is not set.`, {
-    hint: `Set ${keyVariable}. The telltale command also reads it from .env. scripted:FILE and ollama/MODEL need no key.`,
+    hint: `Set ${keyVariable}. The telltale command also reads it from .env. Models with scripted: or ollama/ need no key.`,
   });
 
 const baseMissing = (ref: string, { baseVariable }: KnownProvider) =>

@@ -79,7 +79,7 @@ function alwaysFor(all: readonly Need[]): Pick<Need, 'always'> {
 /** Exactly this call: a command may do something else with every other word. */
 export const thisCallAlways = (input: JsonObject): NonNullable<Need['always']> => ({
   key: `exactly ${JSON.stringify(input)}`,
-  covers: 'exactly this call, with the same parameters, while the files that it names stay as they are',
+  covers: 'this exact call, as long as the files that it names do not change',
 });
 
 /**

@@ -132,7 +132,7 @@ describe('an approval for the rest of the session', () => {
     );
     const { asked, events } = await run();
     expect(asked).toEqual([
-      'exactly this call, with the same parameters, while the files that it names stay as they are',
+      'this exact call, as long as the files that it names do not change',
       expect.anything(), // other parameters
       expect.anything(), // another build.sh
     ]);

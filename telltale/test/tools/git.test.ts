@@ -30,7 +30,10 @@ test('a repository is made, and a change staged, committed and shown', async () 
   );
   writeFileSync(join(folder, 'a.txt'), 'two\n');
   expect(await git('diff', { stat: true })).toContain('a.txt');
-  await git('commit', { message: 'second', all: true });
+  const said = await git('commit', { message: 'second', all: true });
+  expect(said).toContain(
+    `${raw('rev-parse', '--short', 'HEAD')}] second\n 1 file changed, 1 insertion(+), 1 deletion(-)`,
+  );
   expect(await git('log', { limit: 1 })).toContain('second');
   expect(await git('log')).toContain('no option here');
   expect(await git('show', { ref: 'HEAD~1', file: 'a.txt' })).toBe('one');

@@ -143,7 +143,7 @@ export const GIT_OPERATIONS: Readonly<Record<string, GitOperation>> = {
   commit: operation(
     'commits what is staged',
     { message: MESSAGE, all: { type: 'boolean', description: 'true: all changed tracked files.' } },
-    (input) => ['commit', '--quiet', '--no-gpg-sign', `--message=${String(input.message)}`],
+    (input) => ['commit', '--no-gpg-sign', `--message=${String(input.message)}`],
     { required: ['message'], commits: true },
   ),
   branch: operation('lists branches; with a name, creates one', { name: BRANCH, ref: REF }, (input) => {

@@ -36,6 +36,7 @@ const MISTAKES: readonly (readonly [input: string, options?: CaseOptions])[] = [
   ['<action>{"name":"x"'],
   ['<metadata>{"a":1'],
   [action('{name: 1}')],
+  [action('{"name": "a", "parameters": {"command": "echo "hi" > x"}}')],
   ['<metadata>{a}</metadata>'],
   [action('{"name": "a", "parameters": {"x": 1e999}}')],
   ['<action>{"name":"a"<metadata>'],

@@ -4,7 +4,7 @@ import { suggest } from '../../lib/nearest.ts';
 import { BODY_FIELDS, clip, makeIntent, readEnvelope } from '../envelope/envelope.ts';
 import { ID_FORM, type IdBook, isId, takeAutomaticId, takeId } from '../envelope/ids.ts';
 import type { ActionIntent, FaultCode, ParserEvent } from '../intents.ts';
-import { LARGE_NUMBER } from '../json/tolerant-json.ts';
+import { brokenBehind, LARGE_NUMBER } from '../json/tolerant-json.ts';
 import { aboutAction } from '../tags/faults.ts';
 import type { CallNames } from './call-names.ts';
 
@@ -112,10 +112,10 @@ export const callTruncated = (name: string) =>
     `The turn ended before the call of "${clip(name)}" was complete, so it did not act. Make it again, whole.`,
   );
 
-export const callBadJson = (name: string) =>
+export const callBadJson = (name: string, input: string) =>
   fault(
     'bad_json',
-    `The input of "${clip(name)}" is no JSON object that can be read, so it did not act. Write one object: ${QUOTING}.`,
+    `The input of "${clip(name)}" is no JSON object that can be read, so it did not act. Write one object: ${QUOTING}.${brokenBehind(input)}`,
   );
 
 export const callNotFinite = (name: string) =>

@@ -114,6 +114,18 @@ export function readJsonAt(text: string, at: number): { readonly value: unknown;
   return { value: value === UNREADABLE ? undefined : value, end: reader.position() };
 }
 
+/** How much is quoted of what could be read. */
+const QUOTED = 40;
+
+/** For the model: what stands before the first place where its JSON cannot be read. Empty where that is at an end. */
+export function brokenBehind(text: string): string {
+  const from = text.indexOf('{');
+  if (from < 0) return '';
+  const { end } = readJsonAt(text, from);
+  const read = text.slice(Math.max(from, end - QUOTED), end).replace(/\s+/g, ' ');
+  return end >= text.trimEnd().length ? '' : ` The first mistake comes right after: ${read}`;
+}
+
 /**
  * A closing fence may be missing, like brackets at the end; if it is there it is as long as the opening one. From the
  * end backwards: a pattern would be tried again at each mark of a long run that does not end the text.

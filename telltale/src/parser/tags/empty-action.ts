@@ -174,7 +174,7 @@ function act({ elements, book, doubt }: Turn, tag: ReadTag, text: string, strict
   const bad = doubt ? inDoubt(name) : attributeFault(tag);
   if (bad !== undefined) return bad;
   const value = readObject(text, strict);
-  if (typeof value === 'string') return value === 'not_finite' ? notFinite(name) : badJson(name);
+  if (typeof value === 'string') return value === 'not_finite' ? notFinite(name) : badJson(name, text);
   const repaired = strict === undefined;
   if (name === 'metadata') {
     return repaired ? { type: 'metadata', value, repaired } : { type: 'metadata', value };

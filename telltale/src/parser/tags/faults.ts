@@ -2,7 +2,7 @@ import { suggest } from '../../lib/nearest.ts';
 import { BODY_FIELDS } from '../envelope/envelope.ts';
 import { isId } from '../envelope/ids.ts';
 import type { FaultCode, ParserEvent, Place } from '../intents.ts';
-import { LARGE_NUMBER } from '../json/tolerant-json.ts';
+import { brokenBehind, LARGE_NUMBER } from '../json/tolerant-json.ts';
 import type { BodyTag, ElementName, TagName } from './names.ts';
 import { MAX_TAG } from './tag-scan.ts';
 
@@ -110,10 +110,10 @@ export const truncated = (name: ElementName) =>
 export const truncatedBody = (tag: BodyTag) =>
   fault('truncated', `The turn ended before </${tag}>, so it did not act. Write it again, whole.`);
 
-export const badJson = (tag: BodyTag) =>
+export const badJson = (tag: BodyTag, body: string) =>
   fault(
     'bad_json',
-    `The body of <${tag}> is no JSON object that can be read, so it did not act. Write one object: double quotes, \\" for a quote and \\n for a line break inside strings.`,
+    `The body of <${tag}> is no JSON object that can be read, so it did not act. Write one object: double quotes, \\" for a quote and \\n for a line break inside strings.${brokenBehind(body)}`,
   );
 
 export const notFinite = (tag: BodyTag) =>

@@ -111,7 +111,8 @@ function eventOf(name: string, input: string, book: CallBook): ParserEvent {
   const text = /\S/.test(input) ? input : '{}';
   const strict = strictJson(text);
   const value = readObject(text, strict);
-  if (typeof value === 'string') return value === 'not_finite' ? callNotFinite(name) : callBadJson(name);
+  if (typeof value === 'string')
+    return value === 'not_finite' ? callNotFinite(name) : callBadJson(name, text);
   const repaired = strict === undefined;
   const { [RUN_KEY]: run, ...rest } = value;
   const parameters: JsonObject = run === undefined ? value : rest;
@@ -194,7 +195,7 @@ function endRespond(respond: Respond, output: ProseOutput, input: string, at: nu
   if (respond.bad || found === 'bad') {
     const value = readObject(input, strictJson(input));
     if (typeof value === 'string') {
-      const fault = value === 'not_finite' ? callNotFinite(RESPOND) : callBadJson(RESPOND);
+      const fault = value === 'not_finite' ? callNotFinite(RESPOND) : callBadJson(RESPOND, input);
       breakRespond(respond, output, at, fault);
       return;
     }

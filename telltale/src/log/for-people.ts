@@ -32,6 +32,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   bad_output: 'The answer does not fit the output schema of the agent.',
   bad_variable: 'The model set a variable that it may not set.',
   unknown_variable: 'The model named a variable that does not exist.',
+  reference_in_code: 'The model named a result inside code, where it is not replaced.',
   unknown_template: 'The model named an action template that does not exist.',
   bad_test: 'The model wrote a condition that cannot be evaluated.',
   bad_list: 'The model wrote a loop whose list cannot be used.',

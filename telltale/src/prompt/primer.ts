@@ -246,7 +246,7 @@ function stepPrimer(agent: AgentManifest, { acts, taught, led }: CallPrimerOptio
 
 const runRules = (agent: AgentManifest, taught: Taught): string =>
   [
-    '- "id" names the result. Calls that use it wait for it: "$id" or "$id.path[0]" as a whole value, {{id.path}} in longer text. Nothing else is replaced. In a response, $id shows it.',
+    '- "id" names the result. Calls that use it wait for it: "$id" or "$id.path[0]" as a whole value, {{id.path}} in longer text. Nothing else is replaced. In a response, $id shows it, except in code.',
     `- ${['"depends_on": ["id"] (start after these succeed)', '"timeout": seconds', '"retry": times', ...bodyFields(taught, 'call'), '"literal": true (replace nothing)'].join(', ')}`,
     `- "mode": "background" (${MODES.background}), "sync" (${syncRule(agent)}), "fire_and_forget" (${MODES.fire_and_forget})`,
   ].join('\n');
@@ -327,7 +327,7 @@ function actionRules(agent: AgentManifest, taught: Taught, led: boolean): string
 const WRAPPED = 'If one of them is called "parameters", wrap them all: {"parameters": {…}}.';
 
 const AFTER_REFERENCE =
-  'It then waits for the result. Nothing else is replaced. In a response, $id shows it.';
+  'It then waits for the result. Nothing else is replaced. In a response, $id shows it, except in code.';
 
 const MODES = {
   background: 'its result comes later',

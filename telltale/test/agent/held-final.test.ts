@@ -80,6 +80,24 @@ describe.each(['tags', 'tools', 'step'] as const)('a final response in the diale
     expect(result).toMatchObject({ status: 'completed', result: 'It said said.', turns: 1 });
   });
 
+  it('that names the action only in code is held, and the model is told that the user would read the name', async () => {
+    const { result, faults, prompts } = await run(dialect, [
+      [ECHO, { respond: 'It said:\n\n```\n$e\n```' }],
+      [{ respond: 'It said `said`.' }],
+    ]);
+    expect(result).toMatchObject({ status: 'completed', result: 'It said `said`.', turns: 2 });
+    expect(faults).toEqual(['reference_in_code']);
+    expect(prompts[1]).toContain('Your response names $e in code, where nothing is replaced');
+  });
+
+  it('that names another action of the turn in code, and this one outside of it, is told of the first', async () => {
+    const { faults } = await run(dialect, [
+      [ECHO, { call: 'list', run: { id: 'l' } }, { respond: '$e, `$l` and `$list`.' }],
+      [CONFIRM],
+    ]);
+    expect(faults).toEqual(['reference_in_code']);
+  });
+
   it('that names only what depends on another action counts in its turn', async () => {
     const { result } = await run(dialect, [
       [

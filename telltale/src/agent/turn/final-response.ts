@@ -43,6 +43,15 @@ export async function finishWithFinal(context: SessionContext, { stream }: Heard
   return concludeWith(context, final);
 }
 
+/** Whether the text of a response that does not name an action still has its `$id`, which was not replaced in code. */
+const namesInCode = (text: string, id: string): boolean =>
+  new RegExp(`(?<![$\\w])\\$${id}(?![\\w-])`).test(text);
+
+const notInCode = (ids: readonly string[]): string => {
+  const named = ids.map((id) => `$${writtenId(id)}`).join(', ');
+  return `Your response names ${named} in code, where nothing is replaced: the user would read that as it is. Name it outside of code, or write out what you want to show.`;
+};
+
 /** An empty final response confirms the one that is held. */
 function meant({ held }: SessionState, final: Final): Final {
   return held === undefined || /\S/.test(final.text) ? final : { text: held, source: '' };
@@ -59,6 +68,8 @@ export function concludeWith(context: SessionContext, { text, source }: Final): 
   log.speaking = undefined; // a chat may wait for long, and need not keep the turn
   if (undone !== undefined) log.append({ type: 'fault', code: 'final_undone', message: undone });
   else if (output?.ok === false) log.append({ type: 'fault', code: 'bad_output', message: output.problem });
+  const inCode = unseen.filter((id) => namesInCode(text, writtenId(id)));
+  if (inCode.length > 0) log.append({ type: 'fault', code: 'reference_in_code', message: notInCode(inCode) });
   if (!final) return { kind: 'turn' };
   return completedWith(context, output.value);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadAgent } from '../../src/agent/load-agent.ts';
 import { crashEverywhere } from '../../src/testing/crash.ts';
+import type { scripted } from '../../src/testing/scripted.ts';
 import { FOREIGN_FORMS, inForm } from '../lab/models/foreign-forms.ts';
 import { agentFolder, runAgent, tool } from './run-agent.ts';
 import { type Deed, speak } from './speak.ts';
@@ -22,7 +23,12 @@ const FILES = {
 
 const RIGHT: readonly Deed[] = [{ respond: 'The right answer.' }];
 
-async function run(dialect: Dialect, first: string, manifest = '', then: readonly string[] = []) {
+async function run(
+  dialect: Dialect,
+  first: Parameters<typeof scripted>[0][number],
+  manifest = '',
+  then: readonly string[] = [],
+) {
   const ran = await runAgent({
     manifest: `dialect: ${dialect}\nimport: { tools: [./tools/*.yml] }\n${manifest}`,
     files: FILES,
@@ -94,6 +100,13 @@ describe.each(['tags', 'tools', 'step'] as const)('a call written as text in %s'
     // The answer of the second turn counts, not the text of the first.
     expect(ran.turns).toBeGreaterThanOrEqual(2);
     if (!manifest.includes('output')) expect(ran.result).toMatchObject({ result: 'The right answer.' });
+  });
+
+  it("does not run where the provider's output limit ended the turn", async () => {
+    const ran = await run(dialect, { text: inForm('json', [look()]), finish: 'length' });
+    expect(ran.of('action.declared')).toEqual([]);
+    expect(ran.told.map(({ message }) => message)).toEqual([expect.stringContaining('nothing of it ran')]);
+    expect(ran.result).toMatchObject({ status: 'completed', result: 'The right answer.' });
   });
 
   it('is not run beside a real call, which runs', async () => {

@@ -42,7 +42,7 @@ export function agentFolder(manifest: string, files: Readonly<Record<string, str
 export interface RunOptions {
   readonly manifest?: string;
   readonly files?: Readonly<Record<string, string>>;
-  readonly turns: readonly string[];
+  readonly turns: Parameters<typeof scripted>[0];
   readonly model?: Model;
   readonly clock?: Clock;
   readonly runtime?: RuntimeOptions;

@@ -235,7 +235,7 @@ async function brokenOff(context: SessionContext, promptTokens: number): Promise
 
 /** What the chat comes to: the answer of its last exchange. */
 function lastAnswer({ state, deps }: SessionContext): Json {
-  if (isAway(state)) return state.thread?.answer ?? null;
+  if (isAway(state)) return state.thread?.answer?.text ?? null;
   if (state.response?.final !== true) return null;
   const output = deps.prepared.checkOutput(state.response.text);
   return output.ok ? output.value : state.response.text;

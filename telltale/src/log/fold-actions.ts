@@ -7,6 +7,7 @@ import { charge } from './fold-turns.ts';
 import { withoutBegun } from './hook-marks.ts';
 import { forgetReviews } from './reviews.ts';
 import { type ChildCursor, RECENT_ACTIONS, type SessionState } from './state.ts';
+import type { ThreadStateThread } from './thread-state.ts';
 
 export function declare(state: SessionState, action: DeclaredAction, turn: number): void {
   state.signs.tags = true;
@@ -88,6 +89,7 @@ function end(state: SessionState, action: ActionState, event: FoldActionsEnded):
 /** What a sub-agent used counts here as if this session had used it. */
 export function followChild(state: SessionState, event: ChildEventBody): void {
   const { action, child } = event;
+  if (state.thread !== undefined) state.thread = inOwnSession(state.thread, action, child.session);
   // One that was left to itself, since it did not stop in time, still costs what it costs.
   if (state.open.has(action) || speakerOf(action) !== undefined) {
     const cursor = cursorOf(state, action);
@@ -99,12 +101,25 @@ export function followChild(state: SessionState, event: ChildEventBody): void {
     if (usage !== undefined) charge(state, usage, cost_usd);
     if (event.type === 'child.turn.completed') countTurn(state, action);
   } else if (event.type === 'child.response') {
-    if (state.thread !== undefined && event.event.final && speakerOf(action) !== undefined)
-      state.thread = { ...state.thread, answer: event.event.text };
+    const agent = speakerOf(action);
+    if (state.thread !== undefined && event.event.final && agent !== undefined)
+      state.thread = { ...state.thread, answer: { agent, text: event.event.text } };
   } else if (event.type === 'child.usage') {
     charge(state, event.usage ?? NO_USAGE, event.cost_usd ?? 0);
     if (state.balance !== undefined) state.balance -= event.charged ?? 0;
   }
+}
+
+/** In a fork, an agent that spoke before speaks on in a session of its own. */
+function inOwnSession(thread: ThreadStateThread, action: string, session: string): ThreadStateThread {
+  const agent = speakerOf(action);
+  const known = thread.members.find((each) => each.agent === agent);
+  if (known === undefined || known.session === session) return thread;
+  return {
+    ...thread,
+    session: thread.speaker === agent ? session : thread.session,
+    members: thread.members.map((each) => (each === known ? { ...each, session } : each)),
+  };
 }
 
 /** The agent whose event was copied. */

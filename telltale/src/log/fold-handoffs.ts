@@ -45,7 +45,7 @@ export function handOver(state: SessionState, event: EventOf<'handoff'>): void {
     pending: [],
     members: isKnown ? members : [...members, { agent: to, session, leftAt: 0 }],
     leftAt: from === state.agent ? seq : (before?.leftAt ?? 0),
-    ...(before?.answer === undefined ? {} : { answer: before.answer }),
+    ...(before?.answer === undefined || isOwn ? {} : { answer: before.answer }),
   };
   state.status = 'running';
   state.idle = false;

@@ -135,10 +135,12 @@ export function reduce(state: SessionState, event: SessionEvent): SessionState {
       hearMessage(state, event);
       break;
     case 'handoff.requested': {
-      const { to, reason, carry, summary, action } = event;
+      const { to, reason, carry, summary, action, seq, cause } = event;
       state.handoff = {
         to,
         action,
+        seq,
+        depth: cause.depth + 1,
         ...(reason === undefined ? {} : { reason }),
         ...(carry === undefined ? {} : { carry }),
         ...(summary === undefined ? {} : { summary }),

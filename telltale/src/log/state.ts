@@ -3,11 +3,10 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import type { ActionState, ActionStatus } from './action.ts';
 import type { Cause, ManifestPin, ParentRef, SessionEnvironment } from './event.ts';
 import type { FeedState } from './feed-event.ts';
-import type { HandoffRequest } from './handoff-event.ts';
 import type { HookMark } from './hook-marks.ts';
 import type { ReviewAnswer, ReviewRequest, StandingOffer } from './review-event.ts';
 import type { GivenTask, VariableClass } from './session-events.ts';
-import type { ThreadStateThread } from './thread-state.ts';
+import type { PendingHandoff, ThreadStateThread } from './thread-state.ts';
 import {
   type Asked,
   type Compaction,
@@ -132,7 +131,7 @@ export interface SessionState {
   /** Where the conversation has moved to another agent. */
   thread?: ThreadStateThread;
   /** A handoff that this agent has asked for in its last turn. */
-  handoff?: HandoffRequest;
+  handoff?: PendingHandoff;
   /** The last event of the parent's log that this session was told of, where it speaks in the parent's conversation. */
   toldSeq?: number;
   /** Turns that sub-agents have ended, by the agent's name. */

@@ -1,4 +1,5 @@
 import type { MessageFrom } from './event.ts';
+import type { HandoffRequest } from './handoff-event.ts';
 
 /** A message for the agent that speaks, on the log of the conversation. */
 export interface PendingMessage {
@@ -6,6 +7,19 @@ export interface PendingMessage {
   /** Of what it brings about. */
   readonly depth: number;
   readonly from: MessageFrom;
+  readonly text: string;
+}
+
+/** That the agent has asked to hand the conversation over, and where. */
+export interface PendingHandoff extends HandoffRequest {
+  readonly seq: number;
+  /** Of what it brings about. */
+  readonly depth: number;
+}
+
+/** The last final response of an agent whose session is another one. */
+export interface SpeakerAnswer {
+  readonly agent: string;
   readonly text: string;
 }
 
@@ -27,8 +41,8 @@ export interface ThreadStateThread {
   readonly members: readonly ThreadMember[];
   /** Where this session's own agent handed over last. */
   readonly leftAt: number;
-  /** The last final response of an agent whose session is another one. */
-  readonly answer?: string;
+  /** Undefined once the session's own agent has the conversation again. */
+  readonly answer?: SpeakerAnswer;
 }
 
 export interface ThreadMember {

@@ -18,6 +18,8 @@ export interface VictimOptions {
   /** That of sessions if absent. */
   readonly program?: string;
   readonly kill?: Kill;
+  /** That of the session, if it is not an SQLite file in the folder. */
+  readonly store?: string;
   /** Where it kills itself. */
   readonly crashAt?: { readonly point: string; readonly nth: number };
 }
@@ -56,6 +58,7 @@ export function startVictim<Event extends AnyEvent = SessionEvent, Result = Sess
   folder,
   session,
   program = SESSIONS,
+  store,
   kill,
   crashAt,
 }: VictimOptions): Victim<Event, Result> {
@@ -63,7 +66,11 @@ export function startVictim<Event extends AnyEvent = SessionEvent, Result = Sess
   const child = spawn(process.execPath, [...process.execArgv, program, folder, session, ...point], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Half of what a victim costs is compiling the sources.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'telltale-victims') },
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: join(tmpdir(), 'telltale-victims'),
+      ...(store === undefined ? {} : { VICTIM_STORE: store }),
+    },
   });
   const { pid = 0 } = child;
   const lines: Line<Event, Result>[] = [];

@@ -18,7 +18,7 @@ const crashPoint = (name: string) => {
 };
 
 const runtime = await createRuntime({
-  store: 'sqlite:store.db',
+  store: process.env.VICTIM_STORE ?? 'sqlite:store.db',
   durability: 'process',
   cwd: folder,
   ...(point === '' ? {} : { crashPoint }),

@@ -58,7 +58,8 @@ export class Member {
       take(event);
       this.speech.note(event);
       this.seen = event.seq;
-      this.lastCause = { stream: id, seq: event.seq, depth: event.cause.depth + 1 };
+      if (event.type !== 'session.waiting')
+        this.lastCause = { stream: id, seq: event.seq, depth: event.cause.depth + 1 };
       this.moved();
     });
     session.rest.onMoved(() => this.moved());

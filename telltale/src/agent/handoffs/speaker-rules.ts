@@ -3,6 +3,7 @@ import { parseExpression } from '../../expressions/cel/parse-expression.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
+import type { Cause } from '../../log/event.ts';
 import type { HandoffBy } from '../../log/handoff-event.ts';
 import type { SessionState } from '../../log/state.ts';
 import { type Carry, NOT_AGENTS } from '../../manifest/schema/handoff.ts';
@@ -20,6 +21,8 @@ export interface SpeakerRulesDecision {
   readonly reason?: string | undefined;
   readonly carry?: Carry | undefined;
   readonly summary?: string | undefined;
+  /** The event that asks for it; otherwise it follows from what was said last. */
+  readonly cause?: Cause;
 }
 
 /** The agent whose entries are checked. */

@@ -9,12 +9,13 @@ import type { PendingMessage } from '../../log/thread-state.ts';
 import { NOT_AGENTS } from '../../manifest/schema/handoff.ts';
 import type { Conversation } from '../../prompt/conversation.ts';
 import { cutText } from '../../prompt/text.ts';
+import type { StreamInfo } from '../../store/store.ts';
 import { speakerId } from '../children/child-id.ts';
 import { summarizeText } from '../compact.ts';
 import type { Inbox } from '../inbox.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { type LoopEnd, startLoop } from '../loop.ts';
-import { readEvents } from '../read-session.ts';
+import { readEvents, readSession } from '../read-session.ts';
 import type { Left } from '../recover.ts';
 import type { SessionContext } from '../session-context.ts';
 import { childEdgesOf, type SessionWorks } from '../session-works.ts';
@@ -60,10 +61,22 @@ export class Thread {
   /** One exchange: agents speak, one after another, until the person is to speak or the conversation is over. */
   async exchange(within: SessionContext, left: Left | undefined): Promise<LoopEnd> {
     try {
-      return await this.speakInTurn(within, left);
+      return (await this.endedBefore()) ?? (await this.speakInTurn(within, left));
     } catch (thrown) {
       return { kind: 'failed', error: toRuntimeError(thrown) };
     }
+  }
+
+  /** The process died while the conversation ended: the agent that has it had ended, and is not taken up again. */
+  private async endedBefore(): Promise<LoopEnd | undefined> {
+    const { state } = this;
+    const name = this.speakerName();
+    if (state.chat === true || !isAway(state) || this.members.has(name)) return undefined;
+    const { store } = this.wired.context.deps.runtime;
+    const session = speakerId(state, name);
+    if ((await store.info(session))?.status !== 'completed') return undefined;
+    const { response, toldSeq = 0 } = await readSession(store, session);
+    return toldSeq < this.lastToTell() ? undefined : this.over('user', response?.text ?? null);
   }
 
   private async speakInTurn(within: SessionContext, left: Left | undefined): Promise<LoopEnd> {
@@ -158,8 +171,9 @@ export class Thread {
     const speaker = this.speakerAt(name);
     const asked = speaker.state?.handoff;
     if (asked !== undefined) {
-      const { to, reason, carry, summary } = asked;
-      return { to, by: 'model', reason, carry, summary };
+      const { to, reason, carry, summary, seq, depth } = asked;
+      const stream = speaker.state?.id ?? this.state.id;
+      return { to, by: 'model', reason, carry, summary, cause: { stream, seq, depth } };
     }
     const last = speaker.state?.response?.text;
     return (
@@ -284,7 +298,8 @@ export class Thread {
     // Without a summary the messages themselves go along.
     const carry = asked === 'summary' && summary === undefined ? 'messages' : asked;
     if (within.stop.reason !== undefined || isLetGo(context.stop)) return;
-    const cause = from === state.agent ? log.here() : (this.members.get(from)?.lastCause ?? log.here());
+    const said = from === state.agent ? undefined : this.members.get(from)?.lastCause;
+    const cause = decision.cause ?? said ?? log.here();
     log.append(
       {
         type: 'handoff',
@@ -335,15 +350,22 @@ export class Thread {
   /** The sessions of the other agents end with this one. */
   async close(end: LoopEnd): Promise<void> {
     const { thread, agent } = this.state;
+    const { store } = this.wired.context.deps.runtime;
     if (end.kind === 'completed') {
-      for (const member of thread?.members ?? [])
-        if (member.agent !== agent) await (await this.opened(member.agent)).finish();
+      for (const { agent: name } of thread?.members ?? []) {
+        if (name === agent) continue;
+        // In a fork, agents that have not spoken since have no session. After a crash, some may have ended.
+        const goesOn = this.members.has(name) || isOpen(await store.info(speakerId(this.state, name)));
+        if (goesOn) await (await this.opened(name)).finish();
+      }
       return;
     }
     const why = end.kind === 'stopped' ? 'its conversation was stopped' : end.error.message;
     await Promise.all([...this.members.values()].map((member) => member.stop(why)));
   }
 }
+
+const isOpen = (info: StreamInfo | undefined): boolean => info !== undefined && info.status !== 'completed';
 
 const tooMany = ({ thread, agent }: SessionState, limit: number) =>
   new RuntimeError(
@@ -387,10 +409,12 @@ function linesOf(events: readonly SessionEvent[], agent: string): readonly Threa
 const PERSON = 'user';
 
 /** Where on the log of the conversation begins what this agent has not heard: behind what it said last. */
-function unheardFrom({ thread, agent }: SessionState, to: string): number {
+function unheardFrom({ thread, agent, forkedAt = 0 }: SessionState, to: string): number {
   if (thread === undefined) return 1;
-  const left = to === agent ? thread.leftAt : thread.members.find((each) => each.agent === to)?.leftAt;
-  return (left ?? 0) + 1;
+  if (to === agent) return thread.leftAt + 1;
+  const left = thread.members.find((each) => each.agent === to)?.leftAt ?? 0;
+  // What it heard before a fork, its new session has not heard.
+  return left > forkedAt ? left + 1 : 1;
 }
 
 export interface Passing {

@@ -22,10 +22,13 @@ const offersOf = ({ handoff }: AgentManifest): readonly HandoffOffer[] =>
     return entry.if === undefined && entry.always === undefined ? [{ to, when, carry }] : [];
   });
 
+/** Whether the agent's model decides on handoffs. */
+export const mayHandOver = (manifest: AgentManifest): boolean => offersOf(manifest).length > 0;
+
 export const handoffAction: Definition = {
   name: HANDOFF,
   description:
-    'Hands the conversation to another agent, which answers the user from here on. Do it last in a turn; you see no result.',
+    'Hands the conversation to another agent, which answers the user from here on. Your turn ends with it: what you tell the user in the same turn is your last word. You see no result.',
   idempotent: true,
   parameters: {
     type: 'object',
@@ -60,7 +63,7 @@ export const handoffAction: Definition = {
     } satisfies JsonObject;
   },
   useless: (manifest) =>
-    offersOf(manifest).length > 0
+    mayHandOver(manifest)
       ? undefined
       : 'The manifest names no agent in "handoff" that the model may hand over to.',
   async run(input, { state, manifest, append }, own): Promise<Json> {

@@ -1,9 +1,11 @@
 import { decideTest, type EvaluateDecision } from '../../expressions/cel/evaluate.ts';
 import { toRuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
+import { HANDOFF } from '../../log/action.ts';
 import { showsTag } from '../../log/fold-turns.ts';
-import type { ParserEvent } from '../../parser/intents.ts';
+import type { ActionIntent, ParserEvent } from '../../parser/intents.ts';
 import { clip } from '../../prompt/text.ts';
+import { mayHandOver } from '../internal/handoff.ts';
 import type { SessionContext } from '../session-context.ts';
 import { settableBy, setVariable } from '../variables/session-variables.ts';
 import { createGate, cut, type Hearing, holdAt, leftOpenIf, passBy } from './active-turn.ts';
@@ -38,7 +40,10 @@ import { createResponseStream, endResponse, pushResponse, whenOut } from './resp
 /** Acts on what the model said, in the order in which it did. `consumed` is how far the stream had been read. */
 export function act(hearing: Hearing, event: ParserEvent, consumed: number): void {
   if (hearing.over) {
-    passOver(hearing, event, consumed);
+    if (isLateHandoff(hearing, event)) {
+      declare(hearing, event, consumed);
+      cut(hearing, 'final');
+    } else passOver(hearing, event, consumed);
     return;
   }
   const { spoken, context } = hearing;
@@ -174,6 +179,15 @@ function passOver(hearing: Hearing, event: ParserEvent, consumed: number): void 
   if (event.type === 'if' && event.body === 'open') openBranch(hearing, () => false);
 }
 
+/** Models like to say their last word first, and hand over behind it. */
+const isLateHandoff = (hearing: Hearing, event: ParserEvent): event is ActionIntent =>
+  event.type === 'action' &&
+  event.name === HANDOFF &&
+  (event.kind ?? 'internal') === 'internal' &&
+  hearing.branchHolds &&
+  !hearing.afterFinal &&
+  mayHandOver(hearing.context.manifest);
+
 const isNewTag = (event: ParserEvent): boolean =>
   event.type === 'parallel'
     ? event.body === 'open'
@@ -253,7 +267,7 @@ function closeResponse(
   endResponse(stream);
   if (final) {
     hearing.over = true;
-    if (!hearing.endedOpen) cut(hearing, 'final');
+    if (!hearing.endedOpen && !mayHandOver(context.manifest)) cut(hearing, 'final');
   } else whenOut(stream, () => context.log.append({ type: 'response', text: stream.text, final: false }));
 }
 

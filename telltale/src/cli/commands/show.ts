@@ -113,7 +113,7 @@ function wantedOf(
   { action: asked }: CommandShowOptions,
 ): { value: Json; text?: string } {
   if (asked === undefined) {
-    const value = state.result ?? state.response?.text;
+    const value = state.result ?? state.thread?.answer?.text ?? state.response?.text;
     if (value === undefined) throw noResult(`${state.id} has no result yet.`);
     return { value };
   }

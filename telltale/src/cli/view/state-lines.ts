@@ -38,6 +38,16 @@ export interface StateLinesOptions extends ShownStatus {
   readonly runs?: readonly StreamInfo[];
 }
 
+interface LastResponse {
+  readonly text: string;
+  readonly final: boolean;
+  /** The agent that said it, where it is not the session's own. */
+  readonly agent?: string;
+}
+
+const lastResponse = ({ thread, response }: SessionState): LastResponse | undefined =>
+  thread?.answer === undefined ? response : { ...thread.answer, final: true };
+
 /** How many of the newest actions are shown. */
 const MAX_ACTIONS = 50;
 /** How many of the newest workflow runs are shown. */
@@ -99,10 +109,12 @@ export function stateLines(state: SessionState, options: StateLinesOptions): rea
       return `${brief(run.name, room)}  ${paintStatus(shown, shown, paint)}  ${paint.dim(brief(run.stream, room))}${run.stream === leadRun(state.id) ? ', leads it' : ''}`;
     }),
   );
-  if (state.response !== undefined) {
-    const text = harmlessLines(state.response.text);
+  const response = lastResponse(state);
+  if (response !== undefined) {
+    const text = harmlessLines(response.text);
     const more = text.length - MAX_LINES;
-    section(`Last response${state.response.final ? '' : ' (not final)'}`, [
+    const by = response.agent === undefined ? '' : ` of ${response.agent}`;
+    section(`Last response${by}${response.final ? '' : ' (not final)'}`, [
       ...text.slice(0, MAX_LINES),
       ...(more > 0 ? [paint.dim(`… ${countText(more, 'more line')}: --json shows all`)] : []),
     ]);
@@ -189,7 +201,9 @@ export function stateJson(
     actions: [...state.actions.values()],
     task: state.task === undefined ? null : { ...state.task.given, report: state.task.open ?? null },
     runs: runs.map((run) => ({ run: run.stream, workflow: run.name, status: shownStatus(run) })),
-    response: state.response ?? null,
+    speaker:
+      state.thread === undefined ? null : { agent: state.thread.speaker, session: state.thread.session },
+    response: lastResponse(state) ?? null,
     result: state.result ?? (null as Json),
     error: state.error ?? null,
   };

@@ -325,6 +325,8 @@ async function standingOf(
   if ((await runtime.store.info(thread.session)) === undefined) return own;
   const { speaker } = thread;
   const away = await runtime.state(thread.session);
+  // In a fork that has not gone on, it is the agent's session in the conversation that was forked.
+  if (away.parent?.session !== id) return own;
   return {
     ...own,
     open: [...own.open, ...[...away.open].map((action) => callKey(action, speaker))],

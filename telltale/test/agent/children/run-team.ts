@@ -23,7 +23,13 @@ function teamFiles(team: Team): Record<string, string> {
   return files;
 }
 
-const IMPORT = 'import: { agents: [./team/*.yml] }\n';
+/** The manifest with the team imported, next to what its own keys "tools" and "workflows" name. */
+function withTeam(manifest: string): string {
+  const lines = manifest.split('\n');
+  const isImport = (line: string) => /^(?:tools|workflows): /.test(line);
+  const imports = ['agents: [./team/*.yml]', ...lines.filter(isImport)];
+  return `import: { ${imports.join(', ')} }\n${lines.filter((line) => !isImport(line)).join('\n')}`;
+}
 
 export const call = (id: string, name: string, body: object = {}, mode = 'async'): string =>
   `<action type="agent" mode="${mode}" id="${id}">${JSON.stringify({ name, parameters: { input: `For ${id}.` }, ...body })}</action>`;
@@ -65,7 +71,7 @@ export async function runTeam(team: Team, options: RunOptions): Promise<TeamRan>
   };
   const ran = await runAgent({
     ...options,
-    manifest: `${IMPORT}${options.manifest ?? ''}`,
+    manifest: withTeam(options.manifest ?? ''),
     files: { ...teamFiles(team), ...options.files },
     after,
   });

@@ -16,7 +16,7 @@ const named = closed(
   { schema: userSchema('A JSON Schema (2020-12).') },
 );
 
-/** `{ schema: … }`, as in "output", or the schema alone, as in a Workflow. */
+/** Whether the value is `{ schema: … }`, as in "output", and not the schema alone, as in a Workflow. */
 export const isNamedSchema = (value: unknown): value is { readonly schema: JsonObject } =>
   isMap(value) && isMap(value.schema) && Object.keys(value).length === 1;
 
@@ -93,7 +93,7 @@ const mcpImport = closed(
   { mcp: mcpServer },
 );
 
-/** In an editor a misspelt `builtin:NAME` is not a file either. */
+/** Editors should also reject a misspelled `builtin:NAME`. */
 const toolFile = z.string().min(1).register(z.globalRegistry, {
   description: 'A path or glob, relative to this manifest.',
   expects: 'text that is not empty',
@@ -107,7 +107,7 @@ const toolImport = choice([toolFile, builtin, mcpImport], (value) =>
 const list = <Entry extends z.core.$ZodType>(entry: Entry, description: string) =>
   z.array(entry).max(MANIFEST_LIMITS.importEntries).prefault([]).describe(description);
 
-/** What an agent brings in, by kind. Paths are relative to the manifest; globs are sorted. */
+/** An agent's imports, by kind. Paths are relative to the manifest. Globs are sorted. */
 export const imports = closed(
   {
     title: '"import"',

@@ -51,7 +51,7 @@ const SLIPS = {
 };
 
 const envelopeKeys = {
-  // No default: a template without a type has that of the one it names.
+  // No default, because a template without a type inherits it from its base template.
   type: z
     .enum(ACTION_TYPES)
     .optional()
@@ -97,7 +97,7 @@ const actionTemplates = z
   .record(name('The name of a template.'), actionTemplate)
   .describe('Defaults that an action takes by "template".');
 
-/** What a model may declare about itself, and how it is told of it. */
+/** What a model may declare about itself, and how the prompt explains it. */
 const metadata = closed(
   {
     title: '"metadata"',

@@ -8,13 +8,13 @@ import { finding, type ValuesFinding } from './values.ts';
 
 const REFERENCE = /^\$\{[\s\S]+\}$/;
 
-/** Whether a text is exactly one `${…}`: then it stands for a value of any type, known when the step runs. */
+/** Whether a text is exactly one `${…}`. It then stands for a value of any type, which is known when the step runs. */
 const isReference = (value: unknown): value is string => typeof value === 'string' && REFERENCE.test(value);
 
 const reference = (description: string) =>
   z.string().regex(REFERENCE).meta({ description, expects: `one reference, like \${steps.NAME.output}` });
 
-/** A value, or one reference that stands for it. */
+/** A value, or a single reference to one. */
 export function orReference<S extends z.core.$ZodType>(description: string, schema: S) {
   const referred = reference(description);
   return choice([schema, referred], (value) => (isReference(value) ? referred : schema)).describe(
@@ -24,7 +24,7 @@ export function orReference<S extends z.core.$ZodType>(description: string, sche
 
 type Choose = (value: unknown) => z.core.$ZodType | ChoiceRefusal;
 
-/** No branch fits, and why; `path` leads from the value to what is wrong. */
+/** No branch fits. `path` leads from the value to the problem. */
 interface ChoiceRefusal {
   readonly refused: ValuesFinding;
   readonly path?: readonly string[];
@@ -35,8 +35,8 @@ interface ChoiceDef extends z.core.$ZodUnionDef {
 }
 
 /**
- * A union that picks its branch first, by what the value plainly is meant to be, and reports errors inside that
- * branch only. Zod's own union would say "invalid input" for a step with one misspelt key.
+ * A union that first picks the branch that the value is evidently meant to be, and reports errors only inside that
+ * branch. Zod's own union would say "invalid input" for a step with one misspelled key.
  */
 const ChoiceUnion = z.core.$constructor<z.ZodUnion>('ChoiceUnion', (inst, def) => {
   z.ZodUnion.init(inst, def);
@@ -61,13 +61,13 @@ export function choice<const Options extends readonly z.core.$ZodType[]>(
 
 type ChoiceBranches = Readonly<Record<string, z.core.$ZodType>>;
 
-/** The branch is named by the value of `key` (`type: tool`); where that is absent, by the presence of another key. */
+/** The value of `key` selects the branch (`type: tool`). If it is missing, the presence of another key does. */
 export function choiceByValue<const B extends ChoiceBranches>(
   title: string,
   key: string,
   branches: B,
   implied?: { readonly by: string; readonly branch: keyof B & string },
-  /** For values that are no branch's and fit this. */
+  /** The branch for values that match `fits` but are no branch's name. */
   open?: { readonly fits: RegExp; readonly branch: keyof B & string },
 ): z.ZodUnion<readonly B[keyof B][]> {
   const names = Object.keys(branches).filter((name) => name !== open?.branch);
@@ -110,7 +110,7 @@ export function choiceByValue<const B extends ChoiceBranches>(
   return choice(Object.values(branches) as unknown as readonly B[keyof B][], choose);
 }
 
-/** `tool: git` where `type: tool` is meant. */
+/** For `tool: git` instead of `type: tool`. */
 function writtenAsKey(
   key: string,
   value: Readonly<Record<string, unknown>>,
@@ -121,7 +121,7 @@ function writtenAsKey(
   return placeOf(branches[named])?.slips?.[named] ?? `Write "${key}: ${named}".`;
 }
 
-/** The branch is named by which of its keys the map has (`command:` or `http:`). */
+/** The key that the map has selects the branch (`command:` or `http:`). */
 export function choiceByKey<const B extends ChoiceBranches>(
   title: string,
   branches: B,
@@ -150,7 +150,7 @@ const notAMap = (title: string, value: unknown, hint?: string): ChoiceRefusal =>
   refused: { code: 'wrong_type', message: `${title} has to be a map, but is ${showValue(value)}.`, hint },
 });
 
-/** Nothing says which branch is meant; a key that nearly does is the likelier mistake. */
+/** Nothing says which branch is meant. A similar key is the more likely mistake. */
 function lacks(
   title: string,
   keys: readonly string[],

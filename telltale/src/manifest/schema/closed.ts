@@ -3,23 +3,23 @@ import { isMap } from './plain-values.ts';
 import { orList } from './show-value.ts';
 import { finding } from './values.ts';
 
-/** Keys that people write in a place where they do not belong, each with where they do. */
+/** Keys that people often put in the wrong place, each with the right place. */
 export type Slips = Readonly<Record<string, string>>;
 
 export interface ClosedPlace {
-  /** What this map is, with its article: "a step", "an Agent". Messages use it. */
+  /** The name of this map in messages, with its article: "a step", "an Agent". */
   readonly title: string;
   readonly description?: string;
-  /** Name of its JSON Schema under `$defs`. */
+  /** The name of its JSON Schema in `$defs`. */
   readonly id?: string;
   readonly slips?: Slips;
-  /** Of each group exactly one key must be given. */
+  /** Exactly one key of each group must be given. */
   readonly exactlyOne?: readonly (readonly string[])[];
   readonly atMostOne?: readonly (readonly string[])[];
   readonly atLeastOne?: readonly (readonly string[])[];
-  /** Further keywords of its JSON Schema, for what a check across the map says of it. */
+  /** Further keywords for its JSON Schema, for rules that span the map. */
   readonly keywords?: Readonly<Record<string, unknown>>;
-  /** A key that is given demands these others. */
+  /** A key that requires other keys. */
   readonly demands?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -29,7 +29,7 @@ interface ClosedDef extends z.core.$ZodObjectDef {
 
 export type Closed<Shape extends z.core.$ZodShape> = z.ZodObject<Shape, z.core.$strict>;
 
-/** Zod's own strict object, plus the groups of keys, which are judged even where another key is wrong. */
+/** Zod's strict object plus the groups of keys, which are checked even if another key is wrong. */
 const ClosedObject = z.core.$constructor<z.ZodObject>('ClosedObject', (inst, def) => {
   z.ZodObject.init(inst, def);
   const { place } = def as ClosedDef;
@@ -48,7 +48,7 @@ const ClosedObject = z.core.$constructor<z.ZodObject>('ClosedObject', (inst, def
   };
 });
 
-/** A map of the manifest language: unknown keys are errors, and some keys exclude or demand each other. */
+/** A map of the manifest language. Unknown keys are errors, and some keys exclude or require each other. */
 export function closed<Shape extends z.core.$ZodLooseShape>(place: ClosedPlace, shape: Shape): Closed<Shape> {
   const schema = new (ClosedObject as unknown as new (def: ClosedDef) => Closed<Shape>)({
     type: 'object',
@@ -56,11 +56,11 @@ export function closed<Shape extends z.core.$ZodLooseShape>(place: ClosedPlace, 
     catchall: z.never(),
     place,
   });
-  // Onto itself: `.meta` would make every schema twice.
+  // Registers the schema itself. `.meta` would create every schema twice.
   return schema.register(z.globalRegistry, placeMeta(place));
 }
 
-/** The place an object schema was made for, if `closed` made it. */
+/** The options of an object schema that `closed` created. */
 export const placeOf = (schema: unknown): ClosedPlace | undefined =>
   (schema as { readonly _zod?: { readonly def?: Partial<ClosedDef> } } | undefined)?._zod?.def?.place;
 
@@ -106,7 +106,7 @@ function groupFindings(input: Readonly<Record<string, unknown>>, place: ClosedPl
   return issues;
 }
 
-/** The groups again in JSON Schema's words, for editors. */
+/** The groups in terms of JSON Schema, for editors. */
 function placeMeta(place: ClosedPlace): Record<string, unknown> {
   const required = (key: string) => ({ required: [key] });
   const allOf = [

@@ -37,7 +37,10 @@ const file = closed(
   },
 );
 
-/** Checks a `context_variables.json`, whose classes have longer names than in a manifest; they come back as there. */
+/**
+ * Checks a `context_variables.json`. Its classes have longer names than in a manifest; the result uses the manifest's
+ * names.
+ */
 export function checkContextVariablesFile(value: unknown): {
   readonly variables?: ContextVariables;
   readonly issues: readonly Issue[];
@@ -61,7 +64,7 @@ export function checkContextVariablesFile(value: unknown): {
   };
 }
 
-/** The same place, with the classes under the names they have in a manifest. */
+/** The same position, with the classes under the manifest's names. */
 const inFile = (node: DocumentNode): DocumentNode => ({
   ...node,
   at: (key) => node.at(VARIABLE_CLASSES.some((name) => name === key) ? `${key}_variables` : key),

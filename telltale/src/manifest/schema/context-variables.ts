@@ -40,7 +40,7 @@ const TRIGGER_SLIPS: Slips = {
   condition: 'For conditions on metadata, use a trigger of type metadata_match with "conditions".',
 };
 
-/** What a program that embeds the runtime registers: `createRuntime({ derivedTriggers: { "acme:tone": … } })`. */
+/** A type that the embedding program registers: `createRuntime({ derivedTriggers: { "acme:tone": … } })`. */
 const REGISTERED = /^[A-Za-z][A-Za-z0-9_-]*:[A-Za-z][A-Za-z0-9_-]*$/;
 
 const registeredName = z.string().check(z.regex(REGISTERED)).register(z.globalRegistry, {
@@ -49,8 +49,8 @@ const registeredName = z.string().check(z.regex(REGISTERED)).register(z.globalRe
 }) as unknown as z.ZodType<`${string}:${string}`>;
 
 /**
- * The types of trigger that can set a derived variable. New ones register here, and appear in the schema and docs; what
- * they do is in triggers/derived/built-in-types.ts, which does not compile without them.
+ * The types of trigger that can set a derived variable. Add new ones here, so that they appear in the schema and docs.
+ * Their behavior is in triggers/derived/built-in-types.ts, which does not compile if one is missing.
  */
 const triggerTypes = <Common extends z.core.$ZodLooseShape>(common: Common, commonSlips: Slips) => {
   const trigger = <Shape extends z.core.$ZodLooseShape>(type: string, shape: Shape, slips: Slips = {}) =>
@@ -129,7 +129,7 @@ const triggerTypes = <Common extends z.core.$ZodLooseShape>(common: Common, comm
       },
       { invoke: 'Here the artifact is "artifact".' },
     ).describe('An artifact decides.'),
-    /** Its other keys are checked against the schema it was registered with, when an agent is prepared. */
+    /** Its other keys are checked against its registered schema when an agent is prepared. */
     registered: z
       .looseObject({ type: registeredName, ...common })
       .describe("A type that the program around the runtime registers; its other keys are that type's own."),
@@ -140,7 +140,7 @@ const OPEN = { fits: REGISTERED, branch: 'registered' } as const;
 
 const RESET_SLIP = 'What resets a variable puts its default back.';
 
-/** What puts the default back. */
+/** The trigger that restores the default. */
 const resetTrigger = choiceByValue(
   'A trigger of "reset_on"',
   'type',
@@ -257,7 +257,7 @@ const derived = closed(
   },
 );
 
-/** Variables of a session, in three classes. */
+/** The variables of a session, in three classes. */
 export const contextVariables = closed(
   {
     title: '"context_variables"',

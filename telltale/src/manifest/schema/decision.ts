@@ -19,7 +19,7 @@ const SLIPS = {
   timeout: 'An invocation has no timeout of its own. Each artifact has 100 ms.',
 };
 
-/** A decision taken by an artifact. `fallback` is of the type that the place wants, and is what counts on failure. */
+/** A decision by an artifact. `fallback` has the type of the place, and is used if the artifact fails. */
 export const invocation = <Fallback extends z.core.$ZodType>(id: string, fallback: Fallback) =>
   closed(
     { title: 'an invocation', id, slips: SLIPS, description: 'A decision taken by an artifact.' },
@@ -35,7 +35,7 @@ export const invocation = <Fallback extends z.core.$ZodType>(id: string, fallbac
     },
   );
 
-/** A CEL expression, parsed when the manifest is checked; the manifest keeps its source. */
+/** A CEL expression. It is parsed when the manifest is checked; the manifest keeps the source. */
 export const cel = (description: string) =>
   z
     .string()
@@ -44,7 +44,7 @@ export const cel = (description: string) =>
     })
     .register(z.globalRegistry, { description, expects: 'a CEL expression' });
 
-/** Where CEL decides, `true` and `false` may stand unquoted: that is what an environment variable leaves there. */
+/** In place of CEL, `true` and `false` may be unquoted, because an environment variable inserts them that way. */
 export const celOrBoolean = (description: string) =>
   z
     .boolean()
@@ -60,7 +60,7 @@ const askedPrompt = invocation(
   nonEmptyText('The prompt that counts when the artifact is missing, fails or is too slow.'),
 );
 
-/** A yes or no: CEL, or an invocation whose fallback is true or false. */
+/** A boolean: CEL, or an invocation whose fallback is true or false. */
 export function test(description: string) {
   const expression = cel(description);
   const constant = celOrBoolean(description);
@@ -69,7 +69,7 @@ export function test(description: string) {
   ).register(z.globalRegistry, { description });
 }
 
-/** Text for a model: written here, or made by an invocation whose fallback is text. */
+/** Text for a model: literal, or from an invocation whose fallback is text. */
 function prompt(description: string) {
   const written = nonEmptyText(description);
   return choice([written, askedPrompt], (value) => (isMap(value) ? askedPrompt : written)).register(
@@ -78,7 +78,7 @@ function prompt(description: string) {
   );
 }
 
-/** The keys of a prompt: the text, or the artifact that holds it. */
+/** The keys of a prompt: its text, or the artifact that contains it. */
 export const promptKeys = (description: string) => ({
   prompt: prompt(description).optional(),
   prompt_artifact_id: name('An artifact whose source is the prompt, instead of "prompt".').optional(),
@@ -110,7 +110,7 @@ const asked = invocation(
   z.array(stepName).describe('The steps when the artifact is missing, fails or is too slow.'),
 );
 
-/** A fragment of prompt, and the steps whose prompt it joins. */
+/** A fragment of a prompt, and the steps whose prompts include it. */
 export const component = closed(
   {
     title: 'a component',
@@ -134,7 +134,7 @@ export const component = closed(
   },
 );
 
-/** A condition map, read by the condition language when the manifest is checked; the manifest keeps it as written. */
+/** A condition map. It is parsed when the manifest is checked; the manifest keeps it as written. */
 export const conditions = (description: string) =>
   z
     .record(
@@ -152,7 +152,7 @@ export interface ConditionFinding extends ValuesFinding {
   readonly path: readonly (string | number)[];
 }
 
-/** Everything wrong with a condition map by itself; which fields there are is judged where it stands. */
+/** Everything that is wrong with a condition map on its own. Whether its fields exist is checked elsewhere. */
 function checkConditions(conditions: Json): readonly ConditionFinding[] {
   const parsed = parseConditions(conditions);
   if (parsed.ok)
@@ -171,5 +171,5 @@ function checkConditions(conditions: Json): readonly ConditionFinding[] {
   }));
 }
 
-/** What is wrong with the key that the path ends with, not with what stands behind it. */
+/** Problems of the last key of the path, not of its value. */
 const ABOUT_KEYS: ReadonlySet<ConditionCode> = new Set(['bad_path', 'unknown_operator']);

@@ -94,7 +94,7 @@ const feedSource = choiceByValue('A source', 'type', FEED_SOURCES).describe('Whe
 const link = <Key extends string, Value extends z.core.$ZodType>(key: Key, value: Value) =>
   closed({ title: `a "${key}" transformation` }, { [key]: value } as Record<Key, Value>);
 
-/** One link of the chain that a feed's value passes through. */
+/** One step of the chain that transforms a feed's value. */
 const transformation = choiceByKey('A transformation', {
   cel: link('cel', cel('CEL over "value".')),
   jsonpath: link(
@@ -121,11 +121,11 @@ const feedTransform = z
   .array(transformation)
   .describe('A chain of cel, jsonpath, head, tail, lines, template.');
 
-/** What the environment may give for `false`; an unset variable gives the first. */
+/** The values of an environment variable that mean `false`. An unset variable gives the first one. */
 const FALSE = new Set(['', '0', 'false', 'no']);
 const TRUE = new Set(['1', 'true', 'yes']);
 
-/** The text form of `enabled`: what an environment variable gave, or CEL. */
+/** `enabled` as text: the value of an environment variable, or CEL. */
 const enabledText = z
   .union([z.string(), z.number(), z.null()])
   .transform((value, ctx): string => {
@@ -138,7 +138,7 @@ const enabledText = z
   })
   .meta({ expects: 'true, false, an environment variable or a CEL expression' });
 
-/** The parts of the prompt that the runtime makes itself; a feed of that id switches one off. */
+/** The parts of the prompt that the runtime makes itself. A feed with such an id switches that part off. */
 const BUILTIN_FEEDS = ['metadata', 'results', 'news', 'memory'] as const;
 
 const enabledFlag = celOrBoolean('Whether the feed is loaded.');

@@ -6,12 +6,12 @@ const RESERVED = new Set(
   ),
 );
 
-/** Every world of JavaScript has functions of these names, so that a method could not be told from them. */
+/** Every JavaScript realm has functions with these names, so a method could not be distinguished from them. */
 const EVERYWHERE: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
 
-/** An ES module that exports it cannot be loaded: it is taken for a promise. */
+/** A module that exports `then` cannot be imported, because it is treated as a promise. */
 const THENABLE = 'then';
 
-/** Whether a method of an artifact can have that name. */
+/** Whether an artifact's method can have this name. */
 export const isFunctionName = (name: string): boolean =>
   FUNCTION_IDENTIFIER.test(name) && !RESERVED.has(name) && !EVERYWHERE.has(name) && name !== THENABLE;

@@ -5,7 +5,7 @@ import { cel, invocation, test } from './decision.ts';
 import { isMap } from './plain-values.ts';
 import { name, nonEmptyText } from './values.ts';
 
-/** Words in place of an agent: the person speaks next, or the conversation is over. */
+/** Words in place of an agent's name: the person speaks next, or the conversation ends. */
 export const NOT_AGENTS: readonly string[] = ['user', 'end'];
 
 export const CARRIES = ['messages', 'summary', 'none'] as const;
@@ -54,7 +54,7 @@ const entry = closed(
 
 const agentName = name('An agent that the model may hand the conversation to.');
 
-/** Agents that the conversation may move to. A name alone: whenever the model decides so. */
+/** The agents that the conversation may move to. An entry that is only a name leaves the decision to the model. */
 export const handoff = z
   .array(choice([agentName, entry], (value) => (isMap(value) ? entry : agentName)))
   .prefault([])
@@ -82,7 +82,7 @@ const messageRule = closed(
   },
 );
 
-/** Several agents in one conversation, and who speaks after whom. */
+/** Several agents in one conversation, and the rules for who speaks next. */
 export const group = closed(
   {
     title: '"group"',

@@ -12,14 +12,14 @@ import {
   type ValuesFinding,
 } from './values.ts';
 
-/** Standard Webhooks asks for 24 bytes; fewer than 16 can be tried out. */
+/** Standard Webhooks asks for 24 bytes. Fewer than 16 can be guessed by trying. */
 const MIN_BYTES = 16;
 const WHSEC = 'whsec_';
 
 const HINT =
   'Create one with: openssl rand -base64 32. Keep it in an environment variable, and refer to that variable without a default.';
 
-/** What people write until they think of a secret: letters and digits alone, in lower case. */
+/** Placeholders that people leave in place of a secret, as lower-case letters and digits only. */
 const DEFAULTS: ReadonlySet<string> = new Set(
   [
     'changeme changeit changethis changemeplease changemenow replaceme replacethis setme insertsecrethere',
@@ -35,12 +35,12 @@ const DEFAULTS: ReadonlySet<string> = new Set(
 const PLACEHOLDER = /^(?:<.*>|\[.*\]|\{.*\}|%.*%|your[\W_].*|(?:put|insert|enter|paste|add)[\W_].*here)$/is;
 const REPEATED = /^(.)\1+$/su;
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
-/** Blanks, and what cannot be seen. */
+/** Blanks and invisible characters. */
 const NOTHING = /^[\s\p{Cf}\p{Cc}]*$/u;
 
 /**
- * The key of a webhook's signature. Whoever knows it can start what the webhook starts, so one that is empty, or that
- * anybody would guess, is an error, wherever it came from.
+ * The key that signs a webhook. Whoever knows it can trigger what the webhook starts, so an empty or guessable key is
+ * an error, whatever its source.
  */
 export const webhookSecret = (description: string) =>
   z
@@ -69,7 +69,7 @@ function weakness(secret: string): ValuesFinding | undefined {
 
 const GUESSED = 'The secret of this webhook is a default or a placeholder that anybody can guess.';
 
-/** What has no letter or digit at all is as good as empty. */
+/** A text without any letter or digit counts as empty. */
 function isDefault(text: string): boolean {
   const bare = text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
   return bare === '' || DEFAULTS.has(bare) || PLACEHOLDER.test(text.trim()) || REPEATED.test(bare);
@@ -77,7 +77,7 @@ function isDefault(text: string): boolean {
 
 const weak = (message: string): ValuesFinding => ({ code: 'weak_secret', message, hint: HINT });
 
-/** Arguments of a program; never passed through a shell. */
+/** The arguments of a program. They never go through a shell. */
 export const commandLine = (description: string) =>
   z.array(text('The program or an argument.')).min(1).meta({
     description,
@@ -114,7 +114,7 @@ const hookList = (description: string) =>
     .prefault([])
     .describe(description);
 
-/** Order: the agent's hooks, then the workflow's, then the step's. */
+/** In the order: the agent's hooks, the workflow's, the step's. */
 export const hooks = closed(
   {
     title: '"hooks"',
@@ -135,7 +135,7 @@ export const hooks = closed(
   },
 );
 
-/** What a rule can be about. `stuck` is a task whose agent does not come further, and a session that has stalled. */
+/** What a rule can be about. `stuck` is a task on which the agent makes no progress, or a session that has stalled. */
 const NOTIFIED = [
   'session.completed',
   'session.failed',

@@ -23,7 +23,7 @@ import { workflow } from './workflow.ts';
 export const MANIFEST_KINDS = ['Agent', 'Tool', 'Relic', 'Artifact', 'Workflow'] as const;
 export type ManifestKind = (typeof MANIFEST_KINDS)[number];
 
-/** The one definition of each kind: validation, types, JSON Schema and reference are all made from it. */
+/** The only definition of each kind. Validation, types, JSON Schemas and the reference come from it. */
 export const KINDS = {
   Agent: () => agent,
   Tool: () => tool,
@@ -38,7 +38,7 @@ export type RelicManifest = z.output<typeof relic>;
 export type ArtifactManifest = z.output<typeof artifact>;
 export type WorkflowManifest = z.output<ReturnType<typeof workflow>>;
 
-/** A checked manifest, told apart by `kind`. */
+/** A checked manifest. `kind` discriminates the union. */
 export type Manifest = AgentManifest | ToolManifest | RelicManifest | ArtifactManifest | WorkflowManifest;
 
 const method = closed(
@@ -245,7 +245,7 @@ const tool = closed(
 
 const RELIC_DRIVERS = ['kv', 'log', 'sql', 'redis', 'http', 'queue'] as const;
 
-/** Drivers that live in the runtime's own store when they have no connection. */
+/** Drivers that use the runtime's own store if they have no connection. */
 export const EMBEDDED_DRIVERS: readonly string[] = ['kv', 'log', 'queue'];
 
 const address = nonEmptyText('A SQLite file, postgres://, redis:// or http(s):// address.');

@@ -7,7 +7,7 @@ import { countFromZero, flag, jsonValue, pattern, text } from './values.ts';
 export const FIELD_TYPES = ['enum', 'string', 'number', 'boolean', 'object', 'array'] as const;
 export type FieldType = (typeof FIELD_TYPES)[number];
 
-/** What each type takes beyond what every field takes; the slips of the others are made from it. */
+/** The keys of each type beyond those of every field. Misplaced keys are found with it. */
 const OWN_KEYS: Readonly<Record<FieldType, readonly string[]>> = {
   enum: ['values'],
   string: ['max_length', 'pattern'],

@@ -5,7 +5,7 @@ import { modelRef } from './model-ref.ts';
 import { isMap } from './plain-values.ts';
 import { count, nonEmptyText } from './values.ts';
 
-/** A number between two bounds, both included. */
+/** A number between two inclusive bounds. */
 const between = (min: number, max: number, description: string) =>
   z
     .number()
@@ -64,21 +64,21 @@ const modelWithOptions = closed(
   { model: modelRef(REFERENCE), ...optionKeys },
 );
 
-/** An entry of `models`: a model, or a map of it and its options. */
+/** An entry of `models`: a model, or a map with the model and its options. */
 export const namedModel = choice([reference, modelWithOptions], (value) =>
   isMap(value) ? modelWithOptions : reference,
 );
 
 export type NamedModel = string | z.infer<typeof modelWithOptions>;
 
-/** The model that an entry of `models` names, if there is one. */
+/** The model that an entry of `models` names. */
 export function namedRef(entry: NamedModel): string;
 export function namedRef(entry: NamedModel | undefined): string | undefined;
 export function namedRef(entry: NamedModel | undefined): string | undefined {
   return typeof entry === 'object' ? entry.model : entry;
 }
 
-/** The options that an entry of `models` has of its own. */
+/** The options of an entry of `models`. */
 export function namedOptions(entry: NamedModel | undefined): ModelOptionsManifest {
   if (typeof entry !== 'object') return {};
   const { model: _, ...options } = entry;

@@ -6,21 +6,21 @@ import { isMap } from './plain-values.ts';
 import { showValue } from './show-value.ts';
 import { nonEmptyText } from './values.ts';
 
-/** What `allow`, `ask` and `deny` name, whichever way it was written. */
+/** The entries of `allow`, `ask` and `deny`, whichever form the manifest uses. */
 export interface Rules {
   readonly allow: readonly string[];
   readonly ask: readonly string[];
   readonly deny: readonly string[];
 }
 
-/** In a list: all that no other entry names. */
+/** In a list: everything that no other entry names. */
 export const EVERYTHING = '*';
 
 interface RulesOptions {
   readonly key: string;
   readonly entry: string;
   readonly describe: string;
-  /** What counts for a list that is absent where the map form is used. */
+  /** The default of a missing list in the map form. */
   readonly absent: Partial<Rules>;
 }
 
@@ -69,7 +69,7 @@ function rules({ key, entry, describe, absent }: RulesOptions) {
       )
         ? given
         : { allow: given as readonly string[] };
-      // With "*" allowed, nothing is left that no entry names.
+      // With "*" allowed, an entry covers everything.
       const absentAsk = allow?.includes(EVERYTHING) === true ? [] : absent.ask;
       return {
         allow: allow ?? absent.allow ?? [],

@@ -22,7 +22,10 @@ export function runSchema<S extends z.core.$ZodType>(
   };
 }
 
-/** Zod measures whatever has a length: an empty list in place of a text is of the wrong type, and not too short as well. */
+/**
+ * Zod measures everything that has a length. An empty list in place of a text has the wrong type; that it is also too
+ * short is not reported.
+ */
 function withoutEchoes(issues: readonly Issue[]): readonly Issue[] {
   const place = ({ path }: Issue) => JSON.stringify(path);
   const mistyped = new Set(issues.filter(({ code }) => code === 'wrong_type').map(place));
@@ -43,8 +46,8 @@ interface Copy {
 }
 
 /**
- * A plain copy of whatever was handed in, and what in it is not JSON. Schemas see only the copy: bounded in depth
- * and size, without cycles, getters, foreign prototypes or a `__proto__` key.
+ * A plain copy of the input, and the parts of it that are not JSON. Schemas see only the copy, which is bounded in
+ * depth and size, without cycles, getters, foreign prototypes or a `__proto__` key.
  */
 export function plainDocument(value: unknown): {
   readonly document: Json;
@@ -54,7 +57,7 @@ export function plainDocument(value: unknown): {
   try {
     return { document: plain(value, [], copy) ?? null, issues: copy.issues };
   } catch (thrown) {
-    // Only a getter or a proxy of the caller's can throw here: no document that was read from a file has one.
+    // Only a caller's getter or proxy can throw here. A document from a file has none.
     const why = thrown instanceof Error ? thrown.message : String(typeof thrown);
     return { document: null, issues: [issue('not_json', [], `The value cannot be read: ${why}`)] };
   }
@@ -115,10 +118,13 @@ const issue = (
   message,
 });
 
-/** A document can be wrong in more ways than anyone reads. */
+/** The maximum number of issues per document. */
 export const MAX_ISSUES = 200;
 
-/** Without repeats, and without a missing key that stands there by another name. Errors are kept before warnings at the limit. */
+/**
+ * Removes repeated issues, and the issue of a missing key that is present under another name. At the limit, errors take
+ * precedence over warnings.
+ */
 export function orderIssues(issues: readonly Issue[]): readonly Issue[] {
   const misspelt = new Set(
     issues.flatMap((issue) => (issue.code === 'unknown_key' ? misspeltFor(issue) : [])),
@@ -148,13 +154,13 @@ export function orderIssues(issues: readonly Issue[]): readonly Issue[] {
   return [...errors, more];
 }
 
-/** What the hint says it should have been: `Did you mean "a"?`, `Use "a".`, `Write "a: b" and "c: d".` */
+/** The names in a hint's suggestion: `Did you mean "a"?`, `Use "a".`, `Write "a: b" and "c: d".` */
 const misspeltFor = (issue: Issue): readonly string[] =>
   [...(issue.hint ?? '').matchAll(/"(\w+)(?:: [^"]*)?"/g)].map(([, name]) =>
     JSON.stringify([issue.path.slice(0, -1), name]),
   );
 
-/** Several where one of a group is missing: `needs "a" or "b".` */
+/** Several if one key of a group is missing: `needs "a" or "b".` */
 const missingFor = (issue: Issue): readonly string[] =>
   [
     ...(/ needs ("[^"]+"(?:(?:, | or )"[^"]+")*)\.$/.exec(issue.message)?.[1] ?? '').matchAll(/"([^"]+)"/g),

@@ -1,6 +1,6 @@
 const MAX_SHOWN = 60;
 
-/** A value as an error message quotes it: text in quotes, clipped; lists and maps by what they are. */
+/** A value as error messages quote it: text in quotes and clipped, lists and maps described. */
 export function showValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';

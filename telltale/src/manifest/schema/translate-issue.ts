@@ -9,12 +9,12 @@ import type { ValuesFinding } from './values.ts';
 type Raw = z.core.$ZodRawIssue;
 
 const MAX_LISTED = 40;
-/** Where the nearest name is given first, the others are a reminder. */
+/** How many other names are listed after the most similar one. */
 const MAX_LISTED_BEHIND_NEAREST = 10;
-/** Unknown keys of one map that are looked at: one with more is no manifest. */
+/** How many unknown keys of one map are examined. A map with more is no manifest. */
 const MAX_UNKNOWN_KEYS = 50;
 
-/** Zod's raw issue (with the schema that raised it) as one or more issues in the user's words. */
+/** Translates zod's raw issue, which knows its schema, into one or more issues in the user's words. */
 export function translateIssue(raw: Raw): readonly Issue[] {
   const path = (raw.path ?? []).map((part) => (typeof part === 'symbol' ? String(part) : part));
   switch (raw.code) {
@@ -50,7 +50,7 @@ function unknownKeys(keys: readonly string[], raw: Raw, path: IssuePath): readon
   const known = Object.keys(shape);
   const given = isMap(raw.input) ? raw.input : {};
   const absent = known.filter((name) => name !== '$schema' && !Object.hasOwn(given, name));
-  /** Of two names that are equally near, the one that must be there. */
+  /** Between two equally similar names, prefer the required one. */
   const isRequired = (name: string) => shape[name]?._zod.optin === undefined;
   const wanted = [...absent.filter(isRequired), ...absent.filter((name) => !isRequired(name))];
   const issues = keys.slice(0, MAX_UNKNOWN_KEYS).map((key): Issue => {
@@ -65,11 +65,11 @@ function unknownKeys(keys: readonly string[], raw: Raw, path: IssuePath): readon
   return hidden === 0 ? issues : [...issues, moreUnknownKeys(hidden, path)];
 }
 
-/** `Unknown key "modle" in Agent.`: the name of a kind needs no article. */
+/** `Unknown key "modle" in Agent.` The name of a kind needs no article. */
 export const unknownKey = (key: string, title: string): string =>
   `Unknown key "${key}" in ${title.replace(/^A(?=n? )/, 'a').replace(/^an? (?=[A-Z])/, '')}.`;
 
-/** Nothing is left out in silence. */
+/** The number of omitted issues is always reported. */
 const moreUnknownKeys = (hidden: number, path: IssuePath): Issue => ({
   severity: 'warning',
   code: 'more_issues',
@@ -79,7 +79,7 @@ const moreUnknownKeys = (hidden: number, path: IssuePath): Issue => ({
   hint: 'Fix the ones above and check again.',
 });
 
-/** The issues inside have lost the schema of the key; the map's own still knows it. */
+/** Issues inside a key no longer know the key's schema. The map's own issue does. */
 function badKey(key: string, raw: Raw, path: IssuePath): Issue {
   const keyType = (raw.inst as Partial<z.core.$ZodRecord> | undefined)?._zod?.def.keyType;
   const expects = metaOf(keyType)?.expects;
@@ -93,7 +93,7 @@ function badKey(key: string, raw: Raw, path: IssuePath): Issue {
   };
 }
 
-/** The path stops at what lacks the key, which is in the document; the key is not. */
+/** The path ends at the node that lacks the key, because the key is not in the document. */
 function missing(path: IssuePath): Issue {
   const holder = path.slice(0, -1);
   const key = path.at(-1);
@@ -117,7 +117,7 @@ function badValue(raw: Raw, path: IssuePath): Issue {
   return error(code, path, `${label(path)} cannot be ${shown}.`, `Write ${wanted}.`);
 }
 
-/** What the schema that raised the issue says it expects (`.meta({ expects })`). */
+/** What the schema of the issue says it expects (`.meta({ expects })`). */
 function expected(raw: Raw): string | undefined {
   for (const schema of [raw.schema, raw.inst]) {
     const expects = metaOf(schema)?.expects;
@@ -156,16 +156,16 @@ function zodWords(raw: Raw): string {
   return 'another value';
 }
 
-/** A lone text is mostly meant as the only entry. */
+/** A single text is usually meant as the only entry of the list. */
 function asEntry(input: unknown): string {
   if (typeof input !== 'string' || !PLAIN_ENTRY.test(input)) return '';
   return `: [${input}]`;
 }
 
-/** What can stand between brackets as it is, and is not a number, word of YAML or reference. */
+/** A text that can be a list entry without quotes: it is no number, word of YAML or reference. */
 const PLAIN_ENTRY = /^(?!(?:true|false|null)$)[A-Za-z./][\w./*:-]{0,59}$/;
 
-/** Of a map whose keys are known. */
+/** The known keys of a map, for a message. */
 function keysOf(schema: unknown): string {
   if (placeOf(schema) === undefined) return '';
   const { shape } = (schema as z.core.$ZodObject)._zod.def;
@@ -173,14 +173,14 @@ function keysOf(schema: unknown): string {
   return ` with ${list(known, MAX_LISTED_BEHIND_NEAREST).replace(/\.$/, '')}`;
 }
 
-/** With the full stop. */
+/** Ends with a full stop. */
 function list(names: readonly string[], most = MAX_LISTED): string {
   if (names.length === 0) return 'nothing else.';
   const shown = names.slice(0, most).join(', ');
   return names.length > most ? `${shown}, …` : `${shown}.`;
 }
 
-/** What a message calls the value at a path. */
+/** The name of the value at a path, for a message. */
 function label(path: IssuePath): string {
   const last = path.at(-1);
   if (last === undefined) return 'The document';

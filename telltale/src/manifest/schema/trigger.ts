@@ -16,7 +16,7 @@ import {
   type ValuesFinding,
 } from './values.ts';
 
-/** The durable events of the log (runtime.md); `custom` ones are told apart by `match: { name }`. */
+/** The durable events of the log. `match: { name }` distinguishes `custom` events. */
 const EVENT_TYPES = [
   'session.started',
   'session.completed',
@@ -81,10 +81,10 @@ const EVENT_TYPES = [
   'review.voided',
 ];
 
-/** What a sub-agent's log copies to its parent's. */
+/** The events that are copied from a sub-agent's log to its parent's. */
 const CHILD_TYPES = EVENT_TYPES.map((type) => `child.${type}`);
 
-/** An event that can set something off: a durable one. Live deltas are not on the log, so they cannot. */
+/** An event that can fire a trigger. Live deltas can't, because they are not on the log. */
 export const eventType = (description: string) =>
   z.enum([...EVENT_TYPES, ...CHILD_TYPES]).describe(description);
 
@@ -93,7 +93,7 @@ interface CronField {
   readonly min: number;
   readonly max: number;
   readonly words?: readonly string[];
-  /** The widest step, where that is not the number of its values. */
+  /** The widest step, if it is not the number of values. */
   readonly widest?: number;
 }
 
@@ -120,8 +120,8 @@ const cron = (description: string) =>
     .meta({ description, expects: 'a cron expression' });
 
 /**
- * Five fields, or six with seconds first; lists, ranges and steps of numbers, names of months and days. What passes here
- * is kept: the package that tells the times refuses a step behind a single number (`5/10`), and one that is too wide.
+ * Five fields, or six starting with seconds; with lists, ranges, steps, and names of months and days. It also refuses
+ * what the scheduling package would refuse: a step after a single number (`5/10`), and a step that is too wide.
  */
 function checkCron(source: string): ValuesFinding | undefined {
   const text = source.trim();
@@ -146,7 +146,7 @@ function checkCron(source: string): ValuesFinding | undefined {
 
 const LONGEST = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Whether a month has one of these days, in some year. Where the day of the week is given, too, either is enough. */
+/** Whether any month in any year has one of these days. If the day of the week is given too, either one is enough. */
 function comes(day: string, month: string): boolean {
   const [, , days, months] = FIELDS;
   if (days === undefined || months === undefined) return true;
@@ -154,7 +154,7 @@ function comes(day: string, month: string): boolean {
   return valuesOf(month, months).some((each) => first <= (LONGEST[each - 1] ?? 0));
 }
 
-/** What a field that fits stands for. */
+/** The values that a valid field stands for. */
 function valuesOf(part: string, field: CronField): readonly number[] {
   return part.split(',').flatMap((item) => {
     const [range = '', every] = item.split('/');

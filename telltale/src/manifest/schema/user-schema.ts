@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import { checkUserSchema } from './user-schemas/check-user-schema.ts';
 import { finding } from './values.ts';
 
-/** A JSON Schema that a user wrote (draft 2020-12), compiled when the manifest is checked. */
+/** A user's JSON Schema (draft 2020-12), compiled when the manifest is checked. */
 export const userSchema = (description: string) =>
   z
     .record(

@@ -12,8 +12,8 @@ export const MAX_NAME_LENGTH = 128;
 const NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
 /**
- * Names of manifests, steps, states, feeds and output keys: letters, digits, `_` and `-`, not beginning with a
- * digit. No dot: `$name.path` and `${steps.NAME.output}` split there.
+ * Names of manifests, steps, states, feeds and output keys: letters, digits, `_` and `-`, not starting with a digit.
+ * They have no dots, because `$name.path` and `${steps.NAME.output}` split there.
  */
 export const name = (description: string) =>
   z.string().check(z.maxLength(MAX_NAME_LENGTH), z.regex(NAME)).register(z.globalRegistry, {
@@ -21,14 +21,17 @@ export const name = (description: string) =>
     expects: 'a name of letters, digits, "_" and "-" that begins with a letter or "_"',
   });
 
-/** Names that stand bare in CEL (context variables, metadata fields, loop variables): no `-`, which is minus there. */
+/**
+ * Names that CEL uses without a prefix (context variables, metadata fields, loop variables). They have no `-`, which
+ * means minus in CEL.
+ */
 export const identifier = (description: string) =>
   z.string().check(z.maxLength(MAX_NAME_LENGTH), z.regex(IDENTIFIER)).register(z.globalRegistry, {
     description,
     expects: 'a name of letters, digits and "_" that begins with a letter or "_" ("-" is minus in CEL)',
   });
 
-/** The name of something that need not be ours (an MCP tool, a target, a reference to be resolved): any text. */
+/** The name of something that may not be ours (an MCP tool, a target, a reference): any text. */
 export const targetName = (description: string) =>
   z
     .string()
@@ -41,7 +44,7 @@ export const text = (description: string) =>
 export const nonEmptyText = (description: string) =>
   z.string().min(1).register(z.globalRegistry, { description, expects: 'text that is not empty' });
 
-/** Unquoted, YAML reads 1.0 as the number 1. */
+/** An unquoted 1.0 is a number in YAML. */
 export const version = () =>
   z.string().register(z.globalRegistry, {
     description: 'A version of your own, in quotes.',
@@ -63,7 +66,7 @@ export const amount = (description: string) =>
 export const flag = (description: string) =>
   z.boolean().register(z.globalRegistry, { description, expects: 'true or false' });
 
-/** Any JSON value; depth and size have been bounded for the whole document before schemas see it. */
+/** Any JSON value. Depth and size of the whole document were checked before. */
 export const jsonValue = (description: string) =>
   z.custom<Json>((value) => value !== undefined).register(z.globalRegistry, { description });
 
@@ -79,7 +82,7 @@ export const jsonObject = (description: string) =>
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** A moment, as ISO 8601 writes it. */
+/** A point in time in ISO 8601. */
 export const moment = (description: string) =>
   z
     .string()
@@ -119,8 +122,8 @@ function isTimeZone(text: string): boolean {
 }
 
 /**
- * The convention for quantities in a checked manifest: keys stay as they are written, and the value carries its
- * unit: `timeout: 30s` becomes `timeout.ms === 30000`, `max_body: 1MiB` becomes `max_body.bytes === 1048576`.
+ * The convention for quantities in a checked manifest: keys keep their names, and values carry the unit. `timeout: 30s`
+ * becomes `timeout.ms === 30000`, and `max_body: 1MiB` becomes `max_body.bytes === 1048576`.
  */
 export interface ValuesDuration {
   readonly ms: number;
@@ -139,7 +142,7 @@ export const duration = (description: string) =>
     minimum: 0,
   });
 
-/** Before the pattern of what is read: a digit of it is not 0. */
+/** A lookahead for quantities above zero: at least one digit is not 0. */
 const NOT_ZERO = '(?=.*[1-9])';
 
 /** A duration above zero: an interval, a time limit. */
@@ -192,7 +195,7 @@ function quantity<Out>(
   });
 }
 
-/** What a schema of ours says of a value, in the user's words; zod carries it as the params of a custom issue. */
+/** A problem of a value in the user's words. Zod carries it in the params of a custom issue. */
 export interface ValuesFinding {
   readonly code: string;
   readonly message: string;
@@ -202,7 +205,7 @@ export interface ValuesFinding {
   readonly severity?: 'error' | 'warning';
 }
 
-/** `continue` keeps zod checking what stands beside it: all errors of a document are wanted, not the first. */
+/** `continue` makes zod check the rest of the document too, so that all errors are reported. */
 export const finding = (
   input: unknown,
   found: ValuesFinding,
@@ -215,7 +218,10 @@ export const finding = (
   continue: true,
 });
 
-/** A regular expression as linear-time engines take it: no look-around, no back-references. Found anywhere in the text. */
+/**
+ * A regular expression for linear-time engines: without lookaround and back-references. It matches anywhere in the
+ * text.
+ */
 export const pattern = (description: string) =>
   z
     .string()
@@ -225,7 +231,7 @@ export const pattern = (description: string) =>
     })
     .meta({ description, expects: 'a regular expression' });
 
-/** RE2 refuses exactly what can make matching slow, so what it takes is safe on any text a model writes. */
+/** RE2 refuses exactly the constructs that can make matching slow, so an accepted pattern is safe on any text. */
 export function checkPattern(source: string): ValuesFinding | undefined {
   const compiled = compilePattern(source);
   return compiled.ok ? undefined : compiled.error;

@@ -8,17 +8,17 @@ import { checkContextVariablesFile } from '../schema/context-variables-file.ts';
 import { isMap } from '../schema/plain-values.ts';
 import { diagnose, type SourceText } from '../source-text.ts';
 
-/** The name of the file that is read beside agents. */
+/** The name of the variables file next to agents. */
 export const VARIABLES_FILE = 'context_variables.json';
 
 type VariablesVariableClass = (typeof VARIABLE_CLASSES)[number];
 
-/** A `context_variables.json` as far as it could be read. */
+/** A `context_variables.json`, as far as it could be read. */
 export interface VariablesBeside {
   readonly lists: Readonly<Record<VariablesVariableClass, readonly Json[]>>;
-  /** Absent where it could not be read at all; what it would have declared is then not known. */
+  /** Undefined if it could not be read at all. The variables that it would have declared are then not known. */
   readonly document?: OpenDocument;
-  /** Whether it has an error, so that no agent beside it can be used. */
+  /** Whether it has an error, so that no agent next to it can be used. */
   readonly isBroken: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface ReadVariables {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reads and checks a `context_variables.json` by itself. Pure. */
+/** Reads and checks a `context_variables.json` on its own. */
 export function readVariables(source: SourceText, env: Env): ReadVariables {
   const opened = openDocument(source, { text: source.text, base: 0 }, env);
   if (opened === 'empty') return unreadVariables([diagnose(source, { start: 0, end: 1 }, EMPTY)]);
@@ -50,7 +50,7 @@ export function readVariables(source: SourceText, env: Env): ReadVariables {
   return { variables: { lists, document: opened, isBroken }, diagnostics: [...problems, ...placed] };
 }
 
-/** A file that is there and cannot be read. */
+/** For a file that exists but cannot be read. */
 export const unreadVariables = (diagnostics: readonly Diagnostic[]): ReadVariables => ({
   variables: { lists: { defined: [], runtime: [], derived: [] }, isBroken: true },
   diagnostics,

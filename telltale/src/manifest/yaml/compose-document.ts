@@ -8,12 +8,12 @@ export type Composed =
   | { readonly document: YamlDocument; readonly errors: readonly YAMLError[] }
   | { readonly refused: Finding; readonly span: Span };
 
-/** Lexical tokens of one document. One that fills a file of the largest size by hand has fewer. */
+/** The limit of tokens in one document. A handwritten file of the maximum size has fewer. */
 const MAX_TOKENS = 250_000;
 
 /**
- * One document's YAML tree. The parser keeps a stack of its own, so depth is looked at token by token, before the
- * composer (which recurses) sees anything. Keys are compared by the reader: the composer would do it in n² steps.
+ * Parses the YAML tree of one document. The parser keeps its own stack, so the depth is checked token by token before
+ * the recursive composer runs. The reader compares keys, because the composer would take quadratic time.
  */
 export function composeDocument({ text, base }: DocumentText): Composed {
   const parser = new Parser();
@@ -37,15 +37,18 @@ export function composeDocument({ text, base }: DocumentText): Composed {
   return { document, errors: documents.flatMap((each) => each.errors) };
 }
 
-/** Errors of one document that are kept; more are echoes. Each costs a stack trace: 500,000 took seven seconds. */
+/**
+ * How many errors of one document are kept. Further ones follow from these, and each costs a stack trace: 500,000 took
+ * 7 s.
+ */
 const MAX_SYNTAX_ERRORS = 100;
 
 type ReportError = (source: unknown, code: string, message: string, isWarning?: boolean) => void;
 
-/** A composer that keeps the first errors and no warnings, of which the reader uses none. */
+/** A composer that keeps the first errors, and no warnings, because the reader uses none. */
 function boundedComposer(): Composer {
   const composer = new Composer({ uniqueKeys: false, logLevel: 'silent', prettyErrors: false, merge: false });
-  // The library has no option for it; where it reports is a property of the instance, read at each call.
+  // The library has no option for it. `onError` is a property of the instance and is read at each call.
   const edge = composer as unknown as { onError: ReportError };
   const report = edge.onError;
   let count = 0;
@@ -62,7 +65,7 @@ const TOO_DEEP: Finding = {
   hint: 'No manifest needs that many. Is this the right file?',
 };
 
-/** Made when it is needed: the first number that is written for people takes 10 ms, at every start. */
+/** Created when needed, because formatting the first number takes 10 ms. */
 const tooManyTokens = (): Finding => ({
   severity: 'error',
   code: 'too_many_values',
@@ -70,10 +73,10 @@ const tooManyTokens = (): Finding => ({
   hint: 'Split it into several files and import them.',
 });
 
-/** A document's own stretch of a file. */
+/** The range of one document in a file. */
 export interface DocumentText {
   readonly text: string;
-  /** Where it begins in the file. */
+  /** Its offset in the file. */
   readonly base: number;
 }
 
@@ -81,8 +84,8 @@ const MARKER = /^(?:---|\.\.\.)(?=[ \t\r\n]|$)/gm;
 const CONTENT = /^(?!%|[ \t]*(?:#.*)?\r?$)/m;
 
 /**
- * Cuts a file at its document markers. YAML lets none of them stand inside a value, so that a document whose quote
- * is never closed cannot swallow the next one. Directives stay with the document they precede. Stops at `limit`.
+ * Splits a file at its document markers. YAML allows none of them inside a value, so a document with an unclosed quote
+ * cannot swallow the next one. Directives stay with the document that follows. Stops at `limit`.
  */
 export function splitDocuments(text: string, limit: number): readonly DocumentText[] {
   const documents: DocumentText[] = [];

@@ -14,11 +14,11 @@ import { otherNameOf } from '../other-names.ts';
 import type { ReadValue } from './read-value.ts';
 import { spanInside, spanOf } from './spans.ts';
 
-/** Where an issue stands, and the node it is about. */
+/** The position of an issue, and its node. */
 export interface Located {
-  /** Where it is used: of what an alias stands for, the alias. */
+  /** The position of the use: for the value of an alias, the alias. */
   readonly span: Span;
-  /** From alias to alias to where it is written; empty where that is `span`. */
+  /** The positions from alias to alias to the definition. Empty if that is `span`. */
   readonly from: readonly Span[];
   readonly node: ParsedNode | null;
 }
@@ -26,17 +26,17 @@ export interface Located {
 export interface LocateQuery {
   readonly path: IssuePath;
   readonly at: 'key' | 'value';
-  /** Inside a string value, environment variables put in. */
+  /** The offset inside a string value, after environment variables were inserted. */
   readonly offset?: number | undefined;
-  /** What `missing` marks by its key is the value, which lacks another. */
+  /** `missing` marks a node's own key, because the node lacks another key. */
   readonly code?: string;
 }
 
 type Maps = Pick<ReadValue, 'aliases' | 'substituted'>;
 
 /**
- * Finds the place of an issue in a document's text. A path that leads further than the document goes ends at the
- * deepest node there is. A block of several lines is marked by its key: that is what a reader looks for.
+ * Finds the position of an issue in a document's text. A path that leads beyond the document ends at the deepest
+ * existing node. A block of several lines is marked at its key, because readers look there.
  */
 export function locate(root: ParsedNode | null, text: string, maps: Maps, query: LocateQuery): Located {
   const hops: Span[] = [];

@@ -23,17 +23,17 @@ import {
 } from '../env/substitute-env.ts';
 import { spanInside, spanOf, tagSpan } from './spans.ts';
 
-/** What reading a document's tree came to. The maps serve to find the place of an issue later. */
+/** The result of reading a document's tree. The maps help to locate issues later. */
 export interface ReadValue {
   readonly value: Json;
-  /** Whether it has more values or keys than the limits, so that `value` holds only a part. */
+  /** Whether it exceeds a limit on values or keys, so that `value` is incomplete. */
   readonly isCut: boolean;
   readonly problems: readonly { readonly finding: Finding; readonly span: Span }[];
   readonly aliases: ReadonlyMap<Alias, Anchored>;
   readonly substituted: ReadonlyMap<Scalar, Substituted>;
 }
 
-/** What an alias stands for, and the key that it is written under. */
+/** The value of an alias, and the key that it is written under. */
 export interface Anchored {
   readonly key: ParsedNode | null;
   readonly node: ParsedNode;
@@ -43,9 +43,9 @@ const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor',
 const PLAIN_TAGS: ReadonlySet<string> = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((tag) => `tag:yaml.org,2002:${tag}`),
 );
-/** Keys of maps whose own keys stand for values: there `true` is the text of true. */
+/** Maps whose keys stand for values: there, `true` is the text of the value true. */
 const KEYED_BY_VALUE: ReadonlySet<string> = new Set(['transition_map']);
-/** Keys whose text is code: `${…}` in it belongs to the code. */
+/** Keys whose text is code, where `${…}` belongs to the code. */
 const CODE_KEYS: ReadonlySet<string> = new Set(['source', 'script']);
 
 /**
@@ -72,7 +72,7 @@ export function readValue(
   const report = (finding: Finding, node: ParsedNode) => {
     problems.push({ finding, span: spanOf(node) });
   };
-  /** Counts values; the first one too many is reported, and all from there on are read as null. */
+  /** Counts values. The first one beyond the limit is reported, and it and all later ones are read as null. */
   const hasRoom = (node: ParsedNode, count: number): boolean => {
     const before = size;
     size += count;
@@ -103,7 +103,7 @@ export function readValue(
     return readScalar(node as Scalar.Parsed, key);
   };
 
-  /** The value is shared, not copied; it counts in full, so aliases of aliases run into the limit at once. */
+  /** The value is shared, not copied. It counts fully each time, so aliases of aliases reach the limit at once. */
   const readAlias = (node: Alias.Parsed): Json => {
     const anchor = anchors.get(node.source);
     if (anchor === undefined || anchor.open) {
@@ -183,8 +183,8 @@ export function readValue(
 }
 
 /**
- * Names that a foreach gives its items (`as: file`), `output` where something is undone by `compensate`, and `error`
- * where something is caught: in this document `${file}` is no environment variable.
+ * The names of a foreach's items (`as: file`), `output` in a `compensate`, and `error` in a `catch`: in this document,
+ * `${file}` is no environment variable.
  */
 function itemNames(root: ParsedNode | null): ReadonlySet<string> {
   const names = new Set<string>();
@@ -199,7 +199,9 @@ function itemNames(root: ParsedNode | null): ReadonlySet<string> {
   return names;
 }
 
-/** Two quotes at the very end of a file are an escaped one; the library takes the second for the closing one. */
+/**
+ * Two quotes at the very end of a file are an escaped quote; the library takes the second one for the closing quote.
+ */
 function isClosed(source: string): boolean {
   let quotes = 0;
   while (quotes < source.length - 1 && source[source.length - 1 - quotes] === "'") quotes++;
@@ -213,7 +215,7 @@ const error = (code: string, message: string, hint: string): Finding => ({
   hint,
 });
 
-/** Made when it is needed, as the next: the first number that is written for people takes 10 ms, at every start. */
+/** Created when needed, like the next one, because formatting the first number takes 10 ms. */
 const tooManyValues = () =>
   error(
     'too_many_values',
@@ -310,7 +312,10 @@ const OCTAL = /^0o[0-7]+$/;
 const HEX = /^0x[0-9a-fA-F]+$/;
 const NUMBER = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
-/** A plain scalar by YAML 1.2's core schema, but for `.inf` and `.nan`, which stay text: JSON has neither. */
+/**
+ * Reads a plain scalar by YAML 1.2's core schema, except for `.inf` and `.nan`, which stay text because JSON has
+ * neither.
+ */
 export function readPlainScalar(text: string): string | number | boolean | null {
   if (NULL.test(text)) return null;
   if (TRUE.test(text)) return true;

@@ -1,13 +1,16 @@
 import type { ParsedNode, Scalar } from 'yaml';
 import type { Span } from '../diagnostic.ts';
 
-/** Where a node stands in its document's text, without what follows it. */
+/** The range of a node in its document's text, without what follows it. */
 export function spanOf(node: ParsedNode): Span {
   const [start, end] = node.range;
   return { start, end: Math.max(end, start + 1) };
 }
 
-/** Where a stretch of a scalar's value (as written, before anything is put in) stands in its document's text. */
+/**
+ * The range in the document's text of a part of a scalar's value, as written, before environment variables are
+ * inserted.
+ */
 export function spanInside(node: Scalar.Parsed, text: string, value: string, from: number, to: number): Span {
   const [start, end] = node.range;
   const source = text.slice(start, end);
@@ -16,7 +19,7 @@ export function spanInside(node: Scalar.Parsed, text: string, value: string, fro
   return { start: first, end: Math.max(first, last) + 1 };
 }
 
-/** Where the tag before a node stands. */
+/** The range of the tag before a node. */
 export function tagSpan(node: ParsedNode, text: string): Span {
   const tag = /!\S*\s*(?:&\S*\s*)?$/.exec(text.slice(Math.max(0, node.range[0] - 200), node.range[0]));
   if (tag === null) return spanOf(node);
@@ -27,8 +30,8 @@ export function tagSpan(node: ParsedNode, text: string): Span {
 const ESCAPE = /^\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\r?\n[ \t]*|[\s\S])/;
 
 /**
- * Where the code unit `offset` of a scalar's value stands in its source text. Exact for what is written as it reads;
- * where folding and escapes make the two differ they are walked side by side. Always inside the source.
+ * The offset in the source text of a code unit of a scalar's value. It is exact if the two are equal. Where folding and
+ * escapes make them differ, it walks both side by side. It is always inside the source.
  */
 function alignOffset(source: string, type: Scalar.Type | undefined, value: string, offset: number): number {
   const isBlock = type === 'BLOCK_LITERAL' || type === 'BLOCK_FOLDED';
@@ -59,20 +62,20 @@ function alignOffset(source: string, type: Scalar.Type | undefined, value: strin
   return Math.min(at, last);
 }
 
-/** Behind the quote, or behind the header line of a block scalar and its first line's indentation. */
+/** The offset after the quote, or after a block scalar's header line and the indentation of its first line. */
 function firstUnit(source: string, indent: number | undefined): number {
   if (indent !== undefined) return skipSpaces(source, source.indexOf('\n') + 1, indent);
   return /^["']/.test(source) ? 1 : 0;
 }
 
-/** Columns that every line of a block scalar is indented by: what its first line with text has more than the value. */
+/** The indentation of a block scalar: how much more its first line with text has than the value. */
 function blockIndent(source: string, value: string): number {
   const written = /^( *)[^ \r\n]/m.exec(source.slice(source.indexOf('\n') + 1))?.[1] ?? '';
   const kept = /^( *)[^ \n]/m.exec(value)?.[1] ?? '';
   return Math.max(0, written.length - kept.length);
 }
 
-/** Past at most `most` spaces. */
+/** Skips at most `most` spaces. */
 function skipSpaces(source: string, from: number, most: number): number {
   let at = from;
   while (at < from + most && source[at] === ' ') at++;
@@ -81,7 +84,7 @@ function skipSpaces(source: string, from: number, most: number): number {
 
 const isBreak = (unit: string | undefined) => unit === '\n' || unit === '\r';
 
-/** Indentation of a folded plain or quoted line is skipped up to where the value goes on. */
+/** Skips the indentation of a folded line up to where the value continues. */
 function skipIndent(source: string, from: number, value: string, seen: number): number {
   let at = from;
   while (at < source.length && (source[at] === ' ' || source[at] === '\t') && value[seen] !== source[at])

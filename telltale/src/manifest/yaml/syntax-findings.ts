@@ -8,14 +8,14 @@ export interface PlacedFinding {
   readonly span: Span;
 }
 
-/** Recovery after an error is guesswork: what it reports later is mostly an echo. */
+/** After an error the parser guesses, so its later errors usually follow from the first. */
 const MAX_FINDINGS = 8;
-/** Explaining one may cost a walk back through the text. */
+/** Explaining one may take a walk back through the text. */
 const MAX_EXPLAINED = 64;
 
 /**
- * What is wrong with a document's YAML, in words for somebody who does not know the grammar: one finding a line, echoes
- * of the first left out. Spans are offsets in the document's text.
+ * Explains what is wrong with a document's YAML to somebody who does not know the grammar: one finding per line,
+ * without the errors that follow from the first. Spans are offsets in the document's text.
  */
 export function syntaxFindings(
   document: YamlDocument,
@@ -96,7 +96,7 @@ function explain(
       );
     case 'MULTILINE_IMPLICIT_KEY':
     case 'BLOCK_AS_IMPLICIT_KEY': {
-      // Of one below a key whose value is due, the parser names the place behind that key.
+      // For a value below a key that has none yet, the parser reports the position after the key.
       const blank = /^\s*/.exec(text.slice(start, start + 200))?.[0].length ?? 0;
       const entry = lineSpan(text, start + blank);
       if (/^-\s/.test(text.slice(entry.start, entry.end + 1)))
@@ -206,7 +206,7 @@ const FLOW_CODES: ReadonlySet<string> = new Set([
   'BLOCK_IN_FLOW',
 ]);
 
-/** A plain `${` on the line where the parser stumbled: in a flow collection its brace opens a map. */
+/** An unquoted `${` on the line where the parser failed: in a flow collection, its brace opens a map. */
 function referenceNear(text: string, offset: number): Span | undefined {
   const from = text.lastIndexOf('\n', offset - 1) + 1;
   const line = /^[^\n]*/.exec(text.slice(from, from + 2000))?.[0] ?? '';
@@ -217,14 +217,14 @@ function referenceNear(text: string, offset: number): Span | undefined {
   return { start, end: close === -1 ? start + 2 : close + 1 };
 }
 
-/** The library quotes what it stumbled over, however long. */
+/** The library quotes the offending text, however long it is. */
 const clip = (message: string) =>
   message.length > MAX_QUOTED ? `${message.slice(0, MAX_QUOTED)}…` : message;
 const MAX_QUOTED = 120;
 
 const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
-/** From `start` to the end of its line, or to the value's end. */
+/** From `start` to the end of the line or of the value. */
 function lineSpan(text: string, start: number): Span {
   const indent = /^[ \t]*/.exec(text.slice(start, start + 200))?.[0].length ?? 0;
   const from = start + indent;
@@ -232,7 +232,7 @@ function lineSpan(text: string, start: number): Span {
   return { start: from, end: from + Math.max(1, rest.length) };
 }
 
-/** The last bracket before `offset` that has no partner; strings and comments are not looked into. */
+/** The last unmatched bracket before `offset`. It does not look into strings and comments. */
 function lastOpening(text: string, offset: number, bracket: '[' | '{'): Span | undefined {
   const partner = bracket === '[' ? ']' : '}';
   let closed = 0;

@@ -19,7 +19,7 @@ import {
 } from './check-variables.ts';
 import { type DocumentNode, errorAt, findCycles, showCycle, warningAt } from './document-node.ts';
 
-/** What no schema of one place can see: names, references, cycles, and who controls what. */
+/** The checks that span an agent: names, references, cycles, and who controls what. */
 export function checkAgent(agent: DocumentNode): readonly Issue[] {
   const variables = declaredVariables(agent.at('context_variables'));
   const names = variables.map(({ name }) => name);
@@ -99,7 +99,7 @@ function checkInternalActions(internal: DocumentNode): readonly Issue[] {
     );
 }
 
-/** Short names of models that the agent does not declare. */
+/** Short model names that the agent does not declare. */
 function checkModels(agent: DocumentNode): readonly Issue[] {
   const names = agent
     .at('models')
@@ -127,7 +127,7 @@ function checkModels(agent: DocumentNode): readonly Issue[] {
 
 const ROOTS = ['metadata', 'vars', 'actions', 'agent'];
 
-/** Templates that take their defaults from one that is not there, or from each other. */
+/** Templates whose base template is missing, or that are based on each other. */
 function checkActionTemplates(
   templates: DocumentNode,
   members: ReadonlyMap<string, readonly string[]>,
@@ -169,10 +169,10 @@ function checkActionTemplates(
   return [...unknown, ...cycles, ...names];
 }
 
-/** What is filled in in the arguments of a channel's command. */
+/** The placeholders in the arguments of a channel's command. */
 const PLACEHOLDERS = ['message', 'type', 'agent', 'session', 'run', 'url', 'id'];
 
-/** Rules name channels that there are; addresses and programs are such. */
+/** Rules must name existing channels. Addresses and programs are checked too. */
 const checkNotifications = (notifications: DocumentNode): readonly Issue[] => {
   const channels = notifications.at('channels').entries();
   const names = channels.map(([name]) => name);
@@ -206,7 +206,7 @@ function checkAddress(url: DocumentNode): readonly Issue[] {
   if (!/^https?:$/.test(parsed.protocol))
     return bad('is not an address that accepts a POST', 'Write an http:// or https:// address.');
   if (parsed.username !== '' || parsed.password !== '')
-    // Not quoted: a message is for all eyes.
+    // The value is not quoted, because everybody can read messages.
     return [
       errorAt(url, 'bad_address', 'The address contains a user name or a password.', {
         hint: 'Put them into "headers: { authorization: … }".',
@@ -215,7 +215,7 @@ function checkAddress(url: DocumentNode): readonly Issue[] {
   return [];
 }
 
-/** What the runtime sets itself, and what belongs to the connection. */
+/** Headers that the runtime sets, and headers of the connection. */
 const OWN = /^(?:webhook-.*|content-(?:type|length)|host|connection|transfer-encoding)$/i;
 const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
@@ -266,7 +266,7 @@ const TEST_ROOTS = ['metadata', 'vars', 'actions', 'agent'];
 const SPEAKER_ROOTS = ['speaker', 'agents', 'rounds', 'last', 'metadata', 'vars', 'agent'];
 const SPEAKER_WORDS: readonly unknown[] = ['round_robin', 'random', ...NOT_AGENTS];
 
-/** What "handoff" and "group" say against themselves, and against the rest of the agent. */
+/** Contradictions within "handoff" and "group", and with the rest of the agent. */
 function checkHandoff(agent: DocumentNode, members: Members): readonly Issue[] {
   const entries = agent.at('handoff').items();
   const group = agent.at('group');
@@ -294,7 +294,7 @@ function checkTarget(entry: DocumentNode, agent: DocumentNode): readonly Issue[]
   ];
 }
 
-/** Entries that are checked after one that always holds. */
+/** Entries after one that always holds are never reached. */
 function checkReach(entries: readonly DocumentNode[]): readonly Issue[] {
   const first = entries.findIndex((entry) => entry.at('always').value === true);
   if (first < 0) return [];

@@ -12,11 +12,11 @@ import { clip, orList, showValue } from '../show-value.ts';
 import { compileUserSchema } from '../user-schemas/check-user-schema.ts';
 import { type DocumentNode, documentNode, errorAt } from './document-node.ts';
 
-/** What conditions may name: metadata fields or context variables, by name, with what their manifest says of them. */
+/** What conditions may name: metadata fields or context variables, by name, with their declarations. */
 export interface Declared {
   /** `metadata field`, `context variable`. */
   readonly what: string;
-  /** Whose they are, for messages: `"coder"`; absent where it is the document itself. */
+  /** The owner, for messages: `"coder"`. Undefined if it is the document itself. */
   readonly agent?: string;
   readonly named: ReadonlyMap<string, DocumentNode>;
 }
@@ -27,7 +27,7 @@ export interface ConditionValuesAsked {
   readonly declared: Declared;
 }
 
-/** Everything in a condition map that can never hold: names that are not there, values of another type. */
+/** Everything in a condition map that can never hold: names that don't exist, and values of another type. */
 export function checkConditionValues(place: DocumentNode, declared: Declared): readonly Issue[] {
   return place.value === undefined || !parseConditions(place.value).ok ? [] : inMap(place, declared);
 }
@@ -95,11 +95,11 @@ function inOperator(operator: string, operand: DocumentNode, asked: ConditionVal
     case 'matches':
       return mustBe(operand, asked, ['string', 'enum'], '"matches" needs text');
     default:
-      return []; // exists, changed: any field
+      return []; // exists and changed apply to any field.
   }
 }
 
-/** What is asked of a place inside a field: there may be none, or a schema says what it can be. */
+/** A question about something inside a field. There may be no such thing, or a schema says what it can be. */
 function inField(
   place: DocumentNode,
   asked: ConditionValuesAsked,
@@ -122,7 +122,7 @@ function inField(
   return inTest(place, { name: `${name}.${path.join('.')}`, field: found.field, declared });
 }
 
-/** A map of what is inside: its keys may be paths. */
+/** A map about what is inside. Its keys may be paths. */
 function inNested(place: DocumentNode, asked: ConditionValuesAsked): readonly Issue[] {
   const issues = inside(place, asked);
   if (issues.length > 0) return issues;
@@ -132,7 +132,7 @@ function inNested(place: DocumentNode, asked: ConditionValuesAsked): readonly Is
   });
 }
 
-/** Never is this value. `null` is what a field has that is not set. */
+/** Whether a field can have this value. `null` means that the field is not set. */
 function equal(place: DocumentNode, asked: ConditionValuesAsked): readonly Issue[] {
   const { value } = place;
   if (value === undefined || value === null) return [];
@@ -141,7 +141,7 @@ function equal(place: DocumentNode, asked: ConditionValuesAsked): readonly Issue
   return [never(place, asked, `${why}.`, hintFor(asked, value))];
 }
 
-/** What a CEL test compares a name with. */
+/** Checks what a CEL test compares a name with. */
 export function checkComparison(
   place: DocumentNode,
   { operator, value }: Pick<Comparison, 'operator' | 'value'>,
@@ -170,7 +170,7 @@ function compared(operator: string, place: DocumentNode, asked: ConditionValuesA
   return [never(place, asked, why, 'Compare it with a value of the same type.')];
 }
 
-/** Of an enum: those of its values. */
+/** For an enum: the types of its values. */
 function allowedTypes(field: DocumentNode): readonly string[] {
   const values = field.at('values').value;
   return Array.isArray(values) ? values.map((each: unknown) => typeof each) : ['string'];
@@ -223,7 +223,7 @@ function hintFor(asked: ConditionValuesAsked, value: Json | undefined): string {
   return near === undefined ? `Write one of its values, or ${add}` : `Did you mean "${near}"? If not, ${add}`;
 }
 
-/** Where a value has to be added to be allowed. */
+/** Where to add a value to allow it. */
 const allowedOf = ({ name, declared }: ConditionValuesAsked): string =>
   declared.named.has(name)
     ? `the "values" of ${lowerTitle(name, declared)}`
@@ -234,16 +234,16 @@ const typeOf = (field: DocumentNode): string | undefined =>
 
 const article = (type: string): string => `${/^[aeo]/.test(type) ? 'an' : 'a'} ${type}`;
 
-/** What the JSON Schema of an object field says of a place inside of it. */
+/** What the JSON Schema of an object field says about something inside it. */
 export type InsideSchema =
-  /** As a field of its own. */
+  /** Like a field of its own. */
   | { readonly kind: 'found'; readonly field: DocumentNode }
-  /** It allows no such key. */
+  /** The schema allows no such key. */
   | { readonly kind: 'missing'; readonly key: string; readonly known: readonly string[] };
 
 /**
- * Undefined where the schema leaves it open. `properties` hold whatever stands beside them, so that what they say can be
- * relied on; references, items and combinations are not looked into.
+ * Undefined if the schema leaves it open. `properties` apply whatever is next to them, so they can be relied on.
+ * References, items and combinations are not followed.
  */
 function insideSchema(field: DocumentNode, path: readonly PathSegment[]): InsideSchema | undefined {
   let schema: Json | undefined = field.at('type').value === 'object' ? field.at('schema').value : undefined;
@@ -262,7 +262,7 @@ function insideSchema(field: DocumentNode, path: readonly PathSegment[]): Inside
 
 const isScalar = (value: Json) => value !== null && typeof value !== 'object';
 
-/** A metadata field that takes at least what the schema does. */
+/** A metadata field that accepts at least what the schema does. */
 function asField(schema: JsonObject): JsonObject {
   const { type } = schema;
   const values = Array.isArray(schema.enum) ? schema.enum : 'const' in schema ? [schema.const ?? null] : [];
@@ -285,12 +285,12 @@ function asField(schema: JsonObject): JsonObject {
 
 const DEFAULT_MAX_FIELDS = 32;
 const TEMPLATE_WORDS = ['fields', 'current', 'errors', 'values', 'current_value'];
-/** Those that speak of the field whose line they stand on. */
+/** Placeholders about the field of their line. */
 const OF_A_LINE = ['values', 'current_value'];
-/** As the prompt reads it. */
+/** A field's line in the prompt. */
 const FIELD_LINE = /^[^\S\n]*-[^\S\n]*([A-Za-z_][A-Za-z0-9_]*):/;
 
-/** Defaults that do not satisfy their field, limits that exclude everything, placeholders that name nothing. */
+/** Defaults that do not satisfy their field, limits that exclude everything, and placeholders that name nothing. */
 export function checkMetadata(metadata: DocumentNode): readonly Issue[] {
   const fields = metadata.at('fields').entries();
   const issues = fields.flatMap(([, field]) => [
@@ -410,10 +410,10 @@ function ofNoField(
   });
 }
 
-/** Why a value does not satisfy a field, or undefined if it does. */
+/** Why a value does not satisfy a field. Undefined if it does. */
 export type Violation = (value: Json) => string | undefined;
 
-/** What the metadata field at `field` says of values. Made once for all items of a list; a broken field takes anything. */
+/** Compiles the metadata field at `field` once, for all items of a list. A broken field accepts anything. */
 export function fieldViolation(field: DocumentNode): Violation {
   switch (field.at('type').text() ?? (field.has('values') ? 'enum' : undefined)) {
     case 'enum':

@@ -6,7 +6,7 @@ import { checkRequestAddress } from './check-tool.ts';
 import { checkNames, checkUnique } from './check-variables.ts';
 import { type DocumentNode, errorAt, findCycles, showCycle, textsUnder } from './document-node.ts';
 
-/** Ids given twice, references that lead nowhere or in a circle, an interval where there is no period. */
+/** Repeated ids, references that don't resolve or form a cycle, and an interval without a period. */
 export function checkFeeds(feeds: readonly DocumentNode[]): readonly Issue[] {
   const byId = new Map(
     feeds.flatMap((feed) => (feed.at('id').text() === undefined ? [] : [[feed.at('id').text() ?? '', feed]])),
@@ -33,10 +33,7 @@ export function checkFeeds(feeds: readonly DocumentNode[]): readonly Issue[] {
   ];
 }
 
-/**
- * Feeds that hide a variable or a field of the metadata: `$name` stands for the feed, and nobody who wrote the other
- * one would expect it.
- */
+/** Feeds that hide a variable or a metadata field, because `$name` would mean the feed. */
 export function checkFeedIds(
   feeds: readonly DocumentNode[],
   taken: { readonly variables: readonly string[]; readonly fields: readonly string[] },
@@ -54,7 +51,7 @@ export function checkFeedIds(
   });
 }
 
-/** What is loaded first: `refs`, and every `$id` and `{{id}}` in the parameters. */
+/** What must be loaded first: `refs`, and every `$id` and `{{id}}` in the parameters. */
 const refsOf = (feed: DocumentNode): readonly string[] => [
   ...feed
     .at('refs')
@@ -96,10 +93,10 @@ function checkRefs(feed: DocumentNode, ids: readonly string[]): readonly Issue[]
     });
 }
 
-/** Words of `enabled` that are no CEL: what an environment variable gives for yes and no. */
+/** Words of `enabled` that are not CEL: what an environment variable gives for yes and no. */
 const WORDS = ['', '0', 'false', 'no', '1', 'true', 'yes'];
 
-/** The names that feeds use in CEL, and the metadata fields they show. */
+/** The names that feeds use in CEL, and the metadata fields that they show. */
 export function checkFeedNames(feeds: readonly DocumentNode[], known: KnownNames): readonly Issue[] {
   const inTransform = { ...known, roots: [...known.roots, 'value'] };
   const fields = known.members?.get('metadata') ?? [];

@@ -10,13 +10,13 @@ const ALLOWED = {
   after_action: 'true or { result: … }',
 } as const;
 
-/** A fallback has to be an answer that counts there, and a command one that can be started as it is written. */
+/** A fallback must be a valid answer for its hook, and a command must be a program that can be started. */
 export const checkHooks = (hooks: DocumentNode): readonly Issue[] => [
   ...checkFallbacks(hooks),
   ...hooks.entries().flatMap(([, list]) => list.items().flatMap(checkHookCommand)),
 ];
 
-/** Hooks that only observe may have any: nobody reads it. */
+/** A hook that only observes may have any fallback, because nobody reads it. */
 const checkFallbacks = (hooks: DocumentNode): readonly Issue[] =>
   (['before_action', 'after_action'] as const).flatMap((kind) =>
     hooks
@@ -44,7 +44,7 @@ function isAnswer(kind: keyof typeof ALLOWED, { value }: DocumentNode): boolean 
   return typeof value.refuse === 'string' || value.refuse === true || isMap(value.parameters);
 }
 
-/** A script step's JavaScript can be read, or its program is one that can be started. */
+/** A script step's JavaScript must parse, or its program must be one that can be started. */
 export function checkProgram(step: DocumentNode): readonly Issue[] {
   if (step.at('type').value !== 'script') return [];
   const [program] = step.at('command').items();
@@ -59,10 +59,10 @@ export function checkProgram(step: DocumentNode): readonly Issue[] {
   ];
 }
 
-/** What a step resolves when it runs; a hook resolves nothing. */
+/** What a step resolves when it runs. A hook resolves nothing. */
 const REFERENCE = /(?<!\$)\$\{\s*(?:agent|trigger|steps|vars|input|run|item)\b[^}]*\}?/;
 
-/** A hook's program can be started, and is given no references: nobody would resolve them. */
+/** A hook's program must be one that can be started. It gets no references, because nothing would resolve them. */
 const checkHookCommand = (hook: DocumentNode): readonly Issue[] =>
   checkFixedCommand(
     hook,
@@ -70,7 +70,7 @@ const checkHookCommand = (hook: DocumentNode): readonly Issue[] =>
     'The program gets the call, the metadata and the variables as JSON on standard input.',
   );
 
-/** A verifier's program is given no references: what a model has said must not come to stand in a command line. */
+/** A verifier's program gets no references: a model's words must not end up in a command line. */
 export const checkVerifyCommand = (verify: DocumentNode): readonly Issue[] =>
   checkFixedCommand(
     verify,
@@ -110,8 +110,8 @@ const noProgram = (place: DocumentNode) =>
 const RUNTIMES_OWN = /^genesis_/;
 
 /**
- * Artifacts that judge an agent's work or let its actions pass, although it may rewrite them: the decision is in the
- * model's hand then. A warning, since an agent that changes its own rules may be what is wanted.
+ * Artifacts that judge an agent's work or allow its actions although the agent may rewrite them. Then the model
+ * decides. This is a warning, because an agent that changes its own rules may be intended.
  */
 export function checkRewritableGuards(
   guards: readonly { readonly node: DocumentNode; readonly what: string }[],
@@ -131,7 +131,7 @@ export function checkRewritableGuards(
   });
 }
 
-/** What is decided for the agent in the steps of a workflow. */
+/** The decisions about the agent in a workflow's steps. */
 export const guardsOf = (workflow: DocumentNode, steps: readonly DocumentNode[]) => [
   ...steps.map((step) => ({ node: step.at('verify'), what: 'a verifier' })),
   ...steps
@@ -141,7 +141,7 @@ export const guardsOf = (workflow: DocumentNode, steps: readonly DocumentNode[])
   ...steps.flatMap(hookGuards),
 ];
 
-/** What is asked before each action, and may refuse it. */
+/** Hooks that run before each action and may refuse it. */
 export const hookGuards = (node: DocumentNode) =>
   node
     .at('hooks')

@@ -13,20 +13,20 @@ interface ReadingOrderRead {
   readonly offset: number;
   readonly name: string;
   readonly part: string;
-  /** `??` or `has()` says what counts where it is not there. */
+  /** Whether `??` or `has()` provides an alternative. */
   readonly isOptional: boolean;
 }
 
-/** Who reads: a step, or a transition when its state has ended. */
+/** The reader: a step, or a transition when its state has ended. */
 interface ReadingOrderReader {
   readonly shown: string;
   orderOf(step: ReadingOrderPlacedStep): ReadingOrder;
 }
 
-/** Undone is when the run is over, and hooks are called while steps inside may have ended. */
+/** Compensations run after the run, and hooks are called while nested steps may have ended. */
 const READ_LATER: ReadonlySet<string> = new Set(['compensate', 'hooks']);
 
-/** Results that are read where they can never be there, or where nothing says that they are. */
+/** Outputs that are read where they can never exist, or where nothing guarantees them. */
 export function checkReadingOrder(workflow: DocumentNode, lists: readonly StepList[]): readonly Issue[] {
   const states = readStates(workflow, lists);
   const order = createStepOrder(states);
@@ -36,7 +36,7 @@ export function checkReadingOrder(workflow: DocumentNode, lists: readonly StepLi
   const byName = new Map<string, ReadingOrderPlacedStep | undefined>();
   for (const each of placed) {
     const name = stepName(stepAt(each));
-    // Of two steps of one name, which is another error, either may be meant.
+    // If two steps have the same name, which is an error of its own, either may be meant.
     if (name !== undefined) byName.set(name, byName.has(name) ? undefined : each);
   }
   const check = (reads: readonly ReadingOrderRead[], reader: ReadingOrderReader) =>
@@ -76,7 +76,7 @@ function checkStep(
     ...check([step.at('if'), step.at('condition'), ...inside].flatMap(readsOfTest), at(false)),
     ...(isLoop ? check([step.at('while'), step.at('until')].flatMap(readsOfTest), at(true)) : []),
     ...templatesOf(step)
-      // In the command line of a verifier nothing is resolved, which is said of it elsewhere.
+      // A verifier's command line resolves nothing, which is reported elsewhere.
       .filter(({ key }) => !READ_LATER.has(key) && !(key === 'verify' && step.at(key).has('command')))
       .flatMap(({ key, text, place }) =>
         check(
@@ -87,7 +87,7 @@ function checkStep(
   ];
 }
 
-/** A transition that leaves several states reads rightly where it does after one of them. */
+/** A transition out of several states is correct if it is correct after one of them. */
 function checkTransitions(
   workflow: DocumentNode,
   states: readonly State[],
@@ -142,7 +142,7 @@ function readsOfText(
   });
 }
 
-/** Every step has a `status`, whether it has begun or not. */
+/** Every step has a `status`, even before it starts. */
 function readOf(
   place: DocumentNode,
   root: string,
@@ -206,20 +206,17 @@ function whyNever(name: string, why: Extract<ReadingOrder, { readonly kind: 'nev
   }
 }
 
-/** A step by its place. */
+/** A step by its position. */
 export interface ReadingOrderPlacedStep {
   readonly list: StepList;
   readonly index: number;
 }
 
-/**
- * Whether a step can have ended when another one begins: it can; it cannot, and why; or nothing says which of the two
- * is first.
- */
+/** Whether a step can have ended when another one starts: it can; it cannot, and why; or nothing orders the two. */
 export type ReadingOrder =
   | { readonly kind: 'possible' }
   | { readonly kind: 'never'; readonly why: 'itself' | 'around' | 'inside' | 'later' | 'other_case' }
-  /** The steps of the graph, or of the branches, that run side by side. */
+  /** Steps of a graph, or of branches, that run at the same time. */
   | {
       readonly kind: 'unordered';
       readonly by: 'needs' | 'branches';
@@ -228,7 +225,7 @@ export type ReadingOrder =
     };
 
 export interface StepOrder {
-  /** `between`: asked between the rounds of the reading step, when what is inside of it may have ended. */
+  /** `between`: evaluated between the rounds of the reading step, when its nested steps may have ended. */
   of(read: ReadingOrderPlacedStep, by: ReadingOrderPlacedStep, between?: boolean): ReadingOrder;
   /** The same at the end of one of these states. */
   atEndOf(read: ReadingOrderPlacedStep, states: readonly string[]): ReadingOrder;
@@ -237,7 +234,7 @@ export interface StepOrder {
 const POSSIBLE: ReadingOrder = { kind: 'possible' };
 const LATER: ReadingOrder = { kind: 'never', why: 'later' };
 
-/** Where anything can bring a step about again (rounds, tries, jumps back, states), everything there is possible. */
+/** If anything can run a step again (rounds, retries, jumps back, states), everything there is possible. */
 function createStepOrder(states: readonly State[]): StepOrder {
   const reach = createReach(states);
   const known = new Map<StepList, ListOrder>();
@@ -289,7 +286,7 @@ function wayTo({ list, index }: ReadingOrderPlacedStep): readonly ReadingOrderPl
 const hasRounds = (step: DocumentNode) =>
   step.at('type').value === 'loop' || step.at('type').value === 'foreach' || step.has('retry');
 
-/** Steps of two lists of one step. */
+/** For steps in two different lists of one step. */
 function inTwoParts(step: DocumentNode, read: StepList, by: StepList): ReadingOrder {
   const isEarlier = (read.around?.part ?? 0) < (by.around?.part ?? 0);
   switch (step.at('type').value) {
@@ -312,22 +309,22 @@ const nameAt = ({ steps }: StepList, index: number): string => {
   return (step && stepName(step)) ?? '';
 };
 
-/** What is asked of one list again and again. */
+/** The order within one list. It is computed once and used often. */
 interface ListOrder {
   readonly isGraph: boolean;
   /** Whether a failure leads back to before both steps. */
   isRepeated(one: number, other: number): boolean;
-  /** All that has ended when a step of a graph begins. */
+  /** Everything that has ended when a step of a graph starts. */
   needsOf(index: number): ReadonlySet<number>;
 }
 
-/** A way back in a list, from a step to one before it, or to itself. */
+/** A jump back in a list, from a step to an earlier one, or to itself. */
 interface Jump {
   readonly from: number;
   readonly to: number;
 }
 
-/** One jump leads to where another can follow: those that overlap lead as far back together as one would. */
+/** Overlapping jumps lead as far back as one jump over their union. */
 function joined(jumps: readonly Jump[]): readonly Jump[] {
   const all: Jump[] = [];
   for (const jump of jumps.toSorted((a, b) => a.to - b.to)) {
@@ -366,27 +363,27 @@ function listOrder({ steps }: StepList): ListOrder {
   };
 }
 
-/** Whether a machine that was in one state can be in another, or the same again, later. */
+/** Whether a state machine that was in one state can be in another one, or the same one again, later. */
 function createReach(states: readonly State[]) {
   const names = states.map(({ name }) => name);
   const next = new Map(states.map((state) => [state.name, nextStates(state, names)]));
   const reached = new Map<string, ReadonlySet<string>>();
   return (from: string | undefined, to: string | undefined): boolean => {
-    if (from === undefined || to === undefined) return true; // both "steps" and "states": an error of its own
+    if (from === undefined || to === undefined) return true; // A workflow with both "steps" and "states" has an error of its own.
     const known = reached.get(from) ?? closure(next.get(from) ?? names, (name) => next.get(name) ?? names);
     reached.set(from, known);
     return known.has(to);
   };
 }
 
-/** All of them where an artifact decides, or where a name leads nowhere, which is another error. */
+/** All states if an artifact decides, or if a name does not resolve, which is an error of its own. */
 function nextStates({ node, transitions, chosen, open }: State, names: readonly string[]): readonly string[] {
   if (node.at('final').value === true) return [];
   const to = [...transitions.map((each) => each.to), ...chosen].flatMap((place) => place.text() ?? []);
   return open || to.some((name) => !names.includes(name)) ? names : to;
 }
 
-/** What can be come to in one step or more. */
+/** Everything that can be reached in one or more steps. */
 function closure<T>(first: readonly T[], next: (of: T) => readonly T[]): ReadonlySet<T> {
   const found = new Set<T>();
   const waiting = [...first];

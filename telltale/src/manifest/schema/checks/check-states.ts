@@ -4,10 +4,10 @@ import type { Issue } from '../../diagnostic.ts';
 import { isMap } from '../plain-values.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
 
-/** Targets that do not exist, states that cannot be reached, states that cannot be left. */
+/** Transitions to missing states, states that cannot be reached, and states that cannot be left. */
 export function checkStates(workflow: DocumentNode, lists: readonly StepList[]): readonly Issue[] {
   if (workflow.at('states').value === undefined) return checkNoMachine(lists);
-  if (!isMap(workflow.at('states').value)) return []; // all that could be said is an echo of that
+  if (!isMap(workflow.at('states').value)) return []; // Anything else would only follow from that.
   const states = readStates(workflow, lists);
   const names = states.map(({ name }) => name);
   const initial = workflow.at('initial');
@@ -29,7 +29,7 @@ export function checkStates(workflow: DocumentNode, lists: readonly StepList[]):
   const unknown = [initial, ...targets, ...globals, ...froms.filter((from) => from.text() !== '*')].flatMap(
     (place) => checkTarget(place, names),
   );
-  // Where a name leads nowhere, what cannot be reached or left is an echo of it.
+  // If a name does not resolve, unreachable states only follow from that.
   if (unknown.length > 0) return unknown;
   const whole = states.filter(({ node }) => !isGarbled(node));
   return [
@@ -40,7 +40,7 @@ export function checkStates(workflow: DocumentNode, lists: readonly StepList[]):
 
 const STATE_KEYS: readonly string[] = ['description', 'steps', 'transitions', 'final'];
 
-/** Whether what leads out of it may stand there by another name, or in another form: an error of its own. */
+/** Whether its transitions may be there under another name or in another form, which is an error of its own. */
 const isGarbled = (node: DocumentNode): boolean =>
   !isMap(node.value) ||
   node.entries().some(([key]) => !STATE_KEYS.includes(key)) ||
@@ -160,7 +160,7 @@ const isAlways = (condition: DocumentNode) =>
 const isNever = (condition: DocumentNode) =>
   condition.value === false || condition.text()?.trim() === 'false';
 
-/** One has no condition, or one is the plain opposite of another. */
+/** Whether one transition has no condition, or one is the plain opposite of another. */
 function isExhaustive(transitions: readonly StatesTransition[]): boolean {
   if (transitions.some(({ condition }) => isAlways(condition))) return true;
   const plain = transitions.map(({ condition }) => inner((condition.text() ?? '').replaceAll(/\s+/g, '')));
@@ -170,7 +170,7 @@ function isExhaustive(transitions: readonly StatesTransition[]): boolean {
   });
 }
 
-/** What a source denies as a whole: `x` of `!x`, `a && b` of `!(a && b)`; of `!a && b` nothing. */
+/** What a test negates as a whole: `x` for `!x`, `a && b` for `!(a && b)`. Nothing for `!a && b`. */
 function negated(source: string): string | undefined {
   if (!source.startsWith('!')) return undefined;
   const rest = source.slice(1);
@@ -180,7 +180,7 @@ function negated(source: string): string | undefined {
 /** Names, members and calls, without an operator between them. */
 const TERM = /^[\w.]+(?:\([^()]*\))?$/;
 
-/** Without the brackets that hold all of it. */
+/** The text without the parentheses that enclose all of it. */
 function inner(source: string): string {
   if (!source.startsWith('(')) return source;
   let depth = 0;
@@ -200,17 +200,17 @@ export interface StatesTransition {
 export interface State {
   readonly name: string;
   readonly node: DocumentNode;
-  /** Its own transitions, then those of the workflow that leave it. */
+  /** Its own transitions, then the workflow's transitions that leave it. */
   readonly transitions: readonly StatesTransition[];
-  /** States that its transition steps may choose. */
+  /** The states that its transition steps may choose. */
   readonly chosen: readonly DocumentNode[];
-  /** A transition step decides where it goes. */
+  /** Whether a transition step decides where it goes. */
   readonly decides: boolean;
-  /** An artifact decides, so every state may come next. */
+  /** Whether an artifact decides, so that any state may come next. */
   readonly open: boolean;
 }
 
-/** The states of a machine with all that may lead out of each. */
+/** The states of a machine, each with everything that may lead out of it. */
 export function readStates(workflow: DocumentNode, lists: readonly StepList[]): readonly State[] {
   const globals = workflow.at('transitions').items();
   return workflow
@@ -243,7 +243,7 @@ export function readStates(workflow: DocumentNode, lists: readonly StepList[]): 
     });
 }
 
-/** The fallback of an artifact that decides, unless it is one of the answers of a map: it names a state then. */
+/** The fallback of a deciding artifact. It names a state, unless it is one of the answers of a map. */
 function fallbackState(step: DocumentNode): readonly DocumentNode[] {
   const fallback = step.at('transition_source').at('fallback');
   const map = step.at('transition_map');
@@ -252,32 +252,32 @@ function fallbackState(step: DocumentNode): readonly DocumentNode[] {
   return map.has(text) ? [] : [{ ...fallback, text: () => text }];
 }
 
-/** Steps inside steps inside steps: deeper than this no reader follows. */
+/** The maximum nesting of steps. */
 export const MAX_STEP_DEPTH = 12;
 export const MAX_STEPS = 1_000;
 
-/** Steps that stand in one list and may name each other in `needs` and `goto`. */
+/** Steps in one list, which may name each other in `needs` and `goto`. */
 export interface StepList {
   readonly steps: readonly DocumentNode[];
-  /** The state they belong to, in a machine. */
+  /** The state that they belong to, in a state machine. */
   readonly state: string | undefined;
-  /** How many steps they stand in. */
+  /** How many steps surround them. */
   readonly depth: number;
-  /** The names of the items of the `foreach` steps around them; in the `catch` of a `try`, `error`. */
+  /** The names of the items of the `foreach` steps around them, and `error` in the `catch` of a `try`. */
   readonly items: readonly string[];
-  /** The step that they stand in. */
+  /** The step that contains them. */
   readonly around?: StatesAround;
 }
 
 export interface StatesAround {
   readonly list: StepList;
-  /** The step's place in that list. */
+  /** The step's index in that list. */
   readonly index: number;
   /** Which of the step's lists it is, counted over all of them: body, branches or cases, default, catch, finally. */
   readonly part: number;
 }
 
-/** Every list of steps in a workflow, outer before inner. */
+/** Every list of steps in a workflow, outer lists first. */
 export function stepLists(workflow: DocumentNode): readonly StepList[] {
   const lists: StepList[] = [];
   collect({ steps: workflow.at('steps').items(), state: undefined, depth: 0, items: [] }, lists);
@@ -298,7 +298,7 @@ function collect(list: StepList, into: StepList[]): void {
   }
 }
 
-/** In the order in which they come, where one comes after the other. `catch` sees a name more. */
+/** In the order in which they run, if they run one after another. `catch` sees one more name. */
 function listsInside(step: DocumentNode, items: readonly string[]): readonly Inside[] {
   const under = (key: string) => ({ steps: step.at(key).items(), items });
   return [

@@ -10,7 +10,7 @@ import { APPROVAL_DECIDES, checkGuards, type DeclaredVariable, RESERVED } from '
 import { templatesOf } from './check-workflow-names.ts';
 import { type DocumentNode, errorAt, warningAt } from './document-node.ts';
 
-/** What `complete_step` writes, who judges it, and what may not go by it. */
+/** The checks of `complete_step`: what it writes, who verifies it, and what must not depend on it. */
 export function checkTasks(
   steps: readonly DocumentNode[],
   variables: readonly DeclaredVariable[],
@@ -28,7 +28,10 @@ export function checkTasks(
   ];
 }
 
-/** What steps require in `context_updates`: whoever works on them writes it. Places in the manifest, by name. */
+/**
+ * The variables that steps require in `context_updates`, with their positions in the manifest. The working agent writes
+ * them.
+ */
 export const requiredKeys = (
   steps: readonly DocumentNode[],
 ): readonly { readonly name: string; readonly place: DocumentNode; readonly step: string }[] =>
@@ -41,7 +44,7 @@ export const requiredKeys = (
         .map(([name, place]) => ({ name, place, step: stepName(step) ?? '?' })),
     );
 
-/** Variables that no manifest declares; those that it does are judged by their writers. */
+/** Variables without a declaration in a manifest. Declared ones are judged by their writers. */
 function writtenByTasks(
   steps: readonly DocumentNode[],
   variables: readonly DeclaredVariable[],
@@ -54,7 +57,10 @@ function writtenByTasks(
   );
 }
 
-/** A task cannot require what a model may not write; `agent` is whose variables these are, if not the workflow's own. */
+/**
+ * A task cannot require a variable that a model may not write. `agent` owns the variables if they are not the
+ * workflow's own.
+ */
 export function checkRequiredKeys(
   steps: readonly DocumentNode[],
   variables: readonly DeclaredVariable[],
@@ -91,10 +97,10 @@ function whyNot({ class: kind, node }: DeclaredVariable): string | undefined {
   return may.includes('model') ? undefined : 'cannot be written by the model';
 }
 
-/** What a step of a type whose result is always alike results in. */
+/** The output of a step whose type always has the same kind of output. */
 interface TasksOutput {
   readonly members: readonly string[];
-  /** Of an approval. */
+  /** For an approval. */
   readonly choices?: readonly string[];
 }
 
@@ -102,8 +108,8 @@ const DEFAULT_OPTIONS = ['approve', 'reject'];
 const STEP_TESTS = ['if', 'condition', 'while', 'until'];
 
 /**
- * What is read of the results of approvals and programs, which are always alike: a member that they do not have, and
- * comparisons that never hold. Warnings: `has()` and `??` may say what counts instead.
+ * Checks how the outputs of approvals and programs are read: a member that they never have, and comparisons that never
+ * hold. These are warnings, because `has()` and `??` may provide an alternative.
  */
 export function checkStepOutputs(
   steps: readonly DocumentNode[],
@@ -156,7 +162,7 @@ interface TasksRead {
   readonly offset: number;
 }
 
-/** `steps.NAME.output.MEMBER`: the step's result, and the member. */
+/** `steps.NAME.output.MEMBER`: the step's output, and the member. */
 function read({ root, path: [name, part, member] }: TasksRead, outputs: Outputs) {
   const output = root === 'steps' && part === 'output' ? outputs.get(String(name)) : undefined;
   return output === undefined || typeof member !== 'string' ? undefined : { output, name, member };

@@ -96,10 +96,10 @@ function checkAgentReferences(template: DocumentNode): readonly Issue[] {
   });
 }
 
-/** What is put in when a call is made: parameters and references. */
+/** Inserted when a call is made: parameters and references. */
 const LEFT_OPEN = /\{|\$/;
 
-/** An address that a request is made to, as far as it is known before one is made. */
+/** Checks the address of a request, as far as it is known before the request. */
 export function checkRequestAddress(address: DocumentNode): readonly Issue[] {
   const text = address.text();
   if (
@@ -119,8 +119,8 @@ export function checkRequestAddress(address: DocumentNode): readonly Issue[] {
 }
 
 /**
- * The hosts that `permissions.network` names, in whichever form. An entry that no host can be would deny or allow
- * nothing, and a host with a path or a mask would count as the host alone: neither is what its author relies on.
+ * The hosts in `permissions.network`, in any form. An entry that no host can match would allow or deny nothing, and a
+ * host with a path or a mask would count as the host alone. Neither is what its author relies on.
  */
 export function checkNetwork(network: DocumentNode): readonly Issue[] {
   const lists = ['allow', 'ask', 'deny'].map((key) => network.at(key));
@@ -152,7 +152,7 @@ function checkHost(entry: DocumentNode): readonly Issue[] {
         hint: 'Write it like api.example.com, localhost:8080, *.example.com, [::1] or *.',
       }),
     ];
-  // A whole address stands for its host: it was pasted. Who writes a path behind a host means the path.
+  // A whole address counts as its host, because it was pasted. A path after a bare host is meant as a path.
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || !/[/?#]./.test(text)) return [];
   return [
     warningAt(entry, 'no_effect', `Only the host of ${shown} counts. The path is ignored.`, {
@@ -161,7 +161,7 @@ function checkHost(entry: DocumentNode): readonly Issue[] {
   ];
 }
 
-/** With colons it is an address of IPv6; of wildcards only the first label may be one, or all of it. */
+/** A host with colons is an IPv6 address. A wildcard may only be the first label, or the whole host. */
 function isHost(host: string): boolean {
   if (host === '*') return true;
   if (host.includes(':')) return URL.canParse(`http://[${host}]`);
@@ -173,7 +173,7 @@ const FILE = 'script';
 const STRICT = "'use strict';";
 const OPENING = `${STRICT}(function () {`;
 
-/** A script must be JavaScript: a strict program, or the body of a function if it returns. Parsed only, never run. */
+/** A script must be JavaScript: a strict program, or a function body if it returns. It is parsed, never run. */
 export function checkScript(script: DocumentNode): readonly Issue[] {
   const source = script.value;
   if (typeof source !== 'string') return [];
@@ -192,10 +192,10 @@ export function checkScript(script: DocumentNode): readonly Issue[] {
   ];
 }
 
-/** `export` before what is declared: without it a module reads as a program. */
+/** `export` before a declaration. Without it, a module can be parsed as a program. */
 const EXPORT = /^([ \t]*)export(?=\s+(?:async|function|const|let|var|class)\b)/gm;
 
-/** The same of a module of functions. What only a module may hold is left to the sandbox. */
+/** The same for a module of functions. The sandbox checks what only a module may contain. */
 export function checkModule(module: DocumentNode): readonly Issue[] {
   const source = module.text()?.replaceAll(EXPORT, (found) => ' '.repeat(found.length)) ?? '';
   if (/\b(?:import|export|await)\b/.test(source)) return [];
@@ -218,13 +218,13 @@ function syntaxError(
     new Script(before + source + behind, { filename: FILE, columnOffset: -before.length });
     return undefined;
   } catch (thrown) {
-    if (thrown instanceof RangeError) return { message: 'it is nested too deep', offset: 0 }; // the parser's stack
+    if (thrown instanceof RangeError) return { message: 'it is nested too deep', offset: 0 }; // The parser's own stack overflowed.
     if (!(thrown instanceof SyntaxError)) throw thrown;
     return { message: thrown.message, offset: offsetIn(source, thrown.stack ?? '') };
   }
 }
 
-/** Node shows a syntax error as `FILE:LINE`, the line, and a caret below it; the line with all that stands before. */
+/** Node shows a syntax error as `FILE:LINE`, the line, and a caret below it. The line includes everything before it. */
 function offsetIn(source: string, stack: string): number {
   const [first = '', shown = '', caret = ''] = stack.split('\n');
   const line = Number(/:(\d+)$/.exec(first)?.[1] ?? 1);
@@ -235,7 +235,7 @@ function offsetIn(source: string, stack: string): number {
   return Math.max(0, Math.min(source.length - 1, start + Math.max(0, column)));
 }
 
-/** What a step sees of the agent that set it off. */
+/** The parts of its agent that a step can see. */
 export const AGENT_MEMBERS = [
   'session_id',
   'agent_name',

@@ -7,7 +7,7 @@ import { showValue } from '../show-value.ts';
 import { checkEventMatch } from './check-workflow-names.ts';
 import { type DocumentNode, errorAt, findCycles, showCycle, textsUnder } from './document-node.ts';
 
-/** Keys whose text is CEL, so that bare names in it are variables. */
+/** Keys whose text is CEL, in which names without a prefix are variables. */
 const CEL_KEYS: readonly (string | number | undefined)[] = [
   'if',
   'condition',
@@ -17,12 +17,15 @@ const CEL_KEYS: readonly (string | number | undefined)[] = [
   'expression',
 ];
 
-/** Of an approval, what decides whether, of whom and for how long it is asked. What it tells that person may be anything. */
+/**
+ * The keys of an approval that decide whether, whom and for how long it asks. The message to the person may contain
+ * anything.
+ */
 export const APPROVAL_DECIDES = ['if', 'condition', 'assignee', 'options', 'timeout', 'on_timeout'];
 
 /**
- * What a permission, an approval or a verifier goes by must not be in the model's hand: such a variable may not
- * be written by the model, nor be derived from what an agent says or declares, directly or through others.
+ * A variable that decides a permission, an approval or a verifier must not be under the model's control: the model may
+ * not write it, and it may not be derived, directly or indirectly, from what an agent says or declares.
  */
 export function checkGuardedVariables(
   guards: readonly DocumentNode[],
@@ -32,7 +35,7 @@ export function checkGuardedVariables(
   return checkGuards(guards, what, modelControlled(variables));
 }
 
-/** As `checkGuardedVariables`, by the names that are in the model's hand, each with the reason. */
+/** The same, given the names under the model's control, each with the reason. */
 export function checkGuards(
   guards: readonly DocumentNode[],
   what: string,
@@ -55,7 +58,9 @@ function namesIn(text: string, place: DocumentNode): readonly string[] {
   return CEL_KEYS.includes(place.path.at(-1)) ? variablesRead(text) : variablesMentioned(text);
 }
 
-/** The variables in the model's hand, each with the reason: those it writes, then all that are derived from them. */
+/**
+ * The variables under the model's control, each with the reason: those that it writes, then those derived from them.
+ */
 function modelControlled(variables: readonly DeclaredVariable[]): ReadonlyMap<string, string> {
   const why = new Map<string, string>();
   const readers = new Map<string, string[]>();
@@ -76,11 +81,11 @@ function modelControlled(variables: readonly DeclaredVariable[]): ReadonlyMap<st
   return why;
 }
 
-/** Events whose contents are a model's own words. */
+/** Events that contain a model's own words. */
 const OF_A_MODEL =
   /^(?:child\.)?(?:thought|text|response|model\.output|action\.declared|metadata\.changed|metadata\.rejected|variable\.changed)$/;
 
-/** Types of triggers that an event brings about, and the key that names it. */
+/** Types of triggers that fire on an event, and the key that names the event. */
 const BEGINS: ReadonlyMap<string, string> = new Map([
   ['event', 'event'],
   ['timer_expired', 'since'],
@@ -127,7 +132,7 @@ export function declaredVariables(contextVariables: DocumentNode): readonly Decl
   );
 }
 
-/** Everything that sets or resets a derived variable. */
+/** Every trigger that sets or resets a derived variable. */
 export function triggersOf(variable: DocumentNode): readonly DocumentNode[] {
   const triggers = variable.at('triggers').items();
   return [
@@ -137,7 +142,7 @@ export function triggersOf(variable: DocumentNode): readonly DocumentNode[] {
   ];
 }
 
-/** Names declared twice, defaults of the wrong type, variables that define each other. */
+/** Names declared twice, defaults of the wrong type, and variables that define each other. */
 export function checkVariables(contextVariables: DocumentNode): readonly Issue[] {
   const variables = declaredVariables(contextVariables);
   const count = VARIABLE_CLASSES.reduce((sum, kind) => sum + contextVariables.at(kind).items().length, 0);
@@ -162,7 +167,7 @@ export function checkVariables(contextVariables: DocumentNode): readonly Issue[]
   ];
 }
 
-/** Bare names in CEL that mean something else already. */
+/** Names that already mean something else in CEL. */
 export const RESERVED: readonly string[] = [
   'agent',
   'trigger',
@@ -228,7 +233,7 @@ function checkExpressionCycles(variables: readonly DeclaredVariable[]): readonly
   });
 }
 
-/** An error for each name that was given before; `what` is what carries it ("step"). */
+/** An error for each repeated name. `what` is what has the name ("step"). */
 export function checkUnique(names: readonly DocumentNode[], what: string): readonly Issue[] {
   const first = new Map<string, DocumentNode>();
   const issues: Issue[] = [];
@@ -253,7 +258,7 @@ const showPath = (path: readonly (string | number)[]): string =>
     .map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`))
     .join('') || 'the top';
 
-/** The names that the CEL at `place` uses and that will not be there; nothing if it cannot be read at all. */
+/** The names in the CEL at `place` that will not exist. Empty if the CEL cannot be parsed. */
 export function checkNames(place: DocumentNode, known: KnownNames): readonly Issue[] {
   const source = place.text();
   if (source === undefined) return [];
@@ -264,7 +269,7 @@ export function checkNames(place: DocumentNode, known: KnownNames): readonly Iss
   );
 }
 
-/** The context variables that a CEL expression reads: bare names, and `vars.NAME`. */
+/** The context variables that a CEL expression reads, bare or as `vars.NAME`. */
 function variablesRead(source: string): readonly string[] {
   const parsed = parseExpression(source);
   if (!parsed.ok) return [];
@@ -273,7 +278,7 @@ function variablesRead(source: string): readonly string[] {
   );
 }
 
-/** The variables that a text refers to: `$name`, `${vars.name}`. */
+/** The variables that a text refers to as `$name` or `${vars.name}`. */
 function variablesMentioned(text: string): readonly string[] {
   return [...text.matchAll(/(?<!\$)\$(?:\{\s*(?:vars\.)?([A-Za-z_]\w*)|([A-Za-z_]\w*))/g)].map(
     ([, inBraces, bare]) => inBraces ?? bare ?? '',

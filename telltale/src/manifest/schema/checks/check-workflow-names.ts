@@ -8,19 +8,19 @@ import { STEP_CONDITIONS } from '../steps/composite-steps.ts';
 import { AGENT_MEMBERS } from './check-tool.ts';
 import { type DocumentNode, errorAt, textsUnder } from './document-node.ts';
 
-/** What every step sees; items of the loops around it come on top. */
+/** What every step sees, in addition to the items of the loops around it. */
 export const STEP_ROOTS = ['agent', 'trigger', 'steps', 'vars', 'input', 'run'];
 
 export interface NameScope {
   readonly steps: readonly string[];
   readonly variables: readonly string[];
-  /** Names of the loops' items. */
+  /** The names of the loops' items. */
   readonly items: readonly string[];
 }
 
 /**
- * The names a condition uses. A bare name is a context variable, perhaps one of the agent's, which this document
- * cannot know: only what is nearly right is an error, and members of what is known.
+ * The names in a condition. A name without a prefix is a context variable, perhaps the agent's, which this document
+ * does not know. So only a similar name is an error, and an unknown member of something known.
  */
 export function checkConditionNames(
   place: DocumentNode,
@@ -34,7 +34,8 @@ export function checkConditionNames(
   const roots = [...STEP_ROOTS, 'metadata', ...scope.items, ...scope.variables];
   return parsed.value.names.flatMap(({ root, path: [member], offset }) => {
     if (roots.includes(root)) return checkMember(place, root, member, offset, scope);
-    // The beginning of a word is one only where nothing else stands there: elsewhere it may be a variable of the agent.
+    // A prefix of a known name counts as a misspelling only if it is the whole text. Elsewhere it may be a variable of
+    // the agent.
     const isAlone = source.trim() === root;
     const near = nearest(root, [...roots, ...words]) ?? (isAlone ? likeliest(root, words) : undefined);
     if (near === undefined) return [];
@@ -47,7 +48,7 @@ export function checkConditionNames(
   });
 }
 
-/** The conditions of a step, with the words that are not CEL. */
+/** The conditions of a step, including words that are not CEL. */
 export function checkStepConditions(step: DocumentNode, scope: NameScope): readonly Issue[] {
   const loop = step.at('type').value === 'loop';
   return [
@@ -65,7 +66,7 @@ export function checkStepConditions(step: DocumentNode, scope: NameScope): reado
   ];
 }
 
-/** What holds other steps is looked at with them; scripts have a `${}` of their own. */
+/** Keys with nested steps, which are checked on their own, and scripts, which have their own `${}`. */
 const NOT_TEMPLATES = [
   'script',
   'body',
@@ -79,21 +80,24 @@ const NOT_TEMPLATES = [
   'while',
 ];
 
-/** The texts of a step that may hold `${…}`, with the key that each stands under; not those of steps inside of it. */
+/** The texts of a step that may contain `${…}`, each with its key, without the texts of nested steps. */
 export function templatesOf(
   step: DocumentNode,
 ): readonly { readonly key: string; readonly text: string; readonly place: DocumentNode }[] {
   const own = step.entries().filter(([key]) => !NOT_TEMPLATES.includes(key));
-  // CEL has no templates; the arguments of an invocation in its place have.
+  // CEL has no templates, but the arguments of an invocation in its place do.
   const asked = ['if', 'condition', 'while'].map((key) => [key, step.at(key).at('args')] as const);
   return [...own, ...asked].flatMap(([key, node]) =>
     [...textsUnder(node)].map(([text, place]) => ({ key, text, place })),
   );
 }
 
-/** The `${…}` in a step's texts: what is left of them after the environment was filled in is resolved when it runs. */
+/**
+ * The `${…}` in a step's texts that remain after environment variables were inserted. They are resolved when the step
+ * runs.
+ */
 export function checkStepReferences(step: DocumentNode, scope: NameScope): readonly Issue[] {
-  // What undoes a step sees what the step has brought.
+  // A compensation sees its step's output.
   const undoing = { ...scope, items: [...scope.items, 'output'] };
   return templatesOf(step).flatMap(({ key, text, place }) =>
     checkReferences(text, place, key === 'compensate' ? undoing : scope),
@@ -154,7 +158,7 @@ function checkMember(
   return [];
 }
 
-/** What a trigger on events asks of fields that the event does not have. */
+/** Checks that the fields a trigger matches exist on the event. */
 export function checkEventMatch(trigger: DocumentNode): readonly Issue[] {
   const type = trigger.at('type').value === 'event' ? trigger.at('event').text() : undefined;
   const fields = type === undefined ? undefined : eventFields(type);
@@ -187,13 +191,13 @@ export function checkEventMatch(trigger: DocumentNode): readonly Issue[] {
   ];
 }
 
-/** Where an event stands on its log, and what it is. */
+/** The fields of every event: its position on the log, and its type. */
 const HEAD = ['type', 'seq', 'at', 'session', 'turn', 'cause'] as const;
 
 const RUN = ['run', 'workflow', 'told'] as const;
 const OF_CHILD = ['action', 'child', 'event'] as const;
 
-/** What events of a session's log say beyond that, by type; a test holds them against the events themselves. */
+/** The other fields of session events, by type. A test compares this with the events themselves. */
 export const EVENT_FIELDS = {
   'session.started': [
     'agent',
@@ -310,7 +314,7 @@ export const EVENT_FIELDS = {
   'child.session.waiting': OF_CHILD,
 } as const;
 
-/** Every field that an event of this type may have; undefined where the session's log holds none of it. */
+/** Every field of an event type. Undefined if the session's log has no such type. */
 export const eventFields = (type: string): readonly string[] | undefined =>
   Object.hasOwn(EVENT_FIELDS, type)
     ? [...EVENT_FIELDS[type as keyof typeof EVENT_FIELDS], ...HEAD]

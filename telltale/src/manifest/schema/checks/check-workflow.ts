@@ -32,7 +32,7 @@ import {
 } from './check-workflow-names.ts';
 import { type DocumentNode, errorAt, findCycles, showCycle, warningAt } from './document-node.ts';
 
-/** What no schema of one step can see: names, order, reachability, and who controls what. */
+/** The checks that span a workflow: names, order, reachability, and who controls what. */
 export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
   const lists = stepLists(workflow);
   const steps = lists.flatMap((list) => list.steps);
@@ -77,7 +77,7 @@ export function checkWorkflow(workflow: DocumentNode): readonly Issue[] {
   ];
 }
 
-/** A run sees what its agent's session derives from events, and derives nothing from them by itself. */
+/** A run sees the variables that its agent's session derives from events, and derives none itself. */
 const checkDerived = (variables: readonly DeclaredVariable[]): readonly Issue[] =>
   variables
     .map(({ node }) => node.at('triggers'))
@@ -94,7 +94,7 @@ const checkDerived = (variables: readonly DeclaredVariable[]): readonly Issue[] 
       ),
     );
 
-/** A run keeps what it defines in the runtime's own store; of relics only sessions know. */
+/** A run keeps its own variables in the runtime's store. Only sessions know relics. */
 const checkStores = (variables: readonly DeclaredVariable[]): readonly Issue[] =>
   variables
     .map(({ node }) => node.at('store'))
@@ -111,12 +111,15 @@ const checkStores = (variables: readonly DeclaredVariable[]): readonly Issue[] =
       ),
     );
 
-/** What a run has, and only once it has begun. */
+/** What a run has only after it has started. */
 const OF_A_RUN: readonly string[] = ['steps', 'run', 'input', 'trigger', 'item'];
-/** What tests on events read besides. */
+/** What tests on events can also read. */
 const OF_EVENTS: readonly string[] = ['event', 'agent', 'actions'];
 
-/** The names in the test of a trigger, which is asked before there is a run. One that is not there makes it false for ever. */
+/**
+ * The names in a trigger's test, which is evaluated before there is a run. A name that does not exist makes it false
+ * forever.
+ */
 function checkTriggerTest(trigger: DocumentNode, scope: NameScope): readonly Issue[] {
   const test = trigger.at('test');
   const parsed = parseExpression(test.text() ?? '');
@@ -137,7 +140,7 @@ function checkTriggerTest(trigger: DocumentNode, scope: NameScope): readonly Iss
   );
 }
 
-/** A workflow's own components can join only its own steps. */
+/** A workflow's components can only be included in its own steps. */
 function checkComponents(components: readonly DocumentNode[], steps: readonly string[]): readonly Issue[] {
   const named = components.flatMap((component) => {
     const into = component.at('inject_into');
@@ -161,7 +164,7 @@ function checkComponents(components: readonly DocumentNode[], steps: readonly st
   ];
 }
 
-/** What no schema of one trigger can see: what stands beside it, and what its own keys come to together. */
+/** The checks that span one trigger. */
 function checkTriggers(triggers: readonly DocumentNode[]): readonly Issue[] {
   const webhooks = triggers.filter((trigger) => trigger.at('type').value === 'webhook');
   return [
@@ -174,7 +177,7 @@ function checkTriggers(triggers: readonly DocumentNode[]): readonly Issue[] {
   ];
 }
 
-/** One that fires as its condition ends has no run that could be cancelled then. */
+/** A trigger that fires when its condition ends has no run to cancel at that point. */
 const checkFiring = (trigger: DocumentNode): readonly Issue[] =>
   trigger.at('fire').value !== 'on_exit' || trigger.at('cancel_on_exit').value !== true
     ? []
@@ -187,7 +190,7 @@ const checkFiring = (trigger: DocumentNode): readonly Issue[] =>
         ),
       ];
 
-/** Who starts a workflow by hand names no trigger, so that one limit counts for all of them. */
+/** Starting a workflow by hand names no trigger, so one limit counts for all of them. */
 const checkByHand = (triggers: readonly DocumentNode[]): readonly Issue[] =>
   triggers
     .filter((trigger) => trigger.at('type').value === 'manual')
@@ -203,10 +206,13 @@ const checkByHand = (triggers: readonly DocumentNode[]): readonly Issue[] =>
       ),
     );
 
-/** What starts a workflow for itself, in no session. One without triggers is called by others, which may have one. */
+/**
+ * Triggers that start a workflow outside any session. A workflow without triggers is called by others, which may have a
+ * session.
+ */
 const OUTSIDE: ReadonlySet<unknown> = new Set(['schedule', 'webhook']);
 
-/** What a workflow asks of a session although all that starts it has none. */
+/** What a workflow reads from a session although none of its triggers has one. */
 function checkOutsideRuns(
   triggers: readonly DocumentNode[],
   variables: readonly DeclaredVariable[],
@@ -249,7 +255,7 @@ const checkSetting = (step: DocumentNode): readonly Issue[] =>
 
 function checkReading(text: string, place: DocumentNode): readonly Issue[] {
   const parsed = parseTemplate(text, {});
-  if (!parsed.ok) return []; // told of elsewhere
+  if (!parsed.ok) return []; // Reported elsewhere.
   return parsed.value.pieces.flatMap((piece) =>
     piece.kind === 'reference' &&
     piece.root === 'agent' &&

@@ -5,17 +5,17 @@ import { isMap } from '../plain-values.ts';
 import type { ValuesFinding } from '../values.ts';
 
 /**
- * A place in a document, which need not be there nor be of the right type: the checks across a document run beside
- * the schemas, so that a misspelt key does not hide a cycle.
+ * A position in a document, which may be missing or of the wrong type. Checks across a document run in addition to the
+ * schemas, so that a misspelled key does not hide a cycle.
  */
 export interface DocumentNode {
   readonly value: Json | undefined;
   readonly path: IssuePath;
-  /** What is under a key; absent where this is no map. */
+  /** The node under a key. An absent node if this is not a map. */
   at(key: string): DocumentNode;
-  /** The items of a list; none where this is no list. */
+  /** The items of a list. Empty if this is not a list. */
   items(): readonly DocumentNode[];
-  /** The entries of a map; none where this is no map. */
+  /** The entries of a map. Empty if this is not a map. */
   entries(): readonly (readonly [string, DocumentNode])[];
   text(): string | undefined;
   has(key: string): boolean;
@@ -38,7 +38,7 @@ export function documentNode(value: Json | undefined, path: IssuePath = []): Doc
 }
 
 interface IssueParts {
-  /** Looking for the nearest of many names takes time: done only for the issues that are shown. */
+  /** Finding a similar name takes time, so it happens only for issues that are shown. */
   readonly hint?: string | (() => string) | undefined;
   readonly at?: 'key' | 'value';
   readonly offset?: number | undefined;
@@ -57,7 +57,7 @@ const issueAt =
 export const errorAt = issueAt('error');
 export const warningAt = issueAt('warning');
 
-/** Every text under a node, itself included, with its place. */
+/** Every text under a node, including the node itself, with its position. */
 export function* textsUnder(place: DocumentNode): Generator<readonly [string, DocumentNode]> {
   const text = place.text();
   if (text !== undefined) yield [text, place];
@@ -67,12 +67,12 @@ export function* textsUnder(place: DocumentNode): Generator<readonly [string, Do
 
 export type DocumentNodeGraph = ReadonlyMap<string, readonly string[]>;
 
-/** More would tell a reader nothing new. */
+/** More cycles would tell a reader nothing new. */
 const MAX_CYCLES = 8;
 
 /**
- * Cycles of a directed graph, each as the names on it with the first repeated at the end: every cycle is broken by
- * an edge of some that are returned, up to a limit. No recursion: a chain may be as long as a document allows.
+ * Cycles of a directed graph, each as its names with the first one repeated at the end. Up to a limit, every cycle
+ * shares an edge with a returned one. It is not recursive, because a chain may be as long as a document allows.
  */
 export function findCycles(graph: DocumentNodeGraph): readonly (readonly string[])[] {
   const cycles: string[][] = [];
@@ -106,7 +106,7 @@ export function findCycles(graph: DocumentNodeGraph): readonly (readonly string[
 /** `a → b → a`. */
 export const showCycle = (cycle: readonly string[]): string => cycle.join(' → ');
 
-/** What is wrong with a CEL expression by itself; which names it may use is judged where it stands. */
+/** What is wrong with a CEL expression on its own. The names in it are checked elsewhere. */
 export function checkCel(source: string): readonly ValuesFinding[] {
   const parsed = parseExpression(source);
   if (parsed.ok) return [];

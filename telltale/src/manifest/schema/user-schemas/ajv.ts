@@ -12,19 +12,19 @@ import { canonicalJson } from '../../project/canonical-json.ts';
 import { isMap } from '../plain-values.ts';
 import { DATA_KEYWORDS, NAMING_KEYWORDS } from './walk-user-schema.ts';
 
-/** In place of JavaScript's own engine, which a pattern can hang. Ajv tells patterns apart by `toString`. */
+/** Replaces JavaScript's regular expressions, which can hang. Ajv identifies patterns by `toString`. */
 const linearRegExp = (budget: StepBudget) => (source: string) => {
   const compiled = compilePattern(source);
   if (!compiled.ok) throw new Error(compiled.error.message);
   return { test: budget.priced(compiled.value), toString: () => source };
 };
 
-/** At the first schema, not at the start: its 85 files take 40 ms, and many manifests have none. */
+/** Loaded with the first schema, because its 85 files take 40 ms and many manifests have no schema. */
 const load = createRequire(import.meta.url);
 
 /**
- * Formats are notes only; references are followed, never inlined; what an object inherits (`toString`) is none of its
- * properties. What ajv generates is not optimized: that takes time by the square of a schema's width, and gains nothing.
+ * Formats are annotations only. References are followed, never inlined. Inherited members (`toString`) are not
+ * properties. Ajv's code optimization is off, because it takes quadratic time in a schema's width and gains nothing.
  */
 function newAjv(options: Options, budget: StepBudget): Ajv2020 {
   const loaded = load('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
@@ -44,18 +44,18 @@ function newAjv(options: Options, budget: StepBudget): Ajv2020 {
 
 let meta: Ajv2020 | undefined;
 
-/** Ajv with nothing in it but the meta-schema, whose compilation takes 25 ms: shared, since it is a constant. */
+/** Ajv with only the meta-schema, which takes 25 ms to compile. It is shared because it never changes. */
 export function metaSchema(): Ajv2020 {
   meta ??= newAjv({ allErrors: true }, new StepBudget());
   return meta;
 }
 
-/** What is wrong with a value; nothing, if it satisfies the schema. */
+/** What is wrong with a value. Empty if it satisfies the schema. */
 export type SchemaErrors = readonly Pick<ErrorObject, 'instancePath' | 'keyword' | 'params' | 'message'>[];
 
 /**
- * In an ajv of its own, so that nothing stays behind and a `$id` never meets another's. May throw; what it returns does
- * not, and takes a bounded number of steps whatever the schema and the value are.
+ * Compiles in a separate ajv, so nothing is left behind and a `$id` never meets another one. It may throw. The returned
+ * function does not, and it takes a bounded number of steps whatever the schema and the value are.
  */
 export function compile(schema: JsonObject): (value: unknown) => SchemaErrors {
   const budget = new StepBudget();
@@ -64,13 +64,13 @@ export function compile(schema: JsonObject): (value: unknown) => SchemaErrors {
     try {
       if (budget.run(value, () => validate(value))) return NO_ERRORS;
       const { errors } = validate;
-      return errors?.length ? errors : UNSATISFIED; // a value that is refused without a word is refused
+      return errors?.length ? errors : UNSATISFIED; // A value that was refused without an error is still refused.
     } catch (thrown) {
       if (thrown instanceof TooManySteps) return TOO_COMPLEX;
-      if (thrown instanceof RangeError) return TOO_DEEP; // a schema that refers to itself follows the value down
+      if (thrown instanceof RangeError) return TOO_DEEP; // A recursive schema follows the value down.
       throw thrown;
     } finally {
-      validate.errors = null; // a schema that is kept must not keep what it found wrong
+      validate.errors = null; // A schema that is kept must not keep its last errors.
     }
   };
 }
@@ -85,7 +85,7 @@ const TOO_DEEP: SchemaErrors = [
   { instancePath: '', keyword: '$ref', params: {}, message: 'is nested too deep to be checked' },
 ];
 
-/** The keyword of the one error of a validation that was given up. */
+/** The keyword of the single error of a validation that was given up. */
 export const TOO_COMPLEX_KEYWORD = 'x-telltale-too-complex';
 
 const TOO_COMPLEX: SchemaErrors = [
@@ -98,33 +98,33 @@ const TOO_COMPLEX: SchemaErrors = [
 ];
 
 /**
- * How much work one value may be for a schema. A small schema that refers to itself twice doubles the work at each level
- * of a value, so neither the size of the schema nor that of the value bounds it. The count is the same on every machine.
+ * How much work a schema may do on one value. A small schema that refers to itself twice doubles the work at each level
+ * of a value, so neither size bounds it. Counting steps gives the same result on every machine.
  */
 const MAX_STEPS = 1_000_000;
-/** A large value may take more: so many steps for each of its parts. */
+/** The additional steps for each part of a large value. */
 const STEPS_A_PART = 16;
-/** Characters that are compared or searched for the price of one step. */
+/** How many characters may be compared or searched in one step. */
 const CHARS_A_STEP = 64;
-/** Characters of a value that is written out, to compare it with others. */
+/** How many characters of a value may be serialized, for comparison, in one step. */
 const WRITTEN_A_STEP = 8;
-/** Characters times instructions of a pattern for one step. */
+/** Characters times pattern instructions in one step. */
 const SEARCH_A_STEP = 256;
-/** One key of an object that a keyword such as `additionalProperties` goes through. */
+/** The steps for each key of an object, for keywords such as `additionalProperties`. */
 const STEPS_A_KEY = 4;
-/** Characters of a schema's own lists that are gone through for one step. */
+/** How many characters of a schema's own lists are compared in one step. */
 const DATA_A_STEP = 512;
 
-/** What it costs to judge a value by one part of a schema, whatever the value is, and for each key of an object. */
+/** The cost of checking a value with one part of a schema: a constant part, and a part per key of an object. */
 interface PartCost {
   readonly once: number;
   readonly aKey: number;
 }
 
-/** Thrown out of a validation that takes too many steps. */
+/** Ends a validation that takes too many steps. */
 class TooManySteps extends Error {}
 
-/** Counts the steps of one validation at a time: a validation never waits for anything. */
+/** Counts the steps of one validation at a time. Validations are synchronous. */
 class StepBudget {
   #left = MAX_STEPS;
   #root: unknown;
@@ -154,7 +154,7 @@ class StepBudget {
     if (this.#left < 0) throw new TooManySteps();
   }
 
-  /** One part of a schema is about to judge this value. */
+  /** Called before one part of a schema checks this value. */
   #judge(value: unknown, once: number, aKey: number): void {
     if (typeof value === 'string') this.spend(once + value.length / CHARS_A_STEP);
     else if (aKey > 0 && typeof value === 'object' && value !== null)
@@ -163,7 +163,7 @@ class StepBudget {
   }
 
   #keysOf(value: object): number {
-    if (Array.isArray(value)) return 0; // what judges its items is counted for each of them
+    if (Array.isArray(value)) return 0; // The schemas of the items count each item.
     const known = this.#sizes.get(value);
     if (known !== undefined) return known;
     const count = Object.keys(value).length;
@@ -171,7 +171,7 @@ class StepBudget {
     return count;
   }
 
-  /** A pattern whose searches are paid for. */
+  /** A pattern whose searches count as steps. */
   priced({ test, programSize }: Pattern): (text: string) => boolean {
     return (text) => {
       this.spend((text.length * programSize) / SEARCH_A_STEP);
@@ -179,7 +179,7 @@ class StepBudget {
     };
   }
 
-  /** Ajv's own compares each item with each other one: 20,000 objects, which a model can write, took it 8 s. */
+  /** Ajv compares each item with every other: 20,000 objects, which a model can write, took it 8 s. */
   uniqueItems(): FuncKeywordDefinition {
     return {
       keyword: 'uniqueItems',
@@ -207,7 +207,7 @@ class StepBudget {
     return text;
   }
 
-  /** The keyword that `withSteps` puts into each part of a schema: one call in what ajv generates. */
+  /** The keyword that `withSteps` adds to each part of a schema. It becomes one call in ajv's generated code. */
   step({ _ }: Pick<typeof import('ajv/dist/2020.js'), '_'>): CodeKeywordDefinition {
     const judge = (value: unknown, once: number, aKey: number) => this.#judge(value, once, aKey);
     return {
@@ -221,10 +221,10 @@ class StepBudget {
   }
 }
 
-/** No keyword that a schema could have: a key that begins so is a note to `walkUserSchema`. */
+/** No schema can use this keyword, because `walkUserSchema` treats keys with this prefix as annotations. */
 const STEP = 'x-telltale-step';
 
-/** A copy of a schema in which each part counts itself before it judges a value. */
+/** A copy of a schema in which each part counts its steps before it checks a value. */
 function withSteps(schema: JsonObject): JsonObject {
   return stepping(schema) as JsonObject;
 }
@@ -246,7 +246,7 @@ function stepping(schema: Json): Json {
   return copy;
 }
 
-/** What one judgment costs whatever the value is: lists of allowed values and required names are gone through. */
+/** The constant cost of one check: comparing lists of allowed values and required names. */
 function costOf(schema: JsonObject): PartCost {
   const { enum: allowed, const: only, required, dependentRequired, patternProperties } = schema;
   let characters = 0;
@@ -257,7 +257,7 @@ function costOf(schema: JsonObject): PartCost {
   return { once: 1 + characters / DATA_A_STEP, aKey: (loops + patterns) * STEPS_A_KEY };
 }
 
-/** Keywords that go through all keys of an object. */
+/** Keywords that visit all keys of an object. */
 const KEY_LOOPS = [
   'additionalProperties',
   'unevaluatedProperties',
@@ -267,7 +267,7 @@ const KEY_LOOPS = [
   'dependentSchemas',
 ];
 
-/** Values inside one another, counted without recursion: it may be nested to any depth. */
+/** Counts nested values without recursion, because they may be nested to any depth. */
 function partsOf(root: unknown): number {
   const open: unknown[] = [root];
   let parts = 0;

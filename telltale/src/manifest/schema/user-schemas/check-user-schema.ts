@@ -9,8 +9,8 @@ import { badSchema, isFatal, type SchemaFinding } from './schema-finding.ts';
 import { everySchema, IN_PLACE_KEYWORDS, referenceResolver, walkUserSchema } from './walk-user-schema.ts';
 
 /**
- * Everything wrong with a user's JSON Schema. Bounded before ajv sees it: ajv generates code and follows
- * references, so size, depth, patterns and where references lead are judged first.
+ * Finds everything wrong with a user's JSON Schema. Ajv generates code and follows references, so size, depth, patterns
+ * and the targets of references are checked first.
  */
 export function checkUserSchema(schema: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
   const findings = checkWithoutCompiling(schema);
@@ -19,7 +19,7 @@ export function checkUserSchema(schema: Readonly<Record<string, unknown>>): read
   return compiled.ok ? findings : [...findings, compiled.error];
 }
 
-/** The same but for what only shows when ajv compiles it, which takes much longer than all the rest. */
+/** The same without the problems that only show when ajv compiles the schema, which takes much longer than the rest. */
 export function checkWithoutCompiling(schema: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
   const findings = walkUserSchema(schema);
   if (isFatal(findings) || isPlainSchema(schema)) return findings;
@@ -45,10 +45,10 @@ function compiledOrNot(
 
 const TOO_LONG_CHAIN = 'The references of this JSON Schema are nested too deep.';
 
-/** Says why a value does not satisfy the schema, or undefined if it does. */
+/** Explains why a value does not satisfy the schema. Undefined if it does. */
 export type SchemaViolation = (value: Json) => string | undefined;
 
-/** A user's JSON Schema made ready to judge any number of values, or what is wrong with it. */
+/** Compiles a user's JSON Schema for any number of values, or returns what is wrong with it. */
 export function compileUserSchema(
   schema: Readonly<Record<string, unknown>>,
 ): Result<SchemaViolation, readonly SchemaFinding[]> {
@@ -64,12 +64,14 @@ export function compileUserSchema(
   });
 }
 
-/** How often one value may be judged over again: two references to a part with two references … doubles each time. */
+/**
+ * How often one value may be checked again: two references to a part with two references, and so on, double each time.
+ */
 const MAX_EXPANSION = 10_000;
 
 /**
- * References that come back to the same schema without going deeper into the value would never end, and those that
- * fan out would take for ever, however small the schema is. Both are found by counting, without following a value.
+ * References that return to the same schema without going deeper into the value would never end, and references that
+ * fan out would take forever. Counting finds both without following a value.
  */
 function checkExpansion(root: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
   const resolve = referenceResolver(root);
@@ -115,7 +117,7 @@ function checkExpansion(root: Readonly<Record<string, unknown>>): readonly Schem
   return [];
 }
 
-/** The schemas that judge the same value as `schema` does. */
+/** The schemas that check the same value as `schema`. */
 function inPlace(
   schema: Readonly<Record<string, unknown>>,
   resolve: (reference: string) => unknown,
@@ -129,9 +131,9 @@ function inPlace(
 type Judge = (value: unknown) => boolean;
 
 /**
- * Whether a schema that `walkUserSchema` let pass is sound beyond doubt: common keywords, each with a value of its kind.
- * Most schemas of tools are, and need neither ajv nor its meta-schema, which take 30 and 45 ms to load and compile. A
- * property test holds it against both.
+ * Whether a schema that passed `walkUserSchema` is certainly valid: common keywords with values of the right type. Most
+ * tools' schemas are, and then neither ajv nor its meta-schema is needed, which take 30 ms and 45 ms to load. A
+ * property test compares the results.
  */
 export function isPlainSchema(schema: unknown): boolean {
   if (typeof schema === 'boolean') return true;
@@ -203,7 +205,9 @@ const KINDS: ReadonlyMap<string, Judge> = new Map(
   } satisfies Record<string, Judge>),
 );
 
-/** What the meta-schema says, once for each place, and only the deepest: its branches all complain at once. */
+/**
+ * The errors of the meta-schema, one per position and only the deepest, because all of its branches complain at once.
+ */
 function metaFindings(
   schema: Readonly<Record<string, unknown>>,
   errors: readonly ErrorObject[],
@@ -249,7 +253,7 @@ function placeFinding(
   };
 }
 
-/** For a text where the meta-schema has a list of texts: `type: strng`. */
+/** For a text where the meta-schema allows a list of texts: `type: strng`. */
 function nearestAllowed(value: unknown, errors: readonly ErrorObject[]): string | undefined {
   const allowed: unknown = errors.find((error) => error.keyword === 'enum')?.params.allowedValues;
   if (typeof value !== 'string' || !Array.isArray(allowed)) return undefined;
@@ -266,7 +270,7 @@ const SCHEMA_TYPES: readonly unknown[] = [
   'null',
 ];
 
-/** For what stands in the place of a schema: `name: string`. */
+/** For another value in place of a schema: `name: string`. */
 function schemaExpected(value: unknown, errors: readonly ErrorObject[]): string | undefined {
   const isSchema = errors.some(
     ({ keyword, params }) => keyword === 'type' && String(params.type) === 'object,boolean',
@@ -277,7 +281,7 @@ function schemaExpected(value: unknown, errors: readonly ErrorObject[]): string 
     : 'Write a JSON Schema: a map, or true or false.';
 }
 
-/** A JSON pointer as a path, with list indices as numbers where the document has lists. */
+/** Converts a JSON pointer to a path, with list indices as numbers. */
 function pointerPath(pointer: string, root: unknown): (string | number)[] {
   const path: (string | number)[] = [];
   let at = root;

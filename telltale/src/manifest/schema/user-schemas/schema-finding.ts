@@ -1,7 +1,7 @@
 import type { IssuePath } from '../../diagnostic.ts';
 import type { ValuesFinding } from '../values.ts';
 
-/** Something wrong in a user's JSON Schema, at a path from the schema's own root. */
+/** A problem of a user's JSON Schema, at a path from the schema's own root. */
 export interface SchemaFinding extends ValuesFinding {
   readonly path: IssuePath;
 }

@@ -8,8 +8,8 @@ import { badSchema, type SchemaFinding } from './schema-finding.ts';
 export const MAX_SCHEMA_DEPTH = 32;
 export const MAX_SCHEMA_NODES = 5_000;
 /**
- * Parts that ajv writes inside one another, as `if (valid)`: those of one list or map, and of those it stands in. Node
- * runs out of stack between 1,000 and 1,500 of them, and the time to compile them grows by the square.
+ * Parts for which ajv generates nested code (`if (valid)`): those of one list or map, and of the ones around it. Node
+ * runs out of stack between 1,000 and 1,500 of them, and compiling takes quadratic time.
  */
 export const MAX_SCHEMA_ROW = 500;
 
@@ -23,8 +23,8 @@ interface UserSchemaWalk {
 }
 
 /**
- * What makes a schema unfit before anything compiles it (size, depth, references that lead out, patterns that can
- * hang, another draft), and keywords that would be passed over in silence.
+ * Finds what makes a schema unusable before it is compiled (its size, depth, outside references, patterns that can
+ * hang, another draft), and keywords that would be ignored silently.
  */
 export function walkUserSchema(schema: Readonly<Record<string, unknown>>): readonly SchemaFinding[] {
   const walk: UserSchemaWalk = { nodes: 0, findings: [], root: schema, resolve: referenceResolver(schema) };
@@ -32,7 +32,7 @@ export function walkUserSchema(schema: Readonly<Record<string, unknown>>): reado
   return walk.findings;
 }
 
-/** `above`: the parts of one row that it already stands inside. */
+/** `above` counts the parts of the same row around it. */
 function walkSchema(schema: unknown, path: IssuePath, walk: UserSchemaWalk, above: number): void {
   if (Array.isArray(schema))
     for (const [index, part] of schema.entries()) walkSchema(part, [...path, index], walk, above);
@@ -150,13 +150,13 @@ function patternFinding(source: string, path: IssuePath, at: 'key' | 'value'): S
   return found === undefined ? undefined : { ...found, at, path };
 }
 
-/** Keywords of older drafts and of OpenAPI that ajv goes by all the same, where others do not. */
+/** Keywords of older drafts and of OpenAPI that ajv still applies and other validators don't. */
 const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ['nullable', 'Write "type: [string, \'null\']".'],
   ['dependencies', 'Write "dependentRequired" or "dependentSchemas".'],
 ]);
 
-/** JSON Schema lets unknown keywords pass in silence, so a slip would switch a check off: worth a warning. */
+/** JSON Schema ignores unknown keywords, so a misspelling would turn a check off. That is worth a warning. */
 function unknownKeyword(key: string, value: unknown, path: IssuePath): SchemaFinding {
   const near = nearest(key, KEYWORDS);
   const hint =
@@ -176,7 +176,7 @@ function unknownKeyword(key: string, value: unknown, path: IssuePath): SchemaFin
   };
 }
 
-/** Finds what `$ref` means inside a JSON Schema: own properties only, so `#/toString` leads nowhere. */
+/** Resolves `$ref` inside a JSON Schema. Only own properties count, so `#/toString` does not resolve. */
 export function referenceResolver(root: Readonly<Record<string, unknown>>): (reference: string) => unknown {
   let anchors: ReadonlyMap<unknown, unknown> | undefined;
   return (reference) => {
@@ -206,36 +206,36 @@ function decode(part: string): string {
   }
 }
 
-/** Every map in a schema, itself included. */
+/** Every map in a schema, including itself. */
 export function* everySchema(at: unknown): Generator<Readonly<Record<string, unknown>>> {
   if (isMap(at)) yield at;
   if (typeof at === 'object' && at !== null) for (const inner of Object.values(at)) yield* everySchema(inner);
 }
 
-/** What these hold is data or names, not schemas. */
+/** Keywords that contain data or names instead of schemas. */
 export const DATA_KEYWORDS: ReadonlySet<string> = new Set(
   'const default enum examples required dependentRequired type'.split(' '),
 );
 
-/** What these hold are schemas under names of the user's. */
+/** Keywords that contain schemas under the user's names. */
 export const NAMING_KEYWORDS: ReadonlySet<string> = new Set(
   'properties patternProperties $defs definitions dependentSchemas'.split(' '),
 );
 
-/** What these hold judges the same value again, not a part of it. */
+/** Keywords whose schemas check the same value, not a part of it. */
 export const IN_PLACE_KEYWORDS: ReadonlySet<string> = new Set(
   'allOf anyOf oneOf not if then else'.split(' '),
 );
 
-/** What these hold is judged one after the other, each only where those before it were satisfied. */
+/** Keywords whose schemas are checked in order, each only if the ones before it are satisfied. */
 const ROW_KEYWORDS: ReadonlySet<string> = new Set(
   'properties patternProperties dependentSchemas dependentRequired allOf oneOf prefixItems'.split(' '),
 );
 
-/** What these hold is judged only where a reference leads to it. */
+/** Keywords whose schemas are checked only through references. */
 const SEPARATE_KEYWORDS: ReadonlySet<string> = new Set('$defs definitions'.split(' '));
 
-/** The keywords of draft 2020-12 that are understood. */
+/** The supported keywords of draft 2020-12. */
 export const KEYWORDS: readonly string[] = [
   '$schema $id $ref $defs $anchor $comment definitions type enum const properties required additionalProperties',
   'patternProperties propertyNames minProperties maxProperties dependentRequired dependentSchemas',

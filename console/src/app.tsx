@@ -10,7 +10,7 @@ export interface AppProps {
   readonly vault: TokenVault;
 }
 
-/** Pages are behind `#`: the plain paths are the API's. */
+/** Page routes come after `#`, because the plain paths belong to the API. */
 export const App = ({ makeClient, vault }: AppProps) => (
   <Router hook={useHashPath}>
     <DataProvider makeClient={makeClient} vault={vault}>

@@ -6,7 +6,7 @@ import { createStore, type Readable } from './readable.ts';
 
 export interface AgentList extends Readable<Loadable<readonly AgentInfo[]>> {
   readonly refresh: () => Promise<void>;
-  /** Has the server read all manifests again. */
+  /** Asks the server to read all manifests again. */
   readonly reload: () => Promise<void>;
 }
 
@@ -14,7 +14,7 @@ export function createAgentList(client: TelltaleClient): AgentList {
   const list = createStore<Loadable<readonly AgentInfo[]>>({ kind: 'loading' });
   const show = (items: readonly AgentInfo[]) => {
     const before = list.get();
-    // Pages look again every other second: only what differs is worth a rendering.
+    // Pages poll every two seconds. Render only if something changed.
     if (before.kind === 'ready' && before.stale === undefined && same(before.value, items)) return;
     list.set({ kind: 'ready', value: items });
   };

@@ -14,7 +14,7 @@ import { createRunLists, type RunLists } from './run-lists.ts';
 import { createSessionLists, type SessionLists } from './session-lists.ts';
 import { createToasts, type Toasts } from './toasts.ts';
 
-/** Everything that pages read. What it holds is what the server said, folded on with the events that came since. */
+/** The data of all pages: what the server returned, updated by the events since then. */
 export interface ConsoleData {
   readonly client: TelltaleClient;
   readonly connection: Readable<Connection>;
@@ -24,18 +24,18 @@ export interface ConsoleData {
   readonly reviews: ReviewInbox;
   readonly agents: AgentList;
   readonly toasts: Toasts;
-  /** How pages were left: filters, chosen rows. */
+  /** The state of pages that were left: filters and selected rows. */
   readonly kept: Map<string, unknown>;
-  /** The time, once a second. */
+  /** The time, updated once a second. */
   readonly now: Readable<number>;
-  /** Asks who we are, and follows all that happens. The returned function ends it. */
+  /** Asks who we are, and follows all events. The returned function stops it. */
   readonly start: () => () => void;
 }
 
 export interface DataEdges {
   readonly client: TelltaleClient;
   readonly clock?: () => number;
-  /** Whether the page that is open shows a review. */
+  /** Whether the current page shows a review. */
   readonly isInView?: (review: ReviewInfo) => boolean;
 }
 
@@ -54,7 +54,7 @@ export function createConsoleData({
   const runs = createRunLists(client, settled);
   const toasts = createToasts();
   const reviews = createReviewInbox(client, (asked) => {
-    // A toast would cover the buttons of what is on the page already.
+    // A toast would cover the buttons that the page already shows.
     if (!isInView(asked))
       toasts.say('info', `Waiting for you: ${visibleText(questionOf(asked).title)}`, pathOf(asked));
   });

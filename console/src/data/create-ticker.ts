@@ -2,7 +2,7 @@ import { createStore, type Readable } from './readable.ts';
 
 const TICK_MS = 1_000;
 
-/** The time, looked at once a second while anybody does. */
+/** The time. The clock is read once a second while anybody subscribes. */
 export function createTicker(clock: () => number): Readable<number> {
   const time = createStore(clock());
   let watchers = 0;
@@ -12,7 +12,7 @@ export function createTicker(clock: () => number): Readable<number> {
     subscribe(changed) {
       const end = time.subscribe(changed);
       if (watchers++ === 0) {
-        // The time stood still while nobody looked.
+        // The time stood still without subscribers.
         time.set(clock());
         timer = setInterval(() => time.set(clock()), TICK_MS);
       }

@@ -12,7 +12,7 @@ export interface DataProviderProps {
   readonly children: ReactNode;
 }
 
-/** Another token is another client and other data: nothing of what the one before it saw is left. */
+/** A new token gets a new client and new data, so nothing that the previous token could see remains. */
 export function DataProvider({ makeClient, vault, children }: DataProviderProps) {
   const token = useSyncExternalStore(vault.subscribe, vault.read);
   const data = useMemo(

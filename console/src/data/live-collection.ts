@@ -2,33 +2,33 @@ import { RuntimeError } from '../../../telltale/src/lib/errors.ts';
 import { compareRows, type LiveRow } from './live-row.ts';
 import type { Readable } from './readable.ts';
 
-/** Rows that are kept; the oldest go first. */
+/** How many rows are kept. The oldest are dropped first. */
 const MAX_ROWS = 20_000;
-/** Events that may come while a list is being read. */
+/** How many events may arrive while a list is being read. */
 const MAX_HELD = 20_000;
-/** Changes within this time are shown at once: a thousand events a second are twelve renderings. */
+/** Changes within this time are rendered together: a thousand events a second cause twelve renderings. */
 const BATCH_MS = 80;
 
 export interface CollectionEdges<Row, Event> {
   readonly empty: (id: string) => Row;
   readonly fold: (row: Row, event: Event) => Row;
   readonly idOf: (event: Event) => string;
-  /** Whether an event of an unknown one that is not its first makes it worth reading. */
+  /** Whether an event of an unknown row makes the row worth reading, even if it is not its first event. */
   readonly revives: (event: Event) => boolean;
   readonly fetchOne: (id: string) => Promise<Row>;
-  /** Calls back once, later. */
+  /** Calls `run` once, later. */
   readonly later?: (run: () => void, ms: number) => void;
 }
 
-/** Summaries by id, as the server's lists give them, folded on with the events that come. */
+/** Summaries by id: as the server's lists returned them, updated by later events. */
 export interface LiveCollection<Row, Event> {
   /** Newest first. */
   readonly rows: Readable<readonly Row[]>;
   readonly find: (id: string) => Row | undefined;
   readonly accept: (event: Event) => void;
-  /** Reads rows; events that come meanwhile are folded behind what was read, and none twice. */
+  /** Reads rows. Events that arrive meanwhile are applied afterwards, each once. */
   readonly load: <Got extends readonly Row[]>(read: () => Promise<Got>) => Promise<Got>;
-  /** Reads one that may not be known yet. */
+  /** Reads a row that may be unknown. */
   readonly want: (id: string) => Promise<Row>;
 }
 
@@ -87,7 +87,7 @@ export function createLiveCollection<Row extends LiveRow, Event extends { readon
     accept(event) {
       if (reading > 0 && held.length <= MAX_HELD) held.push(event);
       if (foldIn(event) || !revives(event)) return;
-      // A page that fails to read it shows so; a list does without.
+      // A page shows the error. A list works without the row.
       collection.want(idOf(event)).catch(() => undefined);
     },
     async load(read) {

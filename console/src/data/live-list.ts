@@ -4,15 +4,15 @@ import type { LiveCollection } from './live-collection.ts';
 import { compareRows, type LiveRow } from './live-row.ts';
 import { createStore, type Readable } from './readable.ts';
 
-/** Pages that are read anew after a broken connection; what lies behind them is read again by "load more". */
+/** How many pages are read again after a lost connection. "Load more" reads the ones behind them. */
 const MAX_PAGES_ANEW = 20;
 
 export interface ListView<Row> {
   readonly rows: readonly Row[];
-  /** `ready` from the first page on, also while another one is read. */
+  /** `ready` from the first page on, even while another page is being read. */
   readonly kind: 'loading' | 'ready' | 'failed';
   readonly error?: ErrorJson;
-  /** Whether the server has more, and whether they are being read. */
+  /** Whether the server has more rows, and whether they are being read. */
   readonly more: boolean;
   readonly reading: boolean;
 }
@@ -32,12 +32,12 @@ interface Progress {
   readonly kind: 'loading' | 'ready' | 'failed';
   readonly error?: ErrorJson;
   readonly next?: string;
-  /** The last row that was read: what is older is not shown, since rows in between may be missing. */
+  /** The last row that was read. Older rows are not shown, because rows in between may be missing. */
   readonly horizon?: LiveRow;
   readonly reading: boolean;
 }
 
-/** A list of the server's, page by page, that new rows join by themselves. */
+/** A list that the server returns in pages and that new rows join on their own. */
 export function createLiveList<Row extends LiveRow>(edges: ListDeps<Row>): LiveList<Row> {
   const { collection, fetchPage, matches } = edges;
   const progress = createStore<Progress>({ kind: 'loading', reading: false });

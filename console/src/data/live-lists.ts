@@ -5,13 +5,13 @@ import { createLiveList, type ListView, type LiveList } from './live-list.ts';
 import type { LiveRow } from './live-row.ts';
 import { useReadable } from './readable.ts';
 
-/** Filters whose lists are kept; the one that was asked for the longest ago goes first. */
+/** How many filters keep their lists. The least recently used is dropped first. */
 const MAX_LISTS = 24;
 
-/** The lists of one collection, one for each query. Those that a page shows are attached, and read anew when they must be. */
+/** The lists of a collection, one per query. Lists that a page shows are attached, and refreshed when necessary. */
 export interface LiveLists<Query, Row> {
   readonly of: (query: Query) => LiveList<Row>;
-  /** From now on it is kept fresh. The returned function ends that. */
+  /** Keeps the list fresh until the returned function is called. */
   readonly attach: (list: LiveList<Row>) => () => void;
   readonly refresh: () => void;
 }
@@ -20,7 +20,9 @@ export interface LiveListsEdges<Query, Row, Event> {
   readonly collection: LiveCollection<Row, Event>;
   readonly fetchPage: (query: Query, cursor: string | undefined) => Promise<Page<Row>>;
   readonly matches: (query: Query, row: Row) => boolean;
-  /** Resolves once events come, or it is known that they do not: a list that is read before would be read twice. */
+  /**
+   * Resolves when events arrive, or when it is known that they won't. A list that is read earlier would be read twice.
+   */
   readonly settled: Promise<void>;
 }
 
@@ -61,7 +63,7 @@ export function createLiveLists<Query, Row extends LiveRow, Event>(
   };
 }
 
-/** The list of a query, live while the component is there. */
+/** The list of a query, kept live while the component is mounted. */
 export function useLiveList<Query, Row>(
   lists: LiveLists<Query, Row>,
   query: Query,

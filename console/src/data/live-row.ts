@@ -4,7 +4,7 @@ export interface LiveRow {
   readonly startedAt: number;
 }
 
-/** Newest first; of those of the same instant, the one whose id was made last. */
+/** Newest first. Rows of the same instant are ordered by id. */
 export const compareRows = (
   a: Pick<LiveRow, 'id' | 'startedAt'>,
   b: Pick<LiveRow, 'id' | 'startedAt'>,

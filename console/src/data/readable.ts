@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'react';
 
-/** A value that changes: `get` gives the same one until the subscribers have been called. */
+/** A value that changes. `get` returns the same value until the subscribers have been called. */
 export interface Readable<Value> {
   readonly get: () => Value;
-  /** The returned function ends it. */
+  /** The returned function unsubscribes. */
   readonly subscribe: (changed: () => void) => () => void;
 }
 

@@ -5,7 +5,7 @@ import type { SessionEvent } from '../../../telltale/src/log/event.ts';
 import type { RunEvent } from '../../../telltale/src/log/run-event.ts';
 import { createStore, type Readable } from './readable.ts';
 
-/** How a review was answered, by whom, when. */
+/** How, by whom and when a review was answered. */
 export interface Resolution {
   readonly answer: string;
   readonly choice?: string;
@@ -17,23 +17,23 @@ export interface Resolution {
 export interface InboxView {
   readonly kind: 'loading' | 'ready' | 'failed';
   readonly error?: ErrorJson;
-  /** Oldest first: who has waited the longest. */
+  /** Oldest first. */
   readonly open: readonly ReviewInfo[];
-  /** Answered while the page was open, newest first. */
+  /** Reviews that were answered while the page was open, newest first. */
   readonly answered: readonly (ReviewInfo & { readonly resolution: Resolution })[];
 }
 
 export interface ReviewInbox extends Readable<InboxView> {
   readonly refresh: () => Promise<void>;
   readonly accept: (event: SessionEvent | RunEvent) => void;
-  /** What the answer to an answer said. */
+  /** Call it with the response to an answer. */
   readonly answered: (details: ReviewDetailsInfo) => void;
 }
 
 const PAGE = 200;
 const MAX_OPEN = 2_000;
 const MAX_ANSWERED = 50;
-/** Reviews that went away without an event of theirs, and are asked about one by one. */
+/** How many reviews that disappeared without an event are looked up one by one. */
 const MAX_ASKED_AFTER = 20;
 const SESSION_ENDS: ReadonlySet<string> = new Set([
   'session.completed',
@@ -46,15 +46,15 @@ const RUN_ENDS: ReadonlySet<string> = new Set([
   'workflow.cancelled',
 ]);
 
-/** What waits for a person, everywhere: read once, then kept by the events of reviews. */
+/** All open reviews. They are read once and then updated by events. */
 export function createReviewInbox(
   client: TelltaleClient,
-  /** Told of each that is asked from now on. */
+  /** Called for each new review. */
   onAsked: (review: ReviewInfo) => void = () => undefined,
 ): ReviewInbox {
   const view = createStore<InboxView>({ kind: 'loading', open: [], answered: [] });
   let readings = 0;
-  /** What was answered while the list was being read, and may stand on it still. */
+  /** Reviews that were answered while the list was being read, so it may still contain them. */
   const gone = new Set<string>();
 
   const resolve = (review: string, resolution: Resolution, told?: ReviewInfo) => {
@@ -92,7 +92,7 @@ export function createReviewInbox(
         view.set({ kind: 'ready', open, answered: before.answered });
         const known = new Set(open.map(({ review }) => review));
         const missing = before.open.filter(({ review }) => !known.has(review)).slice(0, MAX_ASKED_AFTER);
-        // What cannot be read is not shown as answered: the inbox is right without it.
+        // A review that cannot be read is not shown as answered. The inbox is correct without it.
         for (const { review } of missing) client.review(review).then(inbox.answered, () => undefined);
       } catch (thrown) {
         if (reading !== readings) return;

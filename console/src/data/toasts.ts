@@ -4,21 +4,21 @@ export interface Toast {
   readonly id: number;
   readonly kind: 'done' | 'info' | 'failed';
   readonly text: string;
-  /** Where it can be seen. */
+  /** The page that shows it. */
   readonly path?: string;
 }
 
-/** Short news about what somebody just did; read out, and gone by themselves. */
+/** Short messages about what the user just did. They are announced, and disappear on their own. */
 export interface Toasts extends Readable<readonly Toast[]> {
   readonly say: (kind: Toast['kind'], text: string, path?: string) => void;
   readonly dismiss: (id: number) => void;
-  /** Takes back what leads there, since it is over. */
+  /** Removes the toasts that link to a path, because the matter is over. */
   readonly takeBack: (path: string) => void;
 }
 
 const MAX_TOASTS = 4;
 const STAYS_MS = 6_000;
-/** Bad news stays long enough to be read twice. */
+/** Failures stay long enough to be read twice. */
 const FAILURE_STAYS_MS = 15_000;
 
 export function createToasts(): Toasts {

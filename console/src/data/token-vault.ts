@@ -1,13 +1,13 @@
 const KEY = 'telltale.token';
-/** `#token=tt_…`, and behind it the page to show: what `telltale dev` and `telltale serve` print. */
+/** `#token=tt_…`, followed by the page to show. `telltale dev` and `telltale serve` print such links. */
 const IN_ADDRESS = /^#\/?token=([\w-]+)(\/.*)?$/;
 const TOKEN = /tt_[\w-]+/;
 
-/** The token of this tab, for as long as the tab is open: no other tab and no later visit has it. */
+/** The token of this tab. It is gone when the tab is closed, and no other tab has it. */
 export interface TokenVault {
   read(): string | undefined;
   write(token: string | undefined): void;
-  /** Calls back at each change. The returned function ends that. */
+  /** Calls `changed` at each change. The returned function unsubscribes. */
   subscribe(changed: () => void): () => void;
 }
 
@@ -28,14 +28,14 @@ export function createTokenVault(storage: Pick<Storage, 'getItem' | 'setItem' | 
 }
 
 /**
- * Takes the token out of the address, now and whenever a link with one is followed in this tab. The address without it
+ * Removes the token from the address, now and whenever a link with one is followed in this tab. The address without it
  * replaces the one in the history. Call it before anything else reads the address.
  */
 export function takeTokenFromAddress(vault: TokenVault): void {
   const take = () => {
     const { hash, search } = location;
     const [, token, path = '/'] = IN_ADDRESS.exec(hash) ?? [];
-    // Behind "?" nobody prints it, but a person may write it there.
+    // No command prints a token after "?", but a person may write it there.
     const asked = new URLSearchParams(search).get('token');
     if (token === undefined && asked === null) return;
     history.replaceState(null, '', `${location.pathname}${token === undefined ? hash : `#${path}`}`);
@@ -45,5 +45,5 @@ export function takeTokenFromAddress(vault: TokenVault): void {
   addEventListener('hashchange', take);
 }
 
-/** The token in what a person has pasted: itself, or a link that contains it. */
+/** The token in what a person has pasted: the token itself, or a link that contains it. */
 export const tokenIn = (pasted: string): string => TOKEN.exec(pasted)?.[0] ?? pasted.trim();

@@ -3,7 +3,9 @@ import { allows } from './allows.ts';
 import { useReadable } from './readable.ts';
 import { useData } from './use-data.ts';
 
-/** Why we may not do what needs a role; undefined where we may. For the `blocked` of buttons. */
+/**
+ * Why the user lacks the role for something. Undefined if they have it. It is meant for the `blocked` prop of buttons.
+ */
 export function useBlocked(needed: Role): string | undefined {
   const { who, connection } = useData();
   const state = useReadable(who);

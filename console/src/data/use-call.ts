@@ -4,22 +4,22 @@ import { type ErrorJson, toRuntimeError } from '../../../telltale/src/lib/errors
 import { useData } from './use-data.ts';
 
 export interface Call<Args extends readonly unknown[], Value> {
-  /** Does it, unless it is being done. Gives undefined where it failed: `error` says why. */
+  /** Runs the call unless it is already running. Resolves to undefined if it failed; `error` says why. */
   readonly run: (...args: Args) => Promise<Value | undefined>;
   readonly busy: boolean;
   readonly error: ErrorJson | undefined;
   readonly forget: () => void;
 }
 
-/** `crypto.randomUUID` is there only where the page came over TLS or from this machine. */
+/** `crypto.randomUUID` only exists in secure contexts. */
 const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
   );
 
 /**
- * Something that changes the server's state. A try after one whose answer was lost has the same idempotency key, so that
- * nothing is done twice; once the server has answered, the next has a key of its own.
+ * A call that changes the server's state. If a response is lost, the retry has the same idempotency key, so nothing is
+ * done twice. After a response, the next call gets a new key.
  */
 export function useCall<Args extends readonly unknown[], Value>(
   call: (client: TelltaleClient, options: CallOptions, ...args: Args) => Promise<Value>,

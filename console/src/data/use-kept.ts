@@ -1,7 +1,7 @@
 import { useCallback, useState } from 'react';
 import { useData } from './use-data.ts';
 
-/** As `useState`, but whoever leaves the page and comes back finds it as it was; gone with the tab. */
+/** Like `useState`, but the state survives leaving the page and coming back. It is gone when the tab is closed. */
 export function useKept<Value>(key: string, initial: Value): readonly [Value, (value: Value) => void] {
   const { kept } = useData();
   const [value, setValue] = useState<Value>(() => (kept.has(key) ? (kept.get(key) as Value) : initial));

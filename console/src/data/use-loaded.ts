@@ -6,7 +6,9 @@ import { useData } from './use-data.ts';
 
 export type Loaded<Value> = Loadable<Value> & { readonly reload: () => void };
 
-/** Reads something, again whenever `key` changes or `reload` is called. What was asked for before is then cut off. */
+/**
+ * Reads something, and reads it again when `key` changes or `reload` is called. The previous request is then aborted.
+ */
 export function useLoaded<Value>(
   key: string,
   read: (client: TelltaleClient, signal: AbortSignal) => Promise<Value>,

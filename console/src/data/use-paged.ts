@@ -11,7 +11,7 @@ export interface Paged<Item> {
   readonly more: boolean;
   readonly reading: boolean;
   readonly loadMore: () => void;
-  /** Reads it anew from its beginning; what is shown stays until then. */
+  /** Reads the list again from the start. The current items stay until then. */
   readonly reload: () => void;
 }
 
@@ -23,10 +23,13 @@ interface State<Item> {
   readonly reading: boolean;
 }
 
-/** Items that are kept: whoever wants more asks with a filter. */
+/** How many items are kept. A filter finds older ones. */
 const MAX_ITEMS = 5_000;
 
-/** A list of the server's that no event is about, page by page; read anew when `key` changes. Not read where it is undefined. */
+/**
+ * A list that the server returns in pages and that no event changes. It is read again when `key` changes, and not at
+ * all if `key` is undefined.
+ */
 export function usePaged<Item>(
   key: string | undefined,
   read: (client: TelltaleClient, cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,

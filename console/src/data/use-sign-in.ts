@@ -2,7 +2,7 @@ import { createContext, useContext } from 'react';
 
 export interface SignIn {
   readonly token: string | undefined;
-  /** From now on the server is asked with this token; undefined: with none. */
+  /** Uses this token from now on, or none if it is undefined. */
   readonly signIn: (token: string | undefined) => void;
 }
 

@@ -1,13 +1,13 @@
 import type { Json } from '../../../telltale/src/lib/json.ts';
 
-/** How a declared state is drawn. The same value looks the same in every session, on every machine. */
+/** How a declared state is drawn. The same value looks the same in every session and on every machine. */
 export interface BandLook {
   /** Degrees on the color wheel. */
   readonly hue: number;
-  /** 0: plain; 1 to 3: a pattern of `theme.css`. */
+  /** 0 is plain; 1 to 3 are patterns of `theme.css`. */
   readonly pattern: 0 | 1 | 2 | 3;
   readonly label: string;
-  /** Nothing was declared. */
+  /** Whether nothing was declared. */
   readonly none: boolean;
 }
 
@@ -26,7 +26,7 @@ export function bandLook(value: Json): BandLook {
   };
 }
 
-/** FNV-1a with a final mix, so that short words that differ in one letter fall apart. */
+/** FNV-1a with a final mix, so that similar short words get different hashes. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

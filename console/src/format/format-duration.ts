@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** `320 ms`, `4.2 s`, `3 min 07 s`, `2 h 05 min`, `3 d 4 h`: two units at the most. */
+/** At most two units: `320 ms`, `4.2 s`, `3 min 07 s`, `2 h 05 min`, `3 d 4 h`. */
 export function formatDuration(ms: number): string {
   const span = Math.max(0, ms);
   if (span < 1) return span === 0 ? '0 ms' : '< 1 ms';

@@ -1,7 +1,7 @@
-/** `950`, `1.2k`, `34k`, `1.2M`: three digits at the most. */
+/** At most three digits: `950`, `1.2k`, `34k`, `1.2M`. */
 export function formatCount(count: number): string {
   for (const [unit, sign] of UNITS) {
-    // What would be rounded to the next unit is told in it.
+    // A number that would round up to the next unit is shown in that unit.
     if (count < unit * 0.9995) continue;
     const many = count / unit;
     return `${many < 9.95 ? many.toFixed(1).replace(/\.0$/, '') : Math.round(many)}${sign}`;
@@ -15,7 +15,7 @@ const UNITS: readonly (readonly [number, string])[] = [
   [1e3, 'k'],
 ];
 
-/** `12,345`. Not `toLocaleString`, which takes 50 times as long: rows of lists are full of figures. */
+/** `12,345`. `toLocaleString` takes 50 times as long, and lists show many numbers. */
 export const formatWhole = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 
 /** `1 turn`, `3 turns`. */

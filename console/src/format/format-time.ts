@@ -3,7 +3,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
-/** `now`, `12 s ago`, `5 min ago`, `3 h ago`, `2 d ago`; from a week on the date. The future: `in 5 min`. */
+/** `now`, `12 s ago`, `5 min ago`, `3 h ago`, `2 d ago`, or the date after a week. In the future: `in 5 min`. */
 export function formatRelative(at: number, now: number): string {
   const span = Math.abs(now - at);
   const told = (text: string) => (at > now ? `in ${text}` : `${text} ago`);
@@ -15,13 +15,13 @@ export function formatRelative(at: number, now: number): string {
   return formatDate(at);
 }
 
-/** `2026-11-15` in the reader's time zone. */
+/** `2026-11-15` in the user's time zone. */
 const formatDate = (at: number): string => {
   const date = new Date(at);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 };
 
-/** `14:03:07`, with `.123` behind it where milliseconds are asked for. */
+/** `14:03:07`, or `14:03:07.123` with milliseconds. */
 export const formatClock = (at: number, millis = false): string => {
   const date = new Date(at);
   const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;

@@ -3,11 +3,14 @@ import type { StateSpan } from '../../../telltale/src/log/session-summary.ts';
 export interface PlacedSpan {
   readonly span: StateSpan;
   readonly ms: number;
-  /** Its part of the whole, 0 to 1. */
+  /** Its share of the whole, from 0 to 1. */
   readonly share: number;
 }
 
-/** Where each span lies between `from` and `to`. The first reaches back to `from`; each ends where the next begins. */
+/**
+ * The position of each span between `from` and `to`. The first one extends back to `from`. Each ends where the next one
+ * begins.
+ */
 export function placeSpans(spans: readonly StateSpan[], from: number, to: number): readonly PlacedSpan[] {
   const whole = Math.max(1, to - from);
   const placed: PlacedSpan[] = [];

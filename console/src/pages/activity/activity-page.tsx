@@ -14,7 +14,7 @@ import { WorkersPanel } from './workers-panel.tsx';
 
 type View = 'audit' | 'notifications' | 'workers' | 'tokens';
 
-/** The server itself: who did what, what it told people, who works, and who may. */
+/** The server itself: who did what, which notifications were sent, which workers run, and who has access. */
 export function ActivityPage() {
   const [view, setView] = useKept<View>('activity.view', 'audit');
   return (
@@ -48,7 +48,7 @@ export function ActivityPage() {
   );
 }
 
-/** What only some may see; the others are told why not. */
+/** For content that only admins may see. Others are told why they can't. */
 function ForAdmins({ what, children }: { readonly what: string; readonly children: ReactNode }) {
   const caller = useReadable(useData().who);
   if (caller.kind !== 'known') return <Loading label="Asking who you are" />;

@@ -10,7 +10,7 @@ import { PagedList } from './paged-list.tsx';
 
 const PAGE = 100;
 
-/** Everything that somebody did through the server, newest first. */
+/** Everything that anybody did through the server, newest first. */
 export function AuditPanel() {
   const list = usePaged('audit', (client, cursor, signal) =>
     client.audit({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }, { signal }),

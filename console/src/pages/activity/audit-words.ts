@@ -25,11 +25,11 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/^POST \/hooks\//, 'called a hook'],
 ];
 
-/** What a request did, in words; the request itself where there are none for it. */
+/** A request in words, or the request itself if there are none for it. */
 export const auditWords = (what: string): string =>
   WORDS.find(([pattern]) => pattern.test(what))?.[1] ?? what;
 
-/** The page of what it was about. */
+/** The page of the session, run or other thing that the entry is about. */
 export function auditPath({ what, about }: Pick<AuditEntry, 'what' | 'about'>): string | undefined {
   if (about === undefined) return undefined;
   const [, home] = /^\w+ \/(\w+)/.exec(what) ?? [];

@@ -26,10 +26,10 @@ const FILTERS: readonly (readonly [Shown, string])[] = [
   ['dead', 'Given up'],
 ];
 const PAGE = 100;
-/** As long as some wait for their next try. */
+/** How often the list is read while a notification waits for its next attempt. */
 const LOOK_MS = 5_000;
 
-/** What people were told, and what could not be told. */
+/** The notifications that were sent, and those that failed. */
 export function NotificationsPanel() {
   const [status, setStatus] = useKept<Shown>('activity.notifications', '');
   const list = usePaged(`notifications ${status}`, (client, cursor, signal) =>

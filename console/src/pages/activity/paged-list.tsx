@@ -8,16 +8,16 @@ import { Loading } from '../../ui/loading.tsx';
 export interface PagedListProps<Item> {
   readonly list: Paged<Item>;
   readonly label: string;
-  /** What to say where it cannot be read. */
+  /** The message if the list cannot be read. */
   readonly failure: string;
   readonly empty: ReactNode;
   readonly idOf: (item: Item) => string;
   readonly row: (item: Item) => ReactNode;
-  /** At the start of its foot's line. */
+  /** At the start of the footer. */
   readonly foot?: ReactNode;
 }
 
-/** A list that is read page by page, with all that it can be: loading, empty, failed, longer than what is shown. */
+/** A paged list in all of its states: loading, empty, failed, longer than shown. */
 export function PagedList<Item>({ list, label, failure, empty, idOf, row, foot }: PagedListProps<Item>) {
   return (
     <>

@@ -16,7 +16,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { RelativeTime } from '../../ui/relative-time.tsx';
 import { PagedList } from './paged-list.tsx';
 
-/** Who may use the server, and what they may do. Secrets are shown to nobody. */
+/** Who may use the server, and what they may do. Secrets are never shown. */
 export function TokensPanel() {
   const list = usePaged('tokens', (client, _, signal) => client.tokens({ signal }));
   const [isCreating, setCreating] = useState(false);
@@ -88,7 +88,7 @@ const ROLES: Readonly<Record<Role, string>> = {
   admin: 'Also changes artifacts, manifests and tokens.',
 };
 
-/** What the server takes as the name of a token. */
+/** What the server accepts as the name of a token. */
 const TOKEN_NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
 const NAME_RULE = 'Use at most 64 letters, digits, “.”, “_”, “@” and “-”, and begin with a letter or digit.';
 
@@ -97,7 +97,7 @@ interface CreateTokenDialogProps {
   readonly onCreated: () => void;
 }
 
-/** Creates a token, and shows its secret this once. */
+/** Creates a token, and shows its secret once. */
 function CreateTokenDialog({ onClose, onCreated }: CreateTokenDialogProps) {
   const [typed, setTyped] = useState('');
   const [role, setRole] = useState<Role>('run');
@@ -167,7 +167,7 @@ function CreateTokenDialog({ onClose, onCreated }: CreateTokenDialogProps) {
   );
 }
 
-/** The secret of a new token. The server keeps only its hash, so nothing but the button closes it. */
+/** Shows the secret of a new token. The server keeps only its hash, so only the button closes this dialog. */
 function NewTokenDialog({ token, onClose }: { readonly token: CreatedToken; readonly onClose: () => void }) {
   const [copied, setCopied] = useState<'no' | 'yes' | 'failed'>('no');
   const copy = async () => {
@@ -175,7 +175,7 @@ function NewTokenDialog({ token, onClose }: { readonly token: CreatedToken; read
       await navigator.clipboard.writeText(token.token);
       setCopied('yes');
     } catch {
-      // Not every page may write to the clipboard: the token stays there to be selected.
+      // The page may not be allowed to write to the clipboard. The token stays selectable.
       setCopied('failed');
     }
   };
@@ -211,13 +211,13 @@ function NewTokenDialog({ token, onClose }: { readonly token: CreatedToken; read
 }
 
 interface RevokeTokenDialogProps {
-  /** Undefined: nothing is asked. */
+  /** If undefined, the dialog is closed. */
   readonly token: TokenInfo | undefined;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }
 
-/** Whoever uses it is locked out at once, so the person has to confirm. */
+/** The token's user is locked out at once, so the person must confirm. */
 function RevokeTokenDialog({ token, onClose, onDone }: RevokeTokenDialogProps) {
   const { toasts, who } = useData();
   const caller = useReadable(who);

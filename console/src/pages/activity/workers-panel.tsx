@@ -16,7 +16,7 @@ import { StatusBadge } from '../../ui/status-badge.tsx';
 import { ReleaseButton } from '../log/quarantine.tsx';
 import { runPath, sessionPath } from '../workflows/paths.ts';
 
-/** How often the workers are asked for while somebody looks. */
+/** How often the workers are read while somebody looks. */
 const EVERY_MS = 3_000;
 
 interface Quarantined {
@@ -26,10 +26,10 @@ interface Quarantined {
   readonly quarantine: QuarantineNote;
 }
 
-/** The processes that work, what waits for one, and what none of them goes on with. */
+/** The worker processes, the queue, and what is quarantined. */
 export function WorkersPanel() {
   const who = useReadable(useData().who);
-  // On a store of one machine there is no fleet to ask for.
+  // A store of one machine has no fleet.
   const isShared = who.kind === 'known' && /^postgres(ql)?:/.test(who.who.store);
   const loaded = useLoaded(`workers ${isShared}`, async (client, signal) => {
     const query = { status: ['quarantined'], limit: 100 };

@@ -2,7 +2,7 @@ import type { AgentInfo } from '../../../../telltale/src/client/api.ts';
 import { plural } from '../../format/format-number.ts';
 import { AgentHealth } from './agent-health.tsx';
 
-/** One line of what is known of an agent. */
+/** One line of facts about an agent. */
 export const AgentFacts = ({ agent }: { readonly agent: AgentInfo }) => (
   <p className="mt-1.5 flex flex-wrap items-center gap-x-3 gap-y-1 text-small text-ink-faint">
     {agent.model === '' ? null : (

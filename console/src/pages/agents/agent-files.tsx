@@ -7,7 +7,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { languageOf, useSourceLines } from '../../ui/source-code.tsx';
 import { problemsElsewhere, problemsOf } from './problems-of.ts';
 
-/** The files of an agent as they are on the disk now; what is wrong stands where it is wrong. */
+/** The files of an agent as they are on disk now, with each problem at its line. */
 export function AgentFiles({ agent }: { readonly agent: AgentDetails }) {
   const { files, problems } = agent;
   const broken = files.find((file) => problemsOf(file, problems).size > 0);
@@ -68,7 +68,7 @@ export function AgentFiles({ agent }: { readonly agent: AgentDetails }) {
 
 const nameOf = (path: string): string => path.split('/').slice(-2).join('/');
 
-/** Lines that are shown before somebody asks for more; as many as the last problem needs, at least. */
+/** How many lines are shown at first. If a problem is further down, more are. */
 const FIRST_LINES = 600;
 const MORE_LINES = 2_000;
 
@@ -131,7 +131,7 @@ function SourceView({ file, problems }: SourceViewProps) {
 
 interface ProblemNoteProps {
   readonly problem: ManifestProblem;
-  /** Says in which file and line, where that is not seen. */
+  /** Shows file and line, if the context does not. */
   readonly placed?: boolean;
 }
 

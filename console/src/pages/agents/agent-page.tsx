@@ -91,7 +91,7 @@ export function AgentPage({ name }: { readonly name: string }) {
   );
 }
 
-/** Above the files where they are not what runs. */
+/** A notice above the files if they differ from what runs. */
 function AgentNotice({ agent }: { readonly agent: AgentInfo }) {
   const { kind } = healthOf(agent);
   if (kind !== 'old' && kind !== 'broken') return null;

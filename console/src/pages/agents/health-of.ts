@@ -6,7 +6,7 @@ export interface Health {
   readonly text: string;
 }
 
-/** Whether what the files say is what would run. */
+/** Whether what runs is what the files say. */
 export function healthOf({
   usable,
   problems,

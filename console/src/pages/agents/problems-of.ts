@@ -1,9 +1,9 @@
 import type { ManifestProblem } from '../../../../telltale/src/client/api.ts';
 
-/** Whether two paths lead to the same file, one of them perhaps seen from a folder further up. */
+/** Whether two paths name the same file, one of them perhaps relative to a parent folder. */
 const sameFile = (a: string, b: string): boolean => a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
 
-/** The problems of a file by line; a line that the file does not have counts as its last. */
+/** The problems of a file by line. A line beyond the end counts as the last one. */
 export function problemsOf(
   file: { readonly path: string; readonly text: string },
   problems: readonly ManifestProblem[],
@@ -18,7 +18,7 @@ export function problemsOf(
   return byLine;
 }
 
-/** Problems of files that are not among those given. */
+/** The problems of other files. */
 export const problemsElsewhere = (
   files: readonly { readonly path: string }[],
   problems: readonly ManifestProblem[],

@@ -4,7 +4,7 @@ import { useData } from '../../data/use-data.ts';
 
 const LOOK_MS = 2_000;
 
-/** Where manifests are reloaded when they change, what is shown of them follows within two seconds. */
+/** If the server reloads changed manifests, the page shows the change within two seconds. */
 export function useFreshAgents(also?: () => void): void {
   const { agents, who } = useData();
   const state = useReadable(who);

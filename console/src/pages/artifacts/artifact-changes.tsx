@@ -11,7 +11,7 @@ export interface ArtifactChangesProps {
   readonly shown: ArtifactSource;
 }
 
-/** What a version says that another does not: its parent, unless somebody chooses. */
+/** The changes of a version relative to another one, by default its parent. */
 export function ArtifactChanges({ versions, shown }: ArtifactChangesProps) {
   const id = useId();
   const others = versions.filter(({ version }) => version !== shown.version);
@@ -60,7 +60,7 @@ const LOOKS = {
   new: ['bg-done-soft', '+', 'new: '],
 } as const;
 
-/** A comparison line by line: by color, by sign, and for who listens in words. */
+/** A line-by-line comparison. Color, signs and screen-reader text all say which lines changed. */
 const DiffView = ({ rows }: { readonly rows: readonly DiffRow[] }) => (
   <section
     aria-label="Changes"

@@ -23,7 +23,7 @@ import { WriteVersion } from './write-version.tsx';
 
 type View = 'source' | 'changes' | 'test' | 'write';
 
-/** One artifact: its versions, what each says and changed, a trial of it, and ways to change it. */
+/** One artifact: its versions, their contents and changes, a test, and ways to change it. */
 export function ArtifactPage({ name }: { readonly name: string }) {
   const versions = useLoaded(`artifact ${name}`, (client, signal) => client.artifact(name, { signal }));
   const [chosen, setChosen] = useState<number>();
@@ -115,11 +115,11 @@ export function ArtifactPage({ name }: { readonly name: string }) {
   );
 }
 
-/** Lines that are shown before somebody asks for more. */
+/** How many lines are shown at first. */
 const FIRST = 500;
 const STEP = 2_000;
 
-/** A source with its lines' numbers. Text nodes only. */
+/** Source text with line numbers. It renders text nodes only. */
 function NumberedSource({ text }: { readonly text: string }) {
   const [shown, setShown] = useState(FIRST);
   const lines = useSourceLines(text.replace(/\n$/, ''), 'javascript');
@@ -157,7 +157,7 @@ interface RollbackDialogProps {
   readonly onDone: (version: number) => void;
 }
 
-/** Who rolls back changes what every run decides from then on: it is asked twice. */
+/** A rollback changes what every run decides from then on, so the person must confirm. */
 function RollbackDialog({ artifact, newest, open, onClose, onDone }: RollbackDialogProps) {
   const { toasts } = useData();
   const { name, version } = artifact;
@@ -203,7 +203,7 @@ interface VersionListProps {
   readonly onChoose: (version: number) => void;
 }
 
-/** All versions: who wrote each, when, and from what. */
+/** All versions: who wrote each, when, and from which version. */
 const VersionList = ({ versions, chosen, onChoose }: VersionListProps) => (
   <Panel title="Versions" bodyClassName="max-h-64 overflow-y-auto lg:max-h-[70vh]">
     <ul className="divide-y divide-line">

@@ -14,11 +14,11 @@ import { DEFAULT_CONTEXT, readTest, type TypedTest } from './test-input.ts';
 
 export interface ArtifactTestProps {
   readonly artifact: Pick<ArtifactInfo, 'name' | 'version' | 'methods'>;
-  /** In place of the version's: what a draft says. */
+  /** The source of a draft, instead of the version's. */
   readonly source?: string;
 }
 
-/** Asks a version, or a draft, as a run would. Nothing of it is kept. */
+/** Calls a version or a draft as a run would. Nothing is kept. */
 export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
   const { name, version, methods } = artifact;
   const blocked = useBlocked('run');
@@ -107,7 +107,7 @@ export function ArtifactTest({ artifact, source }: ArtifactTestProps) {
   );
 }
 
-/** What an artifact said, what that stands for, and what it was shown. */
+/** What an artifact returned, what that means, and its input. */
 function TestOutcome({ outcome }: { readonly outcome: ArtifactTestResult }) {
   const { ok, value, meant, reason, message, ms, context } = outcome;
   const same = JSON.stringify(value) === JSON.stringify(meant);

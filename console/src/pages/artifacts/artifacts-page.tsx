@@ -15,7 +15,7 @@ import { authorWords, isBuiltIn } from './author-words.ts';
 
 const PAGE = 200;
 
-/** Decisions as code: the newest version of each. */
+/** The newest version of each artifact. */
 export function ArtifactsPage() {
   const list = usePaged('artifacts', (client, cursor, signal) =>
     client.artifacts({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }, { signal }),

@@ -1,5 +1,5 @@
 import { identityText } from '../../../../telltale/src/lib/ids.ts';
-/** Who wrote a version, in words: `agent:reformer` is the agent reformer. */
+/** The author of a version in words: `agent:reformer` is the agent reformer. */
 export function authorWords(author: string): string {
   if (author === 'manifest') return 'a manifest';
   if (author === 'genesis') return 'built in';

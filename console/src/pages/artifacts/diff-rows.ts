@@ -1,6 +1,6 @@
 import { hunks, lineDiff } from '../../../../telltale/src/lib/text.ts';
 
-/** A line of a comparison with its number in each text, or how many lines are left out because they are the same. */
+/** A line of a comparison with its number in each text, or the number of omitted equal lines. */
 export type DiffRow =
   | {
       readonly kind: 'same' | 'old' | 'new';
@@ -16,7 +16,7 @@ export interface Diff {
   readonly removed: number;
 }
 
-/** What changed from one text to the other, with a few lines around it. The break at the end of a text is no line of it. */
+/** What changed between two texts, with a few lines of context. A final line break does not count as a line. */
 export function diffRows(before: string, after: string): Diff {
   const lines = lineDiff(before.replace(/\n$/, ''), after.replace(/\n$/, ''));
   const rows: DiffRow[] = [];

@@ -1,7 +1,7 @@
 import type { TestArtifact } from '../../../../telltale/src/client/api.ts';
 import { isJsonObject, type Json } from '../../../../telltale/src/lib/json.ts';
 
-/** What a decision is shown where nobody says otherwise: every key that a run's context has. */
+/** The default context of a test: every key that a run's context has. */
 export const DEFAULT_CONTEXT = {
   agent_id: 'test',
   current_state: null,
@@ -26,7 +26,7 @@ export type ReadTest =
   /** What is wrong, by field. */
   | { readonly ok: false; readonly problems: { readonly args?: string; readonly context?: string } };
 
-/** What was typed as a test. One argument that is no list stands for a list of one. */
+/** Parses the input of a test. A single argument that is not a list counts as a list of one. */
 export function readTest({ method, args, context, seed }: TypedTest): ReadTest {
   const list = parse(args.trim() === '' ? '[]' : args);
   const shown = parse(context.trim() === '' ? '{}' : context);

@@ -10,11 +10,11 @@ export interface CancelDialogProps {
   readonly id: string;
   readonly open: boolean;
   readonly onClose: () => void;
-  /** What becomes of what runs and of what was done. */
+  /** Says what happens to running actions and to finished ones. */
   readonly children: ReactNode;
 }
 
-/** Cancelling stops what runs: it is asked twice. */
+/** Cancelling stops what is running, so the person must confirm. */
 export function CancelDialog({ kind, id, open, onClose, children }: CancelDialogProps) {
   const { toasts } = useData();
   const [reason, setReason] = useState('');

@@ -12,17 +12,17 @@ import type { LogView } from './log-view.ts';
 export interface EventDetailsProps {
   readonly view: Pick<LogView, 'id' | 'select' | 'seek'>;
   readonly event: SessionEvent | RunEvent;
-  /** How many events there are. */
+  /** How many events the log has. */
   readonly count: number;
-  /** What it says, as a sentence. */
+  /** The event as a sentence. */
   readonly sentence: string;
-  /** What is known of its time beside the date. */
+  /** More about its time than the date. */
   readonly when?: string;
-  /** Further buttons. */
+  /** More buttons. */
   readonly actions?: ReactNode;
 }
 
-/** One event of a log: what it says, why it happened, and the ones around it. */
+/** One event of a log: what it says, why it happened, and its neighbors. */
 export const EventDetails = ({ view, event, count, sentence, when, actions }: EventDetailsProps) => (
   <div className="flex flex-col gap-3 p-3">
     <div className="flex flex-wrap items-center gap-2">

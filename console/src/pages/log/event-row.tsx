@@ -5,17 +5,17 @@ import { cx } from '../../ui/class-names.ts';
 
 export interface EventRowProps {
   readonly event: SessionEvent | RunEvent;
-  /** What it says, in a few words. */
+  /** The event in a few words. */
   readonly words: string;
   readonly top: number;
   readonly height: number;
   readonly isSelected: boolean;
-  /** Where logs are short, and types have short names. */
+  /** For short logs whose types have short names. */
   readonly isNarrow?: boolean;
   readonly select: (seq: number) => void;
 }
 
-/** An event in a virtual list of them. */
+/** An event in a virtual list. */
 export const EventRow = ({
   event,
   words,

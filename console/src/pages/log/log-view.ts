@@ -1,13 +1,13 @@
-/** What every part of a page about one log looks at. */
+/** The state that all parts of a log's page share. */
 export interface LogView {
   readonly id: string;
-  /** Goes up when the model has changed. */
+  /** Increases when the model changes. */
   readonly version: number;
-  /** Whether the moment that is shown is the newest there is. */
+  /** Whether the page shows the newest event. */
   readonly isLive: boolean;
-  /** Shows it as it was at an event; undefined: as it is. */
+  /** Shows the state at an event, or the newest state if `seq` is undefined. */
   readonly seek: (seq: number | undefined) => void;
-  /** The event that is looked at. */
+  /** The selected event. */
   readonly selected: number | undefined;
   readonly select: (seq: number | undefined) => void;
 }

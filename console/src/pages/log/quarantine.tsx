@@ -14,11 +14,11 @@ export interface ReleaseButtonProps {
   readonly id: string;
   readonly how: QuarantineNote['release'];
   readonly onReleased: () => void;
-  /** It cannot be released, since its manifest is another by now. */
+  /** Called if it cannot be released because its manifest has changed. */
   readonly onChanged?: (() => void) | undefined;
 }
 
-/** Takes a session or run out of quarantine: resumes it, or has the workers of its fleet try it again. */
+/** Releases a session or run from quarantine: resumes it, or lets the fleet's workers try again. */
 export function ReleaseButton({ kind, id, how, onReleased, onChanged }: ReleaseButtonProps) {
   const { toasts, sessions, runs } = useData();
   const blocked = useBlocked(how === 'retry' ? 'admin' : 'run');
@@ -63,14 +63,14 @@ export function ReleaseButton({ kind, id, how, onReleased, onChanged }: ReleaseB
 export interface QuarantineNoticeProps {
   readonly kind: 'session' | 'run';
   readonly id: string;
-  /** The last event that is known: what has gone on since is asked for again. */
+  /** The last known event. If new events come, the quarantine is read again. */
   readonly seq: number;
   readonly onReleased: () => void;
-  /** For a run whose workflow has changed: shows what that means for it, and asks. */
+  /** For a run with a changed workflow: shows what the change means for it, and asks. */
   readonly onShowChanges?: () => void;
 }
 
-/** Why a session or run is quarantined; undefined where it is not, or nobody knows yet. */
+/** Why a session or run is quarantined. Undefined if it is not, or if that is not known yet. */
 export function useQuarantine(kind: 'session' | 'run', id: string, seq: number) {
   const summary = useLoaded(`quarantine ${kind} ${id}`, async (client, signal) => {
     const { seq, quarantine } = await (kind === 'run'
@@ -87,7 +87,7 @@ export function useQuarantine(kind: 'session' | 'run', id: string, seq: number) 
   return { quarantine, reload };
 }
 
-/** Says that nothing picks a session or run up, why, and how to release it. Shows nothing where that is not so. */
+/** Says that nobody works on a session or run, why, and how to release it. Shows nothing if it is not quarantined. */
 export function QuarantineNotice(props: QuarantineNoticeProps) {
   const { kind, id, seq, onReleased, onShowChanges } = props;
   const [isRefused, setRefused] = useState(false);

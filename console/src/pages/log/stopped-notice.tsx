@@ -7,7 +7,7 @@ export interface StoppedNoticeProps {
   readonly onRetry: () => void;
 }
 
-/** That what is shown may no longer be all there is. */
+/** Warns that newer events may be missing. */
 export const StoppedNotice = ({ kind, message, onRetry }: StoppedNoticeProps) => (
   <div
     role="status"

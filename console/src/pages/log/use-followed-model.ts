@@ -2,12 +2,12 @@ import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import type { TelltaleClient } from '../../../../telltale/src/client/client.ts';
 import { useData } from '../../data/use-data.ts';
 
-/** What is folded from a log while it grows. */
+/** A model that is folded from a growing log. */
 interface FollowedModel {
   open(): void;
   close(): void;
   subscribe(listener: () => void): () => void;
-  /** Goes up with every change. */
+  /** Increases with every change. */
   version(): number;
 }
 
@@ -17,13 +17,13 @@ interface FollowedEdges {
   readonly schedule: (run: () => void) => void;
 }
 
-/** Events that come between two frames are shown together. A hidden page has no frames, and must not fall behind. */
+/** Events that arrive between two frames are shown together. A hidden page has no frames and must not fall behind. */
 const schedule = (run: () => void): void => {
   if (document.hidden) setTimeout(run, 250);
   else requestAnimationFrame(run);
 };
 
-/** A model of the log of that id, followed as long as who asks is there. */
+/** The model of a log, followed while the component is mounted. */
 export function useFollowedModel<Model extends FollowedModel>(
   create: (edges: FollowedEdges) => Model,
   id: string,

@@ -1,11 +1,11 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../../telltale/src/lib/json.ts';
 
-/** Something that the graph knows, as a card shows it. */
+/** A node of the graph, as a card shows it. */
 export interface MemoryCard {
-  /** What edges call it. */
+  /** Its name in edges. */
   readonly key: string;
   readonly kind: 'symbol' | 'file' | 'module' | 'fact' | 'decision' | 'session';
-  /** `function`, `class`, …; of a file its language. */
+  /** `function`, `class` and so on. For a file, its language. */
   readonly what?: string;
   readonly title: string;
   /** `src/session.ts:12`. */
@@ -13,20 +13,20 @@ export interface MemoryCard {
   readonly signature?: string;
   readonly doc?: string;
   readonly snippet?: string;
-  /** Names that a file defines. */
+  /** The names that a file defines. */
   readonly defines?: readonly string[];
-  /** Where a fact comes from, and when. */
+  /** The session, the commit and the time a fact comes from. */
   readonly session?: string;
   readonly commit?: string;
   readonly atMs?: number;
-  /** Files that are no longer what they were when it was learned. */
+  /** Files that changed since the fact was learned. */
   readonly stale?: readonly string[];
-  /** 0 for what was asked for; more for what stands around it. */
+  /** 0 for the searched node, more for nodes around it. */
   readonly distance: number;
   readonly relations: readonly Relation[];
 }
 
-/** How a card hangs together with others: `called by`, with who they are. */
+/** How a card is related to others, such as `called by`, and to which. */
 export interface Relation {
   readonly label: string;
   readonly to: readonly { readonly key: string; readonly title: string; readonly symbol?: string }[];
@@ -47,7 +47,7 @@ const LABELS: Readonly<Record<string, readonly [out: string, back: string]>> = {
   supersedes: ['in place of', 'replaced by'],
 };
 
-/** Reads the server's answer. What it does not know the shape of is left out. */
+/** Reads the server's answer. It omits parts of unknown shape. */
 export function readMemoryAnswer(answer: JsonObject): MemoryAnswerView {
   const nodes = listOf(answer.nodes).flatMap(cardOf);
   const byKey = new Map(nodes.map((card) => [card.key, card]));

@@ -12,7 +12,7 @@ import { Loading } from '../../ui/loading.tsx';
 import { RelativeTime } from '../../ui/relative-time.tsx';
 import { MemorySearch } from './memory-search.tsx';
 
-/** What agents know of their folders, and what sessions learned there. */
+/** What agents know about their folders, and what sessions learned there. */
 export function MemoryPage() {
   const memories = useMemories();
   const [wanted, setWanted] = useKept('memory.agent', '');
@@ -69,7 +69,7 @@ export function MemoryPage() {
   );
 }
 
-/** Agents that are asked whether they have a graph. */
+/** How many agents are asked whether they have a graph. */
 const MAX_AGENTS = 60;
 
 interface AgentMemory {
@@ -77,14 +77,14 @@ interface AgentMemory {
   readonly stats: JsonObject;
 }
 
-/** The agents that have a knowledge graph, with what each holds. */
+/** The agents with a knowledge graph, and the size of each graph. */
 function useMemories(): Loaded<readonly AgentMemory[]> {
   const agents = useReadable(useData().agents);
   const names =
     agents.kind === 'ready' ? agents.value.filter(({ usable }) => usable).map(({ name }) => name) : undefined;
   const loaded = useLoaded(`memories ${JSON.stringify(names ?? null)}`, async (client, signal) => {
     const asked = (names ?? []).slice(0, MAX_AGENTS).map(async (agent): Promise<readonly AgentMemory[]> => {
-      // Its manifest is asked first: a page is not to be full of refusals that mean nothing.
+      // Read the manifest first, so that the page does not fill up with meaningless errors.
       const { manifest } = await client.agent(agent, { signal });
       if (!isJsonObject(manifest?.memory)) return [];
       try {
@@ -110,7 +110,7 @@ const COUNTS = [
   ['sessions', 'Sessions'],
 ] as const;
 
-/** What a graph holds, in one line. */
+/** The contents of a graph in one line. */
 function MemoryStats({ stats }: { readonly stats: JsonObject }) {
   const languages = isJsonObject(stats.languages) ? Object.entries(stats.languages) : [];
   const notes = isJsonObject(stats.notes) ? Object.entries(stats.notes) : [];

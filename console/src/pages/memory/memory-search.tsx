@@ -25,7 +25,7 @@ const KINDS = [
 
 const LIMIT = 20;
 
-/** A question to the graph of an agent, and what it says. */
+/** Asks an agent's graph a question, and shows the answer. */
 export function MemorySearch({ agent, onAnswer }: { readonly agent: string; readonly onAnswer: () => void }) {
   const blocked = useBlocked('run');
   const [kind, setKind] = useKept<QuestionKind>('memory.kind', 'query');
@@ -101,7 +101,7 @@ interface MemoryResultsProps {
   readonly onAsk: (question: Question) => void;
 }
 
-/** What was asked for, then what stands around it. */
+/** The searched nodes, then those around them. */
 const MemoryResults = ({ view: { found, around, note }, onAsk }: MemoryResultsProps) => (
   <>
     {note === undefined ? null : (
@@ -156,7 +156,7 @@ interface MemoryCardProps {
   readonly onAsk: (question: Question) => void;
 }
 
-/** One thing that the graph knows, and what it hangs together with. */
+/** One node of the graph and its relations. */
 const MemoryCardView = ({ card, onAsk }: MemoryCardProps) => (
   <li className="rounded-lg border border-line bg-surface p-3">
     <div className="flex flex-wrap items-baseline gap-x-2.5 gap-y-0.5">
@@ -215,7 +215,7 @@ const MemoryCardView = ({ card, onAsk }: MemoryCardProps) => (
   </li>
 );
 
-/** Where a fact or session comes from, and whether it may no longer hold. */
+/** Where a fact or session comes from, and whether it may be out of date. */
 function Provenance({ card: { kind, session, commit, atMs, stale = [] } }: { readonly card: MemoryCard }) {
   if (session === undefined && commit === undefined && atMs === undefined && stale.length === 0) return null;
   return (
@@ -239,7 +239,7 @@ function Provenance({ card: { kind, session, commit, atMs, stale = [] } }: { rea
     </p>
   );
 }
-/** What a graph is asked by: words, the name of a symbol, a file's path. */
+/** What a question names: words, a symbol, or a file. */
 type QuestionKind = 'query' | 'symbol' | 'path';
 
 interface Question {

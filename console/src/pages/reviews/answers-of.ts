@@ -2,17 +2,17 @@ import type { AnswerReview, ReviewInfo } from '../../../../telltale/src/client/a
 import type { ButtonKind } from '../../ui/button.tsx';
 import type { IconName } from '../../ui/icon-shapes.ts';
 
-/** One way to answer a review. */
+/** A possible answer to a review. */
 export interface PossibleAnswer {
   readonly label: string;
-  /** What happens then, in a sentence. */
+  /** What the answer causes, in a sentence. */
   readonly effect: string;
   readonly kind: ButtonKind;
   readonly icon?: IconName;
-  /** The key that gives it. */
+  /** The keyboard shortcut. */
   readonly key?: 'a' | 'r';
   readonly answer: AnswerReview;
-  /** Words have to be written first: they are the answer. */
+  /** The person must write text, which is the answer. */
   readonly needsWords?: true;
 }
 
@@ -26,7 +26,7 @@ const CONTINUES = 'The workflow continues with this answer.';
 
 type Consequences = readonly [yes: string, no: string];
 
-/** What yes and no lead to. */
+/** What approving and rejecting cause. */
 function consequences({ kind, of, agent, action, what, options = YES_OR_NO }: Answerable): Consequences {
   const step = `the step "${action}"`;
   switch (kind) {
@@ -50,7 +50,7 @@ function consequences({ kind, of, agent, action, what, options = YES_OR_NO }: An
           : 'The plan does not run, and the step fails.',
       ];
     default:
-      // With options of its own, a refusal is an answer like any other.
+      // If the review has options of its own, a rejection is an answer like the others.
       return options.every((option) => YES_OR_NO.includes(option))
         ? ['The workflow continues.', `${capital(step)} fails with your note as the reason.`]
         : [CONTINUES, CONTINUES];
@@ -59,7 +59,7 @@ function consequences({ kind, of, agent, action, what, options = YES_OR_NO }: An
 
 const capital = (text: string): string => text.replace(/^./u, (first) => first.toUpperCase());
 
-/** What the options of an escalation mean: let the work pass, have it done again, or give the step up. */
+/** What the options of an escalation mean: accept the work, have it done again, or fail the step. */
 const SETTLED: Readonly<Record<string, PossibleAnswer>> = {
   pass: {
     ...YES,
@@ -83,7 +83,7 @@ const SETTLED: Readonly<Record<string, PossibleAnswer>> = {
   },
 };
 
-/** How the text of an escalation explains `pass` where a turn is judged, and not the whole step. */
+/** The text of an escalation that judges a turn instead of a step. */
 const PASS_TURN = 'pass: the agent goes on.';
 
 const CONTINUE_TURN: PossibleAnswer = {
@@ -93,7 +93,7 @@ const CONTINUE_TURN: PossibleAnswer = {
   effect: 'The agent continues with the step.',
 };
 
-/** The same yes, for what the review offers to be covered until the session ends. */
+/** Approves whatever the review offers to cover until the session ends. */
 const forSession = (covers: string): PossibleAnswer => ({
   label: 'Always for this session',
   kind: 'plain',
@@ -102,7 +102,7 @@ const forSession = (covers: string): PossibleAnswer => ({
   answer: { answer: 'approved', always: true },
 });
 
-/** The answers that a review can be given; yes and no where it has no options of its own. */
+/** The possible answers to a review. Yes and no if it has no options of its own. */
 export function answersOf(review: Answerable): readonly PossibleAnswer[] {
   const { kind, options = YES_OR_NO } = review;
   const [yes, no] = consequences(review);
@@ -119,7 +119,7 @@ export function answersOf(review: Answerable): readonly PossibleAnswer[] {
   });
 }
 
-/** What is sent: the answer with what was written beside it, or the words themselves. */
+/** What is sent: the answer with its note, or the text itself. */
 export function withWords({ answer, needsWords }: PossibleAnswer, written: string): AnswerReview | undefined {
   const words = written.trim();
   if (needsWords === true) return words === '' ? undefined : { text: words };

@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { type PossibleAnswer, withWords } from './answers-of.ts';
 import { cameLate, resolutionWords } from './review-words.ts';
 
-/** Answers a review. `onLate` is called where the answer is not on the log yet, or another one counts. */
+/** Answers a review. `onLate` is called if the answer is not on the log yet, or if another one was first. */
 export function useAnswer(review: ReviewInfo, onLate: () => void): Call<[AnswerReview], void> {
   const { reviews, toasts } = useData();
   return useCall(async (client, options, answer: AnswerReview) => {
@@ -59,9 +59,9 @@ export const AnswerButtons = ({ answers, words, busy, blocked, onAnswer }: Answe
   </fieldset>
 );
 
-/** What each answer leads to, above the buttons. */
+/** What each answer causes, above the buttons. */
 export const AnswerEffects = ({ answers }: Pick<AnswerButtonsProps, 'answers'>) => {
-  // Options of a step's own all lead on: the buttons say enough.
+  // If all of a step's own options simply continue, the buttons say enough.
   if (new Set(answers.map(({ effect }) => effect)).size === 1)
     return <p className="text-small text-ink-soft">{answers[0]?.effect}</p>;
   return (

@@ -3,10 +3,7 @@ export interface InboxOrder {
   readonly answered: readonly string[];
 }
 
-/**
- * Where `j` and `k` lead. From one that was just answered, `j` leads to what took its place among the open ones:
- * `place` is where it stood.
- */
+/** The review that `j` and `k` go to. After an answer, `j` goes to the open review at the same position (`place`). */
 export function nextReview(
   key: 'j' | 'k',
   chosen: string | undefined,

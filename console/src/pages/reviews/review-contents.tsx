@@ -10,12 +10,12 @@ import { JsonView } from '../../ui/json-view.tsx';
 
 export interface ReviewExactProps {
   readonly kind: ReviewInfo['kind'];
-  /** What the title does not say. */
+  /** The part of the question that is not in the title. */
   readonly text: string | undefined;
   readonly className?: string;
 }
 
-/** The rest of a question, with every character: as code where something would run, as prose where a workflow asks. */
+/** The rest of a question with every character: as code if it would be executed, as prose if a workflow asks. */
 export function ReviewExact({ kind, text, className }: ReviewExactProps) {
   if (text === undefined) return null;
   if (kind === 'permission') return <Code text={text} {...(className === undefined ? {} : { className })} />;
@@ -31,7 +31,7 @@ export function ReviewExact({ kind, text, className }: ReviewExactProps) {
   );
 }
 
-/** The parts of a question. One that begins with a line such as `The agent's notes:` has that line as its title. */
+/** The paragraphs of a question. A first line such as `The agent's notes:` becomes the paragraph's title. */
 function paragraphsOf(text: string) {
   let at = 0;
   return text.split('\n\n').map((part) => {
@@ -43,7 +43,9 @@ function paragraphsOf(text: string) {
   });
 }
 
-/** What to know before deciding: hidden characters, changes since an earlier approval, files that it does not cover. */
+/**
+ * What to know before deciding: hidden characters, changes since an earlier approval, and files that it does not cover.
+ */
 export const ReviewWarnings = ({ review }: { readonly review: ReviewDetailsInfo }) => {
   const { what, because, target, action, options, files, uncovered, replaces } = review;
   const { input, parameters, plan } = review;
@@ -75,7 +77,7 @@ const Warning = ({ children }: { readonly children: ReactNode }) => (
   </p>
 );
 
-/** Exactly what is approved: what is shown is what runs. */
+/** Exactly what is approved, because what is shown is what will run. */
 export const ReviewParameters = ({ review }: { readonly review: ReviewDetailsInfo }) => (
   <>
     {review.files === undefined ? null : (

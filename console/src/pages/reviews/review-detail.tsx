@@ -22,7 +22,7 @@ import { answersOf, withWords } from './answers-of.ts';
 import { ReviewExact, ReviewParameters, ReviewWarnings } from './review-contents.tsx';
 import { askerOf, askerPath, KIND_LABELS, questionOf, reasonOf, resolutionWords } from './review-words.ts';
 
-/** Characters from which a question is a paragraph rather than a heading. */
+/** A question with more characters is shown as a paragraph, not as a heading. */
 const LONG_TITLE = 120;
 
 export function ReviewDetail({ review }: { readonly review: string }) {
@@ -58,7 +58,7 @@ export function ReviewDetail({ review }: { readonly review: string }) {
       aria-label={visibleText(title)}
       tabIndex={-1}
       ref={(element) => {
-        // On a narrow screen the list is gone, and the focus with it.
+        // On a narrow screen the list disappears, and the focus with it.
         if (document.activeElement === document.body) element?.focus({ preventScroll: true });
       }}
       className="flex min-h-0 flex-1 flex-col overflow-y-auto rounded-lg border border-line bg-surface outline-none md:overflow-hidden"
@@ -91,7 +91,7 @@ export function ReviewDetail({ review }: { readonly review: string }) {
   );
 }
 
-/** Who asks, why, whom, until when. */
+/** Who asks, why, whom, and until when. */
 const ReviewFacts = ({ review }: { readonly review: ReviewInfo }) => (
   <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-2 [&_dt]:text-small [&_dt]:text-ink-faint">
     <div className="sm:col-span-2">
@@ -130,7 +130,7 @@ const ReviewFacts = ({ review }: { readonly review: ReviewInfo }) => (
   </dl>
 );
 
-/** Who reads the note. */
+/** Tells who reads the note. */
 const noteHint = ({ kind, of }: ReviewInfo): string =>
   kind === 'escalation'
     ? '"Try again" needs them. They are kept with your answer on the log.'
@@ -140,7 +140,7 @@ const noteHint = ({ kind, of }: ReviewInfo): string =>
 
 interface ReviewAnswerProps {
   readonly review: ReviewInfo;
-  /** Somebody was quicker: what they said is to be shown. */
+  /** Called if somebody else answered first, so that their answer is shown. */
   readonly onLate: () => void;
 }
 

@@ -2,7 +2,7 @@ import type { ReviewInfo } from '../../../../telltale/src/client/api.ts';
 import type { ReviewKind } from '../../../../telltale/src/log/reviews.ts';
 import type { Resolution } from '../../data/review-inbox.ts';
 
-/** What kind of answer is needed. */
+/** The kind of answer that is needed. */
 export const KIND_LABELS: Readonly<Record<ReviewKind, string>> = {
   permission: 'Permission',
   approval: 'Question',
@@ -13,23 +13,23 @@ export const KIND_LABELS: Readonly<Record<ReviewKind, string>> = {
 
 type Asked = Pick<ReviewInfo, 'kind' | 'what' | 'target' | 'because' | 'agent' | 'workflow'>;
 
-/** `release_agent`, or the workflow that asks. */
+/** The agent or the workflow that asks. */
 export const askerOf = ({ agent, workflow }: Pick<ReviewInfo, 'agent' | 'workflow'>): string =>
   workflow === undefined ? agent : `The workflow ${workflow} of ${agent}`;
 
 export interface ReviewQuestion {
   readonly title: string;
-  /** What the title does not say, to be shown word for word: a command, a request, a plan. */
+  /** The part that must be shown word for word: a command, a request, a plan. */
   readonly exact?: string;
 }
 
-/** `tool deploy`, of `tool "deploy"`. */
+/** Turns `tool "deploy"` into `tool deploy`. */
 const nameOf = (target: string): string => target.replace(/^(\w+) "([^"]*)"$/, '$1 $2');
 
-/** What an escalation's options mean, as its text ends for the command line. Here the buttons say it. */
+/** The end of an escalation's text explains its options for the command line. Here the buttons do. */
 const SETTLING = /\n\n(?:pass|retry): .* fail: the step fails\.\s*$/;
 
-/** The question as a person would ask it. A workflow's question is in its author's own words. */
+/** The question as a person would ask it. A workflow's question stays in its author's words. */
 export function questionOf(review: Asked): ReviewQuestion {
   const { kind, what, target, because, agent, workflow } = review;
   const [first = '', ...others] = what.trim().split('\n');
@@ -44,7 +44,7 @@ export function questionOf(review: Asked): ReviewQuestion {
   return { title: `May ${who} ${first}?`, ...more };
 }
 
-/** What demands an answer, by the words of the log. */
+/** The log's reasons for asking a person. */
 const REASONS: readonly (readonly [RegExp, (name: string) => string])[] = [
   [
     /^approval: always of (.+)$/,
@@ -92,21 +92,21 @@ const ANSWERS: Readonly<Record<string, string>> = {
   withdrawn: 'Withdrawn',
 };
 
-/** `Approved`, or the option that was chosen. */
+/** `Approved`, or the chosen option. */
 export const resolutionWords = ({ answer, choice }: Pick<Resolution, 'answer' | 'choice'>): string =>
   choice === undefined || choice === answer ? (ANSWERS[answer] ?? answer) : `Answered "${choice}"`;
 
-/** Where the one who asks is: the page of its session or run. */
+/** The page of the session or run that asks. */
 export const askerPath = ({ of, session }: Pick<ReviewInfo, 'of' | 'session'>): string =>
   of === 'run' ? `/runs/${encodeURIComponent(session)}` : `/sessions/${encodeURIComponent(session)}`;
 
-/** Whether a review belongs on the page of a session or run: that one asks, or a run or sub-agent below it. */
+/** Whether a review belongs on the page of a session or run: it asks itself, or a run or sub-agent below it does. */
 export const isAskedIn = (
   { session, above = [] }: Pick<ReviewInfo, 'session' | 'above'>,
   stream: string,
 ): boolean => session === stream || above.includes(stream);
 
-/** Codes that say that an answer came too late: no failure, but news. */
+/** Codes for an answer that came too late. They are news, not failures. */
 const LATE: ReadonlySet<string> = new Set(['review_answered', 'review_withdrawn']);
 
 export const cameLate = (code: string): boolean => LATE.has(code);

@@ -20,7 +20,7 @@ import { nextReview } from './next-review.ts';
 import { ReviewDetail } from './review-detail.tsx';
 import { KIND_LABELS, questionOf, resolutionWords } from './review-words.ts';
 
-/** Below this width one sees the list or a review. */
+/** On a narrower screen, either the list or a review is visible. */
 const SIDE_BY_SIDE = '(min-width: 48rem)';
 
 export function ReviewsPage({ review: chosen }: { readonly review: string | undefined }) {
@@ -31,7 +31,9 @@ export function ReviewsPage({ review: chosen }: { readonly review: string | unde
   const answered = view.answered.map(({ review }) => review);
   const all = [...open, ...answered];
   const [first] = all;
-  /** Where the chosen one stood while it was open: once it is answered, the next one is what took its place. */
+  /**
+   * The position of the selected review while it was open. After the answer, the review at this position comes next.
+   */
   const place = useRef<number | undefined>(undefined);
   const at = chosen === undefined ? -1 : open.indexOf(chosen);
   if (at >= 0) place.current = at;

@@ -18,14 +18,14 @@ import { ReviewExact, ReviewParameters, ReviewWarnings } from './review-contents
 import { askerOf, askerPath, isAskedIn, questionOf, reasonOf } from './review-words.ts';
 
 export interface WaitingReviewsProps {
-  /** The session or run whose page it is. */
+  /** The session or run of the page. */
   readonly stream: string;
   readonly className?: string;
 }
 
 /**
- * What a session or run asks a person, and what the runs and sub-agents below it ask. It shows the reviews that are open
- * now, whatever moment the page shows. On a narrow screen the questions open by a click, to leave room for the page.
+ * The open reviews of a session or run, and of the runs and sub-agents below it. They are the current ones, whatever
+ * moment the page shows. On a narrow screen, the questions are collapsed to leave room for the page.
  */
 export function WaitingReviews({ stream, className }: WaitingReviewsProps) {
   const { open } = useReadable(useData().reviews);
@@ -70,11 +70,11 @@ export function WaitingReviews({ stream, className }: WaitingReviewsProps) {
 
 interface ReviewCardProps {
   readonly review: ReviewInfo;
-  /** Whether a run or sub-agent below the one of the page asks. */
+  /** Whether a run or sub-agent below the page's own asks. */
   readonly isOther: boolean;
 }
 
-/** What waits for a person, to be answered on the page of whom it holds up. */
+/** An open review, which can be answered right on the page that it blocks. */
 function ReviewCard({ review, isOther }: ReviewCardProps) {
   const { reviews } = useData();
   const id = useId();

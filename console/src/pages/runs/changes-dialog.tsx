@@ -26,7 +26,7 @@ export interface ChangesDialogProps {
   readonly onResumed: () => void;
 }
 
-/** Shows what a changed workflow means for the run, and asks about each step in doubt. */
+/** Shows what a changed workflow means for the run, and asks about each undecided step. */
 export function ChangesDialog({ open, onClose, onResumed }: ChangesDialogProps) {
   const { id } = useRunView();
   const { client } = useData();

@@ -16,12 +16,12 @@ import { runPath } from '../workflows/paths.ts';
 import { ChangesDialog } from './changes-dialog.tsx';
 import { useRunView } from './run-view.ts';
 
-/** A run that should go on and says nothing for so long may have nobody who works on it. */
+/** If a running run has no event for this long, perhaps nobody works on it. */
 const QUIET_MS = 30_000;
 
 const hasEnded = ({ status }: RunState): boolean => status !== 'running' && status !== 'waiting';
 
-/** What can be done with the run as it stands now, whatever moment is shown. */
+/** What can be done with the run in its current state, whatever moment is shown. */
 export function RunActions() {
   const { id, model } = useRunView();
   const state = model.stateAt();
@@ -112,7 +112,7 @@ export function RunActions() {
   );
 }
 
-/** Gives a run the event that one of its steps waits for. */
+/** Sends a run the event that one of its steps waits for. */
 function SignalDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   const { id, state } = useRunView();
   const { toasts } = useData();

@@ -24,7 +24,7 @@ import { RunGraph } from './run-graph.tsx';
 import { RunPanel, type RunPanelId, useRunTabs } from './run-panels.tsx';
 import { useRunView } from './run-view.ts';
 
-/** All of the page below its heading: the graph, and what there is to know, side by side where there is room. */
+/** The page below its heading: the graph and the panels, side by side if there is room. */
 export function RunBody({ isWide }: { readonly isWide: boolean }) {
   const { id, selected } = useRunView();
   const [tab, setTab] = useState<RunPanelId>(selected === undefined ? 'steps' : 'event');
@@ -70,7 +70,7 @@ export function RunBody({ isWide }: { readonly isWide: boolean }) {
   );
 }
 
-/** Why the run began, in a sentence; the whole chain is behind it. */
+/** Why the run started, in a sentence. The whole chain opens on demand. */
 function RunWhy() {
   const { id, state, select } = useRunView();
   const chain = useLoaded(`why ${id}`, (client, signal) => client.why(id, 1, { signal }));
@@ -97,7 +97,7 @@ function RunWhy() {
   );
 }
 
-/** The time slider: the run as it was at any event. */
+/** The time slider, which shows the run at any event. */
 function RunMoment() {
   const { model, seq, isLive, seek } = useRunView();
   const id = useId();
@@ -137,7 +137,7 @@ function RunMoment() {
   );
 }
 
-/** What is amiss: with the run, or with what is known of it. */
+/** Problems of the run, or of what is known about it. */
 function RunNotices() {
   const { id, model, state } = useRunView();
   const [isAsking, setAsking] = useState(false);
@@ -183,7 +183,7 @@ function RunNotices() {
   );
 }
 
-/** How a run stands at the moment that is shown: in one line. */
+/** The state of the run at the shown moment, in one line. */
 function RunFigures() {
   const { id, model, state, isLive } = useRunView();
   const { status, startedAt, at, usage, origin, waiting, balance } = state;
@@ -246,7 +246,7 @@ function RunFigures() {
 
 interface FigureProps {
   readonly label: string;
-  /** Its label is only heard. */
+  /** The label is only for screen readers. */
   readonly silent?: boolean;
   readonly children: ReactNode;
 }

@@ -19,7 +19,7 @@ export interface RunGraphProps {
   readonly className: string;
 }
 
-/** The graph of the workflow as it is now, with a note where the run was of another version; or why there is none. */
+/** The current graph of the workflow, with a note if the run used another version, or the reason why there is none. */
 export function RunGraph({ chosen, onChoose, className }: RunGraphProps) {
   const { state, version } = useRunView();
   const workflows = useWorkflows();

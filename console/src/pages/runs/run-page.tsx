@@ -16,7 +16,7 @@ const askedEvent = (query: string): number | undefined => {
   return Number.isSafeInteger(seq) && seq > 0 ? seq : undefined;
 };
 
-/** One run of a workflow: where it is, why it ran, and what was decided on the way. */
+/** One run of a workflow: where it is, why it started, and what was decided. */
 export function RunPage({ id }: { readonly id: string }) {
   const { model, version } = useRunModel(id);
   const query = useHashQuery();

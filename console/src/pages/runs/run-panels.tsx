@@ -28,7 +28,7 @@ export interface RunTab {
   readonly count?: number;
 }
 
-/** What there is to look at beside the graph. States only where there are any. */
+/** The panels next to the graph. The panel of states exists only if the workflow has any. */
 export function useRunTabs(): readonly RunTab[] {
   const { model, state, seq, selected } = useRunView();
   return [
@@ -45,7 +45,7 @@ export function useRunTabs(): readonly RunTab[] {
 
 export interface RunPanelProps {
   readonly id: RunPanelId;
-  /** The name of the step or state that is looked at. */
+  /** The name of the selected step or state. */
   readonly chosen: string | undefined;
   readonly onChoose: (name: string | undefined) => void;
 }
@@ -85,7 +85,7 @@ function RunEventPanel() {
 
 const ROW = 28;
 
-/** The log up to the moment, however long it is. */
+/** The log up to the shown moment. */
 function RunEventsPanel() {
   const { model, seq, selected, select } = useRunView();
   const scroller = useRef<HTMLDivElement>(null);
@@ -117,7 +117,7 @@ function RunEventsPanel() {
 const FIRST = 150;
 const STEP = 500;
 
-/** Everything that was decided: by artifacts, with their fallbacks, by tests, and by hooks. */
+/** Every decision: by artifacts (with their fallbacks), tests and hooks. */
 function DecisionsPanel() {
   const { model, seq, version } = useRunView();
   const [shown, setShown] = useState(FIRST);
@@ -145,7 +145,7 @@ function DecisionsPanel() {
   );
 }
 
-/** The way of a machine through its states. */
+/** The path of a state machine. */
 function StatesPanel({ chosen }: { readonly chosen: string | undefined }) {
   const { model, seq, isLive, state, select } = useRunView();
   const visits = stateVisits(model.events, seq);
@@ -190,7 +190,7 @@ function StatesPanel({ chosen }: { readonly chosen: string | undefined }) {
   );
 }
 
-/** What went in, what came out, and what the run holds in between. */
+/** The run's input, output and variables. */
 function DataPanel() {
   const { state, model } = useRunView();
   const { input, output, variables, signals, reviews, origin } = state;

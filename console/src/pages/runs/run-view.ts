@@ -3,10 +3,10 @@ import type { RunState } from '../../../../telltale/src/log/run-state.ts';
 import type { LogView } from '../log/log-view.ts';
 import type { RunModel } from './model/run-model.ts';
 
-/** What every part of the page looks at. */
+/** The state that all parts of the page share. */
 export interface RunView extends LogView {
   readonly model: RunModel;
-  /** The state at the moment that is shown. */
+  /** The run's state at the shown moment. */
   readonly state: RunState;
   /** The last event that counts at that moment. */
   readonly seq: number;

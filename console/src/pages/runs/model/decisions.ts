@@ -1,9 +1,9 @@
 import type { RunEvent, RunEventOf } from '../../../../../telltale/src/log/run-event.ts';
 
-/** A decision: an artifact was asked, a test came out, or a hook had a word. */
+/** A decision by an artifact, a test or a hook. */
 export type Decision = RunEventOf<'invoke'> | RunEventOf<'if.decided'> | RunEventOf<'hook.ran'>;
 
-/** What was decided in a run, in order. A test that only repeats what an artifact has just said is told with that. */
+/** The decisions of a run, in order. A test that only repeats an artifact's answer is shown together with it. */
 export function decisionsOf(events: readonly RunEvent[], upTo: number): readonly Decision[] {
   const decisions: Decision[] = [];
   for (const event of events) {

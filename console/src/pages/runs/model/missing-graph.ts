@@ -31,7 +31,10 @@ export function missingGraph(
   };
 }
 
-/** Outermost steps and states of a run that the graph does not have: the workflow was another one when the run started. */
+/**
+ * The outermost steps and states of a run that the graph lacks, because the workflow was different when the run
+ * started.
+ */
 export function missingSteps(
   graph: Pick<ApiGraph, 'nodes' | 'groups'>,
   { steps, visited, pinned = [] }: Pick<RunState, 'steps' | 'visited' | 'pinned'>,
@@ -45,5 +48,5 @@ export function missingSteps(
   return [...new Set(known)].filter((name) => !drawn.has(name));
 }
 
-/** `each`, of the address `each[0]/build~2`: the step of the workflow's own list, or the state, that a step is in. */
+/** `each` for the address `each[0]/build~2`: the outermost step or state of the address. */
 const outermost = (address: string): string => (address.split('/')[0] ?? '').replace(/[~!#@[].*$/, '');

@@ -4,25 +4,25 @@ import { foldRun, reduceRun } from '../../../../../telltale/src/log/reduce-run.t
 import type { RunEvent } from '../../../../../telltale/src/log/run-event.ts';
 import { emptyRun, type RunState } from '../../../../../telltale/src/log/run-state.ts';
 
-/** How what is known stands with the server. `lost`: it is true, but may no longer be all. */
+/** How complete the known events are. `lost` means that they are correct but newer ones may be missing. */
 export type RunFollowing =
   | { readonly kind: 'loading' }
   | { readonly kind: 'live' }
   | { readonly kind: 'lost'; readonly error: ErrorJson }
   | { readonly kind: 'ended' }
-  /** It cannot be had at all. */
+  /** The run cannot be read at all. */
   | { readonly kind: 'refused'; readonly error: ErrorJson };
 
-/** One run: its log, and what it folds to. */
+/** One run: its log, and the state folded from it. */
 export interface RunModel {
   readonly events: readonly RunEvent[];
-  /** After all events that are known, or after `seq` of them. Not to be changed. */
+  /** The state after all known events, or after `seq` of them. Do not change it. */
   readonly stateAt: (seq?: number) => RunState;
   readonly following: () => RunFollowing;
-  /** Goes up when anything above has changed. */
+  /** Increases when anything above changes. */
   readonly version: () => number;
   readonly subscribe: (changed: () => void) => () => void;
-  /** Follows it from the last event that is known; also one that had ended and went on. */
+  /** Follows the run from the last known event. This also works for a run that ended and continued. */
   readonly open: () => void;
   readonly close: () => void;
 }
@@ -30,7 +30,7 @@ export interface RunModel {
 export interface RunModelEdges {
   readonly source: Pick<TelltaleClient, 'followRun'>;
   readonly id: string;
-  /** Calls back once, soon: events that come together are shown together. */
+  /** Calls `run` once, soon, so that events that arrive together are shown together. */
   readonly schedule: (run: () => void) => void;
 }
 

@@ -6,13 +6,13 @@ export interface StateVisit {
   readonly by: string;
   readonly seq: number;
   readonly from: number;
-  /** Absent while the run is in it. */
+  /** Undefined while the run is in it. */
   readonly to?: number;
 }
 
 const ENDS: ReadonlySet<string> = new Set(['workflow.completed', 'workflow.failed', 'workflow.cancelled']);
 
-/** The states that a machine was in, and how long. */
+/** The states that a state machine was in, and for how long. */
 export function stateVisits(events: readonly RunEvent[], upTo: number): readonly StateVisit[] {
   const visits: StateVisit[] = [];
   const leave = (at: number) => {

@@ -1,21 +1,21 @@
 import type { RunEvent } from '../../../../../telltale/src/log/run-event.ts';
 import type { RunState, StepState } from '../../../../../telltale/src/log/run-state.ts';
 
-/** One time that a step was begun: how it stands, and what was said and done about it on the way. */
+/** One execution of a step: its status, and what happened during it. */
 export interface StepStory {
   readonly step: StepState;
-  /** How deep it stands in states and other steps. */
+  /** How deep it is nested in states and other steps. */
   readonly depth: number;
   readonly endedAt?: number;
-  /** What whoever worked on it has to say. */
+  /** The notes of whoever worked on it. */
   readonly notes?: string;
-  /** Where its first try stands on the log. */
+  /** The event of its first attempt. */
   readonly seq: number;
-  /** Reports, verdicts, plans, reviews, retries: in order. */
+  /** Reports, verdicts, plans, reviews and retries, in order. */
   readonly course: readonly RunEvent[];
 }
 
-/** Events that say something of a step beside its beginning and its end. */
+/** Events about a step other than its start and end. */
 const COURSE: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   ...(['step.retrying', 'step.claimed', 'step.stuck', 'step.interrupted', 'step.compensated'] as const),
   ...(['client.asked', 'client.claimed', 'verify', 'plan.made', 'plan.acted'] as const),
@@ -23,7 +23,7 @@ const COURSE: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   ...(['model.used', 'component.injected'] as const),
 ]);
 
-/** The steps of a run in the order of their first start. `events` are those that `state` is folded from. */
+/** The steps of a run in the order of their first start. `events` are those that `state` was folded from. */
 export function stepStories(events: readonly RunEvent[], state: RunState): readonly StepStory[] {
   const courses = new Map<string, RunEvent[]>();
   const notes = new Map<string, string>();

@@ -32,7 +32,7 @@ const ICONS: Readonly<Partial<Record<RunEvent['type'], IconName>>> = {
   'plan.acted': 'bolt',
 };
 
-/** What happened to a step between its beginning and its end. */
+/** Something that happened to a step between its start and its end. */
 export function CourseEntry({ event }: { readonly event: RunEvent }) {
   const [icon, ink] =
     event.type === 'verify' ? VERDICTS[event.assessment] : [ICONS[event.type] ?? 'dot', 'text-ink-faint'];

@@ -9,7 +9,7 @@ import { artifactPath } from '../../workflows/paths.ts';
 import type { Decision } from '../model/decisions.ts';
 import { useRunView } from '../run-view.ts';
 
-/** One decision: who was asked, what was said, and whether that was only the fallback. */
+/** One decision: who was asked, the answer, and whether it was the fallback. */
 export function DecisionLine({ decision }: { readonly decision: Decision }) {
   switch (decision.type) {
     case 'invoke':

@@ -21,10 +21,10 @@ const WORDS: Readonly<Partial<Record<StepStatus, string>>> = {
   compensated: 'Undone',
 };
 
-/** Levels that are indented. */
+/** How many levels are indented. */
 const MAX_INDENT = 4;
 
-/** One time that a step was begun; opened, it says everything about it. */
+/** One execution of a step. When opened, it shows everything about it. */
 export function StepLine({ story, isOpen: opened }: { readonly story: StepStory; readonly isOpen: boolean }) {
   const { isLive, state } = useRunView();
   const [isOpen, setOpen] = useState(opened);
@@ -68,7 +68,7 @@ export function StepLine({ story, isOpen: opened }: { readonly story: StepStory;
   );
 }
 
-/** What a step was given, what came of it, and what happened on the way. */
+/** The input and output of a step, and what happened in between. */
 function StepDetails({ story }: { readonly story: StepStory }) {
   const { select } = useRunView();
   const { step, notes, course, seq, endedAt } = story;

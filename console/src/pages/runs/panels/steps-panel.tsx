@@ -11,11 +11,11 @@ export interface StepsPanelProps {
   readonly onChoose: (name: string | undefined) => void;
 }
 
-/** Steps that are shown at first, and how many more at a time: a loop may have begun thousands. */
+/** How many steps are shown at first and per click, because a loop may have executed thousands. */
 const FIRST = 150;
 const STEP = 500;
 
-/** Every time that a step was begun, in order; those of the chosen box only, where one is chosen. */
+/** Every execution of a step, in order. If a box of the graph is selected, only its steps. */
 export function StepsPanel({ chosen, onChoose }: StepsPanelProps) {
   const { model, state, version } = useRunView();
   const [shown, setShown] = useState(FIRST);
@@ -59,7 +59,7 @@ export function StepsPanel({ chosen, onChoose }: StepsPanelProps) {
   );
 }
 
-/** The step itself, or one that stands in the state or step of that name. */
+/** Whether the address is the named step or state, or inside it. */
 const isOf = (address: string, name: string): boolean =>
   stepName(address) === name ||
   address.split('/').some((part) => part.replace(/(?:@\d+|\[\d+\]|~\d+|#\d+)+$/, '') === name);

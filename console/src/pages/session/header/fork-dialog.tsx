@@ -19,12 +19,12 @@ import { useSessionView } from '../session-view.ts';
 
 export interface ForkDialogProps {
   readonly open: boolean;
-  /** The event that it begins with. */
+  /** The event to fork from. */
   readonly from: number;
   readonly onClose: () => void;
 }
 
-/** Asks where a fork begins and what it changes, then starts it. */
+/** Asks where a fork starts and what it changes, then starts it. */
 export const ForkDialog = (props: ForkDialogProps) => (props.open ? <OpenForkDialog {...props} /> : null);
 
 function OpenForkDialog({ from, onClose }: ForkDialogProps) {
@@ -39,7 +39,7 @@ function OpenForkDialog({ from, onClose }: ForkDialogProps) {
   const [model, setModel] = useState('');
   const [variables, setVariables] = useState<readonly StartVariable[]>();
   const { agent } = session.stateAt(events.length);
-  // Without it, for one whose manifest is elsewhere, models and variables are typed.
+  // If the manifest is not known here, models and variables are typed in.
   const details = useLoaded(`agent ${agent}`, (client, signal) => client.agent(agent, { signal }));
   const fork = useCall((client, options, asked: ForkSession) => client.fork(id, asked, options));
   const points = useMemo(() => forkPoints(events), [events]);

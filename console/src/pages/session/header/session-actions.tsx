@@ -14,7 +14,7 @@ import { ForkDialog } from './fork-dialog.tsx';
 const RESUMABLE: ReadonlySet<SessionStatus> = new Set(['failed', 'stalled', 'cancelled']);
 const ALIVE: ReadonlySet<SessionStatus> = new Set(['running', 'waiting']);
 
-/** What can be done with the session as it stands now, whatever moment is shown. */
+/** What can be done with the session in its current state, whatever moment is shown. */
 export function SessionActions({ status }: { readonly status: SessionStatus }) {
   const { id, model, moment, isLive } = useSessionView();
   const { toasts } = useData();

@@ -1,14 +1,14 @@
 import type { ActionStatus } from '../../../../../telltale/src/log/action.ts';
 import type { ActionRow, Mark } from './waterfall-rows.ts';
 
-/** What an action did, or waited for, for a while. */
+/** What an action did, or waited for, during a phase. */
 export type PhaseKind = 'dependency' | 'queue' | 'review' | 'run' | 'retry';
 
 export interface Phase {
   readonly kind: PhaseKind;
   readonly from: number;
   readonly to: number;
-  /** It goes on. */
+  /** The phase has not ended. */
   readonly open: boolean;
   readonly attempt?: number;
   readonly failed?: boolean;
@@ -20,7 +20,7 @@ export interface Moment {
   readonly at: number;
 }
 
-/** What happened at or before a moment. */
+/** The mark, if it is not after the moment. */
 const by = <Of extends Mark>(mark: Of | undefined, { seq }: Moment): Of | undefined =>
   mark !== undefined && mark.seq <= seq ? mark : undefined;
 
@@ -64,7 +64,7 @@ export function phasesAt(
   return phases.filter(({ from, to, open }) => to > from || open);
 }
 
-/** What it waited for before it began: others, a person, then a place. */
+/** What it waited for before it started: other actions, then a person, then a slot. */
 function waits(
   row: ActionRow,
   moment: Moment,
@@ -99,7 +99,7 @@ function waits(
   if (limit > from || isOpen) phases.push({ kind: 'queue', from, to: limit, open: isOpen });
 }
 
-/** When the last action that it needs had ended; undefined where one has not. */
+/** When the last action that it depends on ended. Undefined if one has not. */
 function releasedAt(
   { needs, at }: ActionRow,
   moment: Moment,

@@ -6,8 +6,8 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /**
- * What stands at a mark of the axis, `at` ms after the start: as every other duration, unless marks that are `step` ms
- * apart would then say the same. Those are `11.035 s`, `3:07.5`, `26:05:30`.
+ * The label of an axis mark, `at` ms after the start. If the usual format would give marks that are `step` ms apart the
+ * same label, it uses `11.035 s`, `3:07.5` or `26:05:30`.
  */
 export function axisMark(at: number, step: number): string {
   if (step % finenessOf(at) === 0) return formatDuration(at).replace('.0 s', ' s');
@@ -19,7 +19,7 @@ export function axisMark(at: number, step: number): string {
   return `${Math.floor(at / HOUR)}:${String(minutes).padStart(2, '0')}:${seconds}`;
 }
 
-/** The least that two durations of that length differ by in their words. */
+/** The smallest difference between two durations of that length that their labels show. */
 function finenessOf(at: number): number {
   if (at < SECOND) return 1;
   if (at < 10 * SECOND) return 100;

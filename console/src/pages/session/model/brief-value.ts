@@ -1,12 +1,12 @@
 import type { Json } from '../../../../../telltale/src/lib/json.ts';
 
-/** Characters of a value that are told in a sentence. */
+/** How many characters of a value a sentence shows. */
 const ROOM = 60;
 
-/** A value on one line and cut: texts bare, everything else as JSON. */
+/** A value on one line, cut to fit: text without quotes, anything else as JSON. */
 export function brief(value: Json, room = ROOM): string {
   if (value === null) return 'nothing';
-  // A text of megabytes is not read whole for the sake of its first words.
+  // Don't read megabytes of text for its first words.
   const text = typeof value === 'string' ? value.slice(0, room * 4) : jsonStart(value, room);
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > room ? `${line.slice(0, room - 1)}…` : line;
@@ -15,7 +15,7 @@ export function brief(value: Json, room = ROOM): string {
 /** The same in quotation marks, for what somebody said. */
 export const quoted = (text: string, room = ROOM): string => `“${brief(text, room)}”`;
 
-/** Values that a JSON is made of, in a sentence, at the most. */
+/** How many values of a JSON document a sentence shows. */
 const MAX_PARTS = 40;
 
 function jsonStart(value: Json, room: number): string {

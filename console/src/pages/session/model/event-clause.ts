@@ -13,7 +13,7 @@ import { isInterruption } from './note-turn.ts';
 export const describeEvent = (event: SessionEvent): string =>
   eventClause(event).replace(/^./u, (first) => first.toUpperCase());
 
-/** What happened, as a part of a sentence: `metadata status changed to CODING`. */
+/** What happened, as a clause: `metadata status changed to CODING`. */
 export function eventClause(event: SessionEvent): string {
   switch (event.type) {
     case 'session.started':
@@ -153,10 +153,10 @@ export function eventClause(event: SessionEvent): string {
   }
 }
 
-/** Who resumes a session without anybody asking for it. */
+/** Who resumes a session on their own. */
 const SELF: ReadonlySet<string> = new Set(['runtime', 'parent']);
 
-/** What a session notes when its sub-agent waits. The text names ids and a command, for the command line. */
+/** What a session logs when its sub-agent waits. The text names ids and a command, for the command line. */
 const WAITS_BELOW = / waits for a person \(review /;
 
 function waitClause(what: string): string {
@@ -179,7 +179,7 @@ function changesClause(changes: EventOf<'metadata.changed'>['changes']): string 
 
 type ChildEvent = Extract<SessionEvent, { readonly type: `child.${string}` }>;
 
-/** What happened in a sub-agent, told on its parent's log. */
+/** An event of a sub-agent on its parent's log. */
 function childClause(event: ChildEvent, clauseOf: (event: SessionEvent) => string): string {
   if (event.type === 'child.usage') return `${event.action} used ${tokensOf(event)}`;
   const { type, event: said, child, action, ...head } = event;
@@ -200,7 +200,7 @@ const MESSAGE: Readonly<Record<EventOf<'message.received'>['from'], string>> = {
   verifier: 'the verifier said',
 };
 
-/** How a session began. */
+/** How a session started. */
 function startClause({ input, parent, forked, agent }: EventOf<'session.started'>): string {
   if (forked !== undefined)
     return `the session was forked from ${forked.session} at event ${forked.seq}: ${quoted(input)}`;

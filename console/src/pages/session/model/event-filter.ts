@@ -2,15 +2,15 @@ import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
 import { eventClause } from './event-clause.ts';
 
 export interface EventFilter {
-  /** The part of the type before its point: `action`; empty for all. */
+  /** The part of the type before the dot, such as `action`. Empty for all. */
   readonly group: string;
-  /** What has to stand in its type, its sentence or its JSON. */
+  /** Text that must occur in the event's type, sentence or JSON. */
   readonly text: string;
 }
 
 const groupOf = (type: string): string => type.split('.', 1)[0] ?? type;
 
-/** The groups of the events there are, and how many each has. */
+/** The groups that occur, and the number of events in each. */
 export function groupsOf(events: readonly SessionEvent[], seq: number): ReadonlyMap<string, number> {
   const groups = new Map<string, number>();
   for (const event of events) {
@@ -21,7 +21,7 @@ export function groupsOf(events: readonly SessionEvent[], seq: number): Readonly
   return groups;
 }
 
-/** The events up to `seq` that pass. All of them, unchanged, where nothing is asked. */
+/** The events up to `seq` that match. Returns the list itself if the filter is empty. */
 export function filterEvents(
   events: readonly SessionEvent[],
   { group, text }: EventFilter,

@@ -7,17 +7,17 @@ export interface Change extends Mark {
   readonly from: Json;
   readonly to: Json;
   readonly by: string;
-  /** Of a variable. */
+  /** For a variable. */
   readonly class?: VariableClass;
 }
 
-/** Every value that the fields of metadata and the variables of a session have had. */
+/** Every value that the session's metadata fields and variables have had. */
 export interface FieldHistory {
   add(event: SessionEvent): void;
   /** Names in the order in which they first had a value. */
   readonly fields: ReadonlyMap<string, readonly Change[]>;
   readonly variables: ReadonlyMap<string, readonly Change[]>;
-  /** The fields of metadata that are enums, as the manifest says. */
+  /** The metadata fields that are enums according to the manifest. */
   readonly states: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export function changesUntil(changes: readonly Change[], seq: number): readonly 
   return end === changes.length ? changes : changes.slice(0, end);
 }
 
-/** Fields that held numbers only: they are drawn as lines. */
+/** Fields with only numeric values. They are drawn as charts. */
 export const numericFields = (history: FieldHistory, seq: number): readonly string[] =>
   [...history.fields].flatMap(([name, changes]) => {
     const known = changesUntil(changes, seq).filter(({ to }) => to !== null);

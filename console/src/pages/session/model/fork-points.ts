@@ -9,20 +9,20 @@ export interface ForkPoint {
 
 const MAX_WORDS = 50;
 
-/** What a person said, as far as an event is a message of theirs: a fork from there can say something else. */
+/** The text of an event, if it is a person's message: a fork from there can change it. */
 export function saidIn(event: SessionEvent | undefined): string | undefined {
   if (event?.type === 'session.started') return event.input;
   if (event?.type !== 'message.received') return undefined;
   return event.from === 'user' || event.from === 'steer' ? event.text : undefined;
 }
 
-/** The last event that a session can be forked from: its end is none. */
+/** The last event that a session can be forked from. Its final event is not one. */
 export function lastForkable(events: readonly SessionEvent[]): number {
   const last = events.at(-1);
   return last?.type === 'session.completed' ? last.seq - 1 : events.length;
 }
 
-/** Every message and every turn, in order; and the newest event. */
+/** Every message and every turn, in order, and the newest event. */
 export function forkPoints(events: readonly SessionEvent[]): readonly ForkPoint[] {
   const last = lastForkable(events);
   const points = events.flatMap((event): readonly ForkPoint[] => {
@@ -40,7 +40,7 @@ export function forkPoints(events: readonly SessionEvent[]): readonly ForkPoint[
   return [...known.values()];
 }
 
-/** Where a fork begins unless somebody says otherwise: now, or, once it is over, before its last turn. */
+/** The default place for a fork: now, or, if the session has ended, before its last turn. */
 export function usualFork(events: readonly SessionEvent[], isOver: boolean): number {
   const turn = events.findLast(({ type }) => type === 'turn.started');
   return isOver && turn !== undefined ? Math.max(1, turn.seq - 1) : lastForkable(events);

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
 
-/** A time in which nothing was done: for want of a person, or of a process. */
+/** A time in which nothing happened, because a person or a process was missing. */
 export interface Gap {
   readonly from: number;
   readonly to: number;
@@ -9,28 +9,28 @@ export interface Gap {
   readonly why: 'person' | 'away' | 'idle';
 }
 
-/** Gaps that are shorter are drawn as long as they were. */
+/** Shorter gaps are drawn in full. */
 const SHORTEST_GAP_MS = 3_000;
-/** The same while workflow runs are under way. */
+/** The same while workflow runs are running. */
 const SHORTEST_GAP_BESIDE_RUNS_MS = 60_000;
 
-/** Who notes on a fork's log that it is one: what comes before it is of another session, and of another time. */
+/** Events before the fork belong to another session and another time. */
 const FORKED_BY = 'fork';
 
 export interface IdleGaps {
   add(event: SessionEvent): void;
   readonly gaps: readonly Gap[];
-  /** Why nothing is being done now, if so. */
+  /** Why nothing happens now, if that is so. */
   idleNow(): Gap['why'] | undefined;
 }
 
-/** Finds the gaps between the events of a log. What is done only changes at an event, so a gap lies between two. */
+/** Finds the gaps between the events of a log. Activity only changes at an event, so each gap is between two events. */
 export function createIdleGaps(): IdleGaps {
   const gaps: Gap[] = [];
   const running = new Set<string>();
   let runs = 0;
   let isSpeaking = false;
-  /** A person is asked; and nothing else is left to do. */
+  /** A person was asked, and nothing else is left to do. */
   let isAsked = false;
   let isWaiting = false;
   let last: number | undefined;

@@ -3,21 +3,21 @@ import type { Json } from '../../../../../telltale/src/lib/json.ts';
 import type { LiveEvent, SessionEvent } from '../../../../../telltale/src/log/event.ts';
 import { speakerEventOf } from '../../../../../telltale/src/log/fold-handoffs.ts';
 
-/** What has come of elements that are not on the log yet. */
+/** The streamed part of elements that are not on the log yet. */
 export interface LiveSpeech {
   readonly turn: number;
   /** The open thoughts, outermost first. */
   readonly thoughts: readonly { readonly depth: number; readonly text: string }[];
   readonly response: string;
-  /** The agent that speaks, where the conversation has moved to another one. */
+  /** The agent that is speaking, if the conversation has moved to another one. */
   readonly speaker?: string | undefined;
-  /** The last thing that each running action told of itself. */
+  /** The latest progress of each running action. */
   readonly progress: ReadonlyMap<string, Json>;
 }
 
 export const SILENCE: LiveSpeech = { turn: 0, thoughts: [], response: '', progress: new Map() };
 
-/** Characters of one open element that are kept: what is cut from its beginning is on the log soon. */
+/** How many characters of one open element are kept. The dropped beginning will soon be on the log. */
 const MAX_OPEN_TEXT = 200_000;
 
 export function hearLive(speech: LiveSpeech, event: LiveEvent | LiveSnapshot): LiveSpeech {
@@ -45,7 +45,7 @@ export function hearLive(speech: LiveSpeech, event: LiveEvent | LiveSnapshot): L
   }
 }
 
-/** Nothing is open any more, and another agent has the word. */
+/** Nothing is open any more, and another agent speaks. */
 const silenced = (speech: LiveSpeech, speaker: string | undefined): LiveSpeech => ({
   ...speech,
   thoughts: [],
@@ -53,7 +53,7 @@ const silenced = (speech: LiveSpeech, speaker: string | undefined): LiveSpeech =
   speaker,
 });
 
-/** What is still only live once `event` is on the log: the element that it holds is not told twice. */
+/** What is still live once `event` is on the log. The element in the event must not appear twice. */
 export function settleLive(speech: LiveSpeech, logged: SessionEvent): LiveSpeech {
   const of = speakerEventOf(logged);
   const event = of?.event ?? logged;
@@ -95,7 +95,10 @@ export function settleLive(speech: LiveSpeech, logged: SessionEvent): LiveSpeech
   }
 }
 
-/** Two responses of a turn come as one stream of pieces: the text of the first is its beginning, if nothing was filled in. */
+/**
+ * Two responses of one turn stream as one text. The text of the first one is its beginning, unless variables were
+ * filled in.
+ */
 function behind(live: string, logged: string, isSameTurn: boolean): string {
   if (!isSameTurn) return live;
   const said = live.trimStart();

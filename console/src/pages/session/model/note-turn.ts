@@ -3,7 +3,7 @@ import type { EventOf, SessionEvent } from '../../../../../telltale/src/log/even
 import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../../../../telltale/src/log/fold-turns.ts';
 import type { Tag, TurnRow } from './waterfall-rows.ts';
 
-/** Labels of tags are cut to this: they stand in a tip. */
+/** Labels of tags are cut to this length for the tooltip. */
 const MAX_LABEL = 80;
 
 export function endTurn(row: TurnRow | undefined, event: EventOf<'turn.completed' | 'turn.failed'>): void {
@@ -35,11 +35,11 @@ export function endTurn(row: TurnRow | undefined, event: EventOf<'turn.completed
   }
 }
 
-/** Whether a turn ended because its process did, or a person wanted it to. */
+/** Whether a turn ended because its process ended or because a person stopped it. */
 export const isInterruption = ({ code }: ErrorJson): boolean =>
   code === TURN_CUT_SHORT || code === TURN_BROKEN_OFF || code === 'cancelled';
 
-/** The tag that an event stands for on the bar of its turn, if the model wrote one. */
+/** The tag for an event on the bar of its turn, if the model wrote one. */
 export function tagOf(turn: TurnRow, event: SessionEvent): Tag | undefined {
   const { seq, at } = event;
   switch (event.type) {
@@ -52,7 +52,7 @@ export function tagOf(turn: TurnRow, event: SessionEvent): Tag | undefined {
         ? { kind: 'metadata', seq, at, label: cut(Object.keys(event.changes).join(', ')) || 'as before' }
         : undefined;
     case 'response':
-      // It is on the log once it is known whether it is final: it was said with the last words before.
+      // A response is logged when it is known whether it is final. It was said with the last words before.
       return {
         kind: 'response',
         seq,

@@ -1,6 +1,6 @@
 import type { SessionState } from '../../../../../telltale/src/log/state.ts';
 
-/** The run of the agent's own workflow, which leads the session; undefined where none does. */
+/** The run of the agent's own workflow that guides the session. Undefined if there is none. */
 export const ownLead = ({
   id,
   led,

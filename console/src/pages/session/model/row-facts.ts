@@ -6,7 +6,7 @@ import { type Moment, type Phase, type PhaseKind, phasesAt, statusAt } from './a
 import { brief } from './brief-value.ts';
 import type { ActionRow, RunRow, TurnRow, WaterfallRow } from './waterfall-rows.ts';
 
-/** What there is to say of a row, in words: for its tip, and for who listens. */
+/** A row in words, for its tooltip and for screen readers. */
 export interface RowFacts {
   readonly title: string;
   readonly about: string;
@@ -24,7 +24,7 @@ const PHASE_WORDS: Readonly<Record<PhaseKind, string>> = {
 
 export interface FactSources {
   readonly moment: Moment;
-  /** When the session began: times are told from there. */
+  /** When the session started. Times are relative to it. */
   readonly start: number;
   readonly actionOf: (id: string) => ActionRow | undefined;
 }

@@ -4,7 +4,7 @@ import type { RunEvent, RunEventOf } from '../../../../../telltale/src/log/run-e
 import { formatDuration } from '../../../format/format-duration.ts';
 import { brief, quoted } from './brief-value.ts';
 
-/** What happened in a workflow run, as a part of a sentence. */
+/** An event of a workflow run, as a clause. */
 export function runEventClause(event: RunEvent): string {
   switch (event.type) {
     case 'workflow.started':

@@ -3,7 +3,7 @@ import type { ErrorJson } from '../../../../../telltale/src/lib/errors.ts';
 import { toRuntimeError } from '../../../../../telltale/src/lib/errors.ts';
 import type { LiveEvent, SessionEvent } from '../../../../../telltale/src/log/event.ts';
 
-/** How the log stands with the server. `lost`: what is shown is true, but may no longer be all. */
+/** How complete the log is. `lost` means that what is shown is correct but newer events may be missing. */
 export type LogStatus =
   | { readonly kind: 'loading' }
   | { readonly kind: 'live' }
@@ -12,7 +12,7 @@ export type LogStatus =
   | { readonly kind: 'failed'; readonly error: ErrorJson };
 
 export interface LogListener {
-  /** Events in order, each once, without a gap. */
+  /** Receives events in order, each once, without a gap. */
   events(batch: readonly SessionEvent[]): void;
   live(event: LiveEvent | LiveSnapshot): void;
   status(status: LogStatus): void;
@@ -21,21 +21,24 @@ export interface LogListener {
 export type LogSource = Pick<TelltaleClient, 'sessionEvents' | 'followSession'>;
 
 export interface SessionLog {
-  /** Loads what is behind the last known event, then follows. Also after an end: a session may go on. */
+  /**
+   * Loads the events after the last known one, then follows. A session may continue after its end, so this works then
+   * too.
+   */
   open(): void;
   close(): void;
 }
 
-/** What the server gives at a time. */
+/** How many events the server returns at once. */
 const PAGE = 10_000;
-/** Events that may come while a gap is being closed; beyond that the log is loaded on from where it is. */
+/** How many events may arrive while a gap is being closed. Beyond that, the log is loaded from there. */
 const MAX_HELD = 10_000;
 
 type Told = Followed<SessionEvent | LiveEvent | LiveSnapshot>;
 
 /**
- * The log of one session: all of it, then what comes. Whatever the connection does, its listener is told each event
- * once and in order: one that is known is dropped, and one from behind a gap waits until the gap is loaded.
+ * The log of one session: all of it, then new events. Whatever the connection does, the listener gets each event once
+ * and in order. Known events are dropped, and events after a gap wait until the gap is loaded.
  */
 export function createSessionLog(
   source: LogSource,
@@ -66,14 +69,14 @@ export function createSessionLog(
       const before = last;
       const page: Awaited<typeof asked> = await asked;
       if (signal.aborted) return;
-      // The next page is on its way while this one is folded.
+      // Request the next page while this one is being folded.
       const end = page.items.at(-1)?.seq ?? before;
       asked = page.next === undefined || end === before ? undefined : ask(end);
       take(page.items);
     }
   };
 
-  /** Loads what is behind the last event, then what came meanwhile. */
+  /** Loads the events after the last one, then those that arrived meanwhile. */
   const catchUp = async (signal: AbortSignal): Promise<void> => {
     isLoading = true;
     held = [];

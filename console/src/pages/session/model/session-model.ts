@@ -13,7 +13,7 @@ import { createStateTimeline } from './state-timeline.ts';
 import { createStream, type Stream } from './stream.ts';
 import { createWaterfall, type Waterfall } from './waterfall.ts';
 
-/** What the page shows of a session: folds of its log, and what has come of speech that is not on it yet. */
+/** What the page shows of a session: folds of its log, and speech that is not on it yet. */
 export interface SessionModel {
   readonly events: readonly SessionEvent[];
   readonly waterfall: Waterfall;
@@ -21,13 +21,13 @@ export interface SessionModel {
   readonly history: FieldHistory;
   readonly metrics: MetricsTimeline;
   readonly timeSaved: Pick<TimeSavedFold, 'at'>;
-  /** The state after an event. Read it at once: the next call changes it. */
+  /** The state after an event. Read it at once, because the next call changes it. */
   stateAt(seq: number): SessionState;
   live(): LiveSpeech;
   status(): LogStatus;
-  /** Goes up with every change that a listener was told of. */
+  /** Increases with every change that listeners were told about. */
   version(): number;
-  /** Told at most once for each call of `schedule`. */
+  /** Called at most once per call of `schedule`. */
   subscribe(listener: () => void): () => void;
   open(): void;
   close(): void;
@@ -36,7 +36,7 @@ export interface SessionModel {
 export interface SessionModelEdges {
   readonly source: LogSource;
   readonly id: string;
-  /** Runs something a little later, once: the next frame of a browser. */
+  /** Runs something once, a little later: in the browser's next frame. */
   readonly schedule: (run: () => void) => void;
   readonly now?: () => number;
 }
@@ -81,7 +81,7 @@ export function createSessionModel({ source, id, schedule, now }: SessionModelEd
       events(batch) {
         const isFirst = events.length === 0;
         for (const event of batch) add(event);
-        // Of a long log its first page is shown, and then all of it: `status` tells of the end.
+        // For a long log, the first page is shown, and then everything. `status` tells when it is complete.
         if (isFirst || status.kind !== 'loading') changed();
       },
       live(event) {
@@ -116,12 +116,12 @@ export function createSessionModel({ source, id, schedule, now }: SessionModelEd
   };
 }
 
-/** What a session had spent in each state it declared, at any event. */
+/** How long a session was in each declared state, at any event. */
 interface MetricsTimeline {
   at(seq: number): readonly FieldMetrics[];
 }
 
-/** Forward it folds on; back it folds anew: 50,000 events take some tens of milliseconds, and nobody waits for them. */
+/** Going forward continues the fold; going back starts over. 50,000 events take tens of milliseconds. */
 function createMetricsTimeline(events: readonly SessionEvent[]): MetricsTimeline {
   let metrics: StateMetrics = createStateMetrics();
   let folded = 0;

@@ -2,21 +2,24 @@ import type { SessionEvent } from '../../../../../telltale/src/log/event.ts';
 import { cloneState, reduceShared } from '../../../../../telltale/src/log/snapshot.ts';
 import { emptyState, type SessionState } from '../../../../../telltale/src/log/state.ts';
 
-/** Events between two checkpoints: folding so many takes a millisecond or two; a checkpoint of a long log holds thousands of actions. */
+/**
+ * Events between two checkpoints. Folding this many takes a millisecond or two, and a checkpoint of a long log contains
+ * thousands of actions.
+ */
 const CHECKPOINT_EVERY = 2_000;
 
 /** The state of a session at every event of its log. */
 export interface StateTimeline {
-  /** The next event, in order. */
+  /** Adds the next event. */
   add(event: SessionEvent): void;
-  /** The state after the event `seq`, or after the last one there is. Read it before the next call; do not keep it. */
+  /** The state after event `seq`, or after the last event. Read it before the next call and do not keep it. */
   at(seq: number): SessionState;
   head(): SessionState;
 }
 
 /**
- * Keeps a copy of the state every `CHECKPOINT_EVERY` events, and the state that was asked for last: going forward folds
- * what lies between, going back folds on from a copy.
+ * Keeps a copy of the state every `CHECKPOINT_EVERY` events, and the state that was read last. Going forward folds the
+ * events in between; going back starts from a copy.
  */
 export function createStateTimeline(events: readonly SessionEvent[]): StateTimeline {
   const head = emptyState();

@@ -5,7 +5,7 @@ import type { FieldError } from '../../../../../telltale/src/log/session-events.
 import type { ActionRow, RunRow, TurnRow } from './waterfall-rows.ts';
 
 interface Place {
-  /** The event that it stands for; of an element that is only live yet: 0. */
+  /** The event of the item; 0 for an element that is only live. */
   readonly seq: number;
   readonly at: number;
   readonly turn: number;
@@ -13,7 +13,7 @@ interface Place {
 
 export type NoteTone = 'plain' | 'wait' | 'warn' | 'fail' | 'done';
 
-/** One thing in the conversation, as it is told from top to bottom. */
+/** One item of the conversation, from top to bottom. */
 export type StreamItem = Place &
   (
     | { readonly kind: 'message'; readonly from: MessageFrom; readonly text: string }
@@ -23,9 +23,9 @@ export type StreamItem = Place &
     | {
         readonly kind: 'response';
         readonly text: string;
-        /** `open`: it still comes, or waits for what its `$names` stand for. */
+        /** `open`: still streaming, or waiting for the values of its `$names`. */
         readonly final: boolean | 'open';
-        /** The agent that says it, where it is not the session's own. */
+        /** The agent that says it, if it is not the session's own. */
         readonly speaker?: string;
       }
     | { readonly kind: 'action'; readonly row: ActionRow; readonly depth: number }
@@ -49,10 +49,10 @@ export type StreamItem = Place &
     | { readonly kind: 'end'; readonly tone: NoteTone; readonly text: string; readonly error?: ErrorJson }
   );
 
-/** What stays the same of an item while more becomes known of it: live and logged forms of an element share it. */
+/** Stays the same while more becomes known of an item. The live and the logged form of an element share it. */
 export const itemKey = (item: StreamItem): string => `${item.kind} ${item.seq}`;
 
-/** Whether an event is told by an item: an action's item tells all of its events. */
+/** Whether an item shows an event. An action's item shows all of its events. */
 export function isItemOf(item: StreamItem, seq: number): boolean {
   if (item.seq === seq) return true;
   if (item.kind === 'action')

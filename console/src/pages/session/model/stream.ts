@@ -6,23 +6,23 @@ import { isInterruption } from './note-turn.ts';
 import type { NoteTone, StreamItem } from './stream-items.ts';
 import type { Waterfall } from './waterfall.ts';
 
-/** The conversation of a session, of all the log there is. */
+/** The conversation of a session, over the whole log. */
 export interface Stream {
-  /** Behind the waterfall, which knows the rows. */
+  /** Call it after the waterfall's `add`, because it uses the rows. */
   add(event: SessionEvent): void;
   readonly items: readonly StreamItem[];
-  /** Where a thought of that depth is told that closes now: in front of what stands inside of it. */
+  /** Where a closing thought of that depth goes: before what is inside it. */
   placeOfThought(depth: number, turn: number): number;
 }
 
 export function createStream(waterfall: Waterfall): Stream {
   const items: StreamItem[] = [];
-  /** By depth: what stands before it belongs to a thought that has closed. */
+  /** By depth. Items before this position belong to a closed thought. */
   let claimed: number[] = [];
 
   /**
-   * A thought is on the log when it closes, behind the actions and thoughts that stand inside of it: it is told in front
-   * of them, where it began.
+   * A thought is logged when it closes, after the actions and thoughts inside it. It is shown before them, where it
+   * began.
    */
   const placeOfThought = (depth: number, turn: number): number => {
     let least = 0;
@@ -60,7 +60,7 @@ export function createStream(waterfall: Waterfall): Stream {
   };
 }
 
-/** The items up to an event. `items` itself where that is all of them. */
+/** The items up to an event. Returns `items` itself if that is all of them. */
 export function itemsUntil(items: readonly StreamItem[], seq: number): readonly StreamItem[] {
   let isWhole = true;
   for (let at = items.length - 1; at >= 0; at--)
@@ -71,7 +71,7 @@ export function itemsUntil(items: readonly StreamItem[], seq: number): readonly 
   return isWhole ? items : items.filter((item) => item.seq <= seq);
 }
 
-/** Items from `first` on, with what has come of elements that are not on the log yet where they will stand. */
+/** Items from `first` on, with live elements at the positions that they will have. */
 export function withLive(
   { items, placeOfThought }: Stream,
   { turn, thoughts, response, speaker }: LiveSpeech,
@@ -91,13 +91,13 @@ export function withLive(
   return all;
 }
 
-/** What an event adds to the conversation; nothing, where it only changes what is told already. */
+/** The item that an event adds to the conversation. Undefined if it only changes an existing one. */
 function itemOf(event: SessionEvent, waterfall: Waterfall): StreamItem | undefined {
   const of = speakerEventOf(event);
   return of === undefined ? ownItemOf(event, waterfall) : speakerItemOf(event, of);
 }
 
-/** What an agent did that the conversation has moved to. Its turns and actions are drawn on the page of its own session. */
+/** An event of an agent that the conversation moved to. Its turns and actions are on its own session's page. */
 function speakerItemOf(copy: SessionEvent, { speaker, event }: SpeakerEvent): StreamItem | undefined {
   const { seq, at, turn } = copy;
   const place = { seq, at, turn };

@@ -1,9 +1,9 @@
 import type { Gap } from './idle-gaps.ts';
 
-/** What a gap takes on the axis, however long it was. */
+/** The width of a gap on the axis, however long it was. */
 export const GAP_PX = 34;
 
-/** Turns times of the log into places on the axis and back; the idle gaps between are all equally short. */
+/** Converts times of the log to positions on the axis and back. All idle gaps have the same width. */
 export interface TimeAxis {
   readonly start: number;
   readonly end: number;
@@ -20,24 +20,24 @@ export interface AxisSpan {
   readonly gaps: readonly Gap[];
 }
 
-/** Milliseconds of the span in which something was done. */
+/** Milliseconds of activity in the span. */
 const busyMs = ({ start, end, gaps }: AxisSpan): number =>
   Math.max(1, end - start - gaps.reduce((sum, { from, to }) => sum + (to - from), 0));
 
-/** The scale at which the whole span takes `width`. */
+/** The scale at which the whole span fits `width`. */
 export const fitScale = (span: AxisSpan, width: number): number =>
   Math.max(1, width - span.gaps.length * GAP_PX) / busyMs(span);
 
 export function createTimeAxis(span: AxisSpan, pxPerMs: number): TimeAxis {
   const { start, end, gaps } = span;
-  /** Where each gap begins on the axis. */
+  /** The position of each gap on the axis. */
   const begins: number[] = [];
   let sum = 0;
   for (const [index, { from, to }] of gaps.entries()) {
     begins.push((from - start - sum) * pxPerMs + index * GAP_PX);
     sum += to - from;
   }
-  /** The last gap for which `isBehind` holds; they are in order. */
+  /** The last gap for which `isBehind` holds. Gaps are in order. */
   const lastGap = (isBehind: (index: number) => boolean): number => {
     let low = 0;
     let high = gaps.length;
@@ -79,6 +79,6 @@ const STEPS_MS = [
   600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 86_400_000,
 ];
 
-/** A round step between two marks of the axis, at least `leastPx` apart. */
+/** A round step between two marks that are at least `leastPx` apart. */
 export const axisStep = (pxPerMs: number, leastPx: number): number =>
   STEPS_MS.find((step) => step * pxPerMs >= leastPx) ?? 86_400_000;

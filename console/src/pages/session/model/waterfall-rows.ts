@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../../../telltale/src/lib/json.ts';
 import type { ActionStatus, DeclaredAction } from '../../../../../telltale/src/log/action.ts';
 import type { Usage } from '../../../../../telltale/src/log/session-events.ts';
 
-/** A place on the log: which event, and when. */
+/** A position on the log: an event and its time. */
 export interface Mark {
   readonly seq: number;
   readonly at: number;
@@ -11,7 +11,7 @@ export interface Mark {
 
 export type TagKind = 'thought' | 'action' | 'metadata' | 'response' | 'fault';
 
-/** Where in the model's stream something closed: `at` is when it was said, which may be before its event. */
+/** Where something closed in the model's stream. `at` is when it was said, which may be before its event. */
 export interface Tag extends Mark {
   readonly kind: TagKind;
   readonly label: string;
@@ -21,21 +21,21 @@ export interface Tag extends Mark {
 export interface TurnRow extends Mark {
   readonly kind: 'turn';
   readonly turn: number;
-  /** Its place among the rows. */
+  /** Its index among the rows. */
   readonly index: number;
   readonly tokens: number;
   readonly tags: Tag[];
-  /** Those that it declared. */
+  /** The actions that it declared. */
   readonly actions: ActionRow[];
-  /** The last piece of its text that is on the log. */
+  /** The last part of its text that is on the log. */
   lastOutput?: Mark;
   end?: Mark & {
-    /** When the model itself had ended: before `at` where its words waited behind an action. */
+    /** When the model itself had ended. That is before `at` if its words waited for an action. */
     readonly spokeUntil: number;
     readonly firstTokenMs?: number;
     readonly usage?: Usage;
     readonly cost?: number;
-    /** `interrupted`: its process ended, or a person broke it off; nothing failed. */
+    /** `interrupted`: its process ended, or a person stopped it. Nothing failed. */
     readonly finish: 'stop' | 'length' | 'cut' | 'failed' | 'interrupted';
     readonly error?: ErrorJson;
     readonly retryInMs?: number;
@@ -66,18 +66,18 @@ export interface ActionRow extends Mark {
   readonly kind: 'action';
   readonly turn: number;
   readonly action: DeclaredAction;
-  /** Ids of the actions it has to wait for: by `depends_on` or by a `$name` in its parameters. */
+  /** The ids of the actions that it waits for, because of `depends_on` or a `$name` in its parameters. */
   readonly needs: readonly string[];
   readonly attempts: Attempt[];
   readonly reviews: AskedReview[];
-  /** Of a sub-agent: its session, and when its turns and actions ended. */
+  /** For a sub-agent: its session, and when its turns and actions ended. */
   child?: string;
   readonly childMarks: (Mark & { readonly what: 'turn' | 'action' | 'metadata' | 'response' })[];
   end?: ActionEnd;
   undone?: Mark & { readonly by: string };
 }
 
-/** A workflow run that a trigger set off. */
+/** A workflow run that a trigger started. */
 export interface RunRow extends Mark {
   readonly kind: 'run';
   readonly turn: number;

@@ -6,20 +6,20 @@ import { endTurn, tagOf } from './note-turn.ts';
 import type { ActionRow, RunRow, TurnRow, WaterfallRow } from './waterfall-rows.ts';
 
 /**
- * The rows of a waterfall, of all the log there is. Rows stand in the order of their first event, and whatever is known
- * of one carries its place on the log: the picture at an earlier event is the rows up to it, cut off there.
+ * The rows of a waterfall, over the whole log. Rows are in the order of their first event, and every fact has its
+ * position on the log. The picture at an earlier event consists of the rows up to it, cut off there.
  */
 export interface Waterfall {
   add(event: SessionEvent): void;
   readonly rows: readonly WaterfallRow[];
   readonly turns: readonly TurnRow[];
   readonly gaps: readonly Gap[];
-  /** When the first and the last event were. */
+  /** The times of the first and the last event. */
   readonly start: number;
   readonly end: number;
   action(id: string): ActionRow | undefined;
   run(id: string): RunRow | undefined;
-  /** Why nothing is being done now, if so. */
+  /** Why nothing happens now, if that is so. */
   idleNow(): Gap['why'] | undefined;
 }
 
@@ -156,13 +156,13 @@ function endRun(
   else row.end = { seq, at, status: 'cancelled', reason: event.reason };
 }
 
-/** A `$name` in parameters, `$$` aside: an output key or an action's id. */
+/** A `$name` in parameters, but not `$$`: an output key or an action's id. */
 const REFERENCE = /(?<!\$)\$\{?([A-Za-z_][\w-]*)/g;
-/** Parameters are looked through so deep, and each text so far. */
+/** The limits for searching parameters: depth, and characters of each text. */
 const MAX_DEPTH = 8;
 const MAX_TEXT = 10_000;
 
-/** The actions that one has to wait for. `actionNamed`: the one that a `$name` stands for, if any does. */
+/** The actions that an action waits for. `actionNamed` returns the action that a `$name` refers to. */
 function needsOf(
   { depends_on: dependsOn = [], parameters }: DeclaredAction,
   actionNamed: (name: string) => string | undefined,
@@ -243,7 +243,7 @@ const SKIPPED: Readonly<Record<EventOf<'action.skipped'>['reason'], string>> = {
 const skipText = ({ reason, because }: EventOf<'action.skipped'>): string =>
   `Skipped: ${SKIPPED[reason]}${because === undefined ? '' : ` (${because})`}.`;
 
-/** Of a process that ended nobody knows how far what ran had come: it is drawn up to when the next one took over. */
+/** When a process ended, nobody knows how far its actions got. They are drawn up to when the next process continued. */
 function reopenAction(rows: readonly WaterfallRow[], event: EventOf<'session.resumed'>): void {
   const { seq, at } = event;
   for (const row of rows) {

@@ -6,7 +6,7 @@ import { runEventClause } from './run-event-clause.ts';
 
 export type StreamEvent = SessionEvent | RunEvent;
 
-/** A link of the chain: what happened, where. `stream` is set where it lies on another log than the link before it. */
+/** A link of the chain: what happened, and where. `stream` is set if it is on another log than the link before. */
 export interface WhyLink {
   readonly event: StreamEvent;
   readonly stream: string;
@@ -17,10 +17,10 @@ export interface WhyLink {
 }
 
 export interface WhyStory {
-  /** All of it in one sentence. */
+  /** The whole story in one sentence. */
   readonly summary: string;
   readonly links: readonly WhyLink[];
-  /** How it began: `outside`, or a cause that is on no log any more. */
+  /** How it started: `outside`, or a cause that is on no log any more. */
   readonly origin: string;
 }
 
@@ -50,7 +50,7 @@ export function whyStory({ events, lost }: WhyChain): WhyStory {
   return { summary: summaryOf(links), links, origin };
 }
 
-/** Links that a summary leaves out: they say nothing that their neighbors do not. */
+/** Links that a summary omits, because they repeat their neighbors. */
 const PLAIN: ReadonlySet<string> = new Set([
   'action.started',
   'model.output',
@@ -58,7 +58,7 @@ const PLAIN: ReadonlySet<string> = new Set([
   'timer.set',
   'step.started',
 ]);
-/** Causes that a summary names beside the event itself. */
+/** How many causes a summary names in addition to the event. */
 const MAX_TOLD = 4;
 
 function summaryOf(links: readonly WhyLink[]): string {

@@ -1,4 +1,4 @@
 import { createContext } from 'react';
 
-/** Whether somebody has gone from the page that the console was opened with to another. */
+/** Whether the user has left the page that the console opened with. */
 export const ArrivalContext = createContext<{ readonly current: boolean }>({ current: false });

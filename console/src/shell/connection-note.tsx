@@ -5,7 +5,7 @@ import { Icon } from '../ui/icon.tsx';
 
 const WORDS = { connecting: 'Connecting', open: 'Live', lost: 'Offline' } as const;
 
-/** Whether events come, who we are, what we may, and which version answers. */
+/** The connection's status, the user and their role, and the server's version. */
 export function ConnectionNote() {
   const { connection, who } = useData();
   const { token, signIn } = useSignIn();

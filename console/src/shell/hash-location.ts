@@ -1,6 +1,6 @@
 import { useEffect, useSyncExternalStore } from 'react';
 
-/** What stands behind `#`: the path of a page, and a query of its own (`#/sessions/ID?at=42`). */
+/** Splits the part after `#` into the path of a page and its own query (`#/sessions/ID?at=42`). */
 const hashParts = (): readonly [path: string, query: string] => {
   const [path = '', query = ''] = location.hash.replace(/^#?\/?/, '').split('?', 2);
   return [`/${path}`, query];
@@ -27,20 +27,26 @@ interface NavigateOptions {
   readonly replace?: boolean;
 }
 
-/** For wouter's `Router`: as its own hash location, but a query behind `#` is no part of the path that routes match. */
+/**
+ * For wouter's `Router`. Like its own hash location, except that the query after `#` is not part of the path that
+ * routes match.
+ */
 export const useHashPath = Object.assign(
   (): [string, typeof navigate] => [useSyncExternalStore(subscribe, hashPath), navigate],
   { hrefs: (href: string) => `#${href}` },
 );
 
-/** The query behind `#`. */
+/** The query after `#`. */
 export const useHashQuery = (): string => useSyncExternalStore(subscribe, hashQuery);
 
-/** Tells of the query behind `#` each time that somebody follows a link, be it the same again; not by `replaceHashQuery`. */
+/**
+ * Calls `told` with the query after `#` each time somebody follows a link, even to the same address. `replaceHashQuery`
+ * does not trigger it.
+ */
 export const useFollowedQuery = (told: (query: string) => void): void =>
   useEffect(() => subscribe(() => told(hashQuery())), [told]);
 
-/** Puts a query behind the path for whoever copies the address; the page itself is not told. */
+/** Sets the query after the path, so that a copied address contains it. The page is not notified. */
 export function replaceHashQuery(query: string): void {
   const url = new URL(location.href);
   const hash = `${hashPath()}${query === '' ? '' : `?${query}`}`;

@@ -1,4 +1,4 @@
-/** Two ribbons on a shroud, streaming: what a sailor calls telltales. */
+/** Two streaming ribbons on a shroud, which sailors call telltales. */
 export const Logo = ({ size = 22 }: { readonly size?: number }) => (
   <svg aria-hidden="true" focusable="false" width={size} height={size} viewBox="0 0 24 24" fill="none">
     <path d="M5 2.5v19" stroke="currentColor" strokeWidth={2} strokeLinecap="round" />

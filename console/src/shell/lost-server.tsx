@@ -6,26 +6,29 @@ import { Button } from '../ui/button.tsx';
 import { cx } from '../ui/class-names.ts';
 import { Icon } from '../ui/icon.tsx';
 
-/** How often an unreachable server is asked again. */
+/** How often an unreachable server is tried again. */
 const RETRY_MS = 2_000;
 
 interface Reload {
-  /** Whether the server answered the last question. Undefined: it has not been asked, or has not answered yet. */
+  /** Whether the server answered the last request. Undefined before the first answer. */
   readonly isReachable: boolean | undefined;
   readonly isAsking: boolean;
   readonly ask: () => Promise<boolean>;
-  /** Reloads the console if the server answers. If not, it asks again until the server does. */
+  /** Reloads the console once the server answers. */
   readonly reload: () => void;
 }
 
-/** Reloads the console. A reload without a server would leave the browser's own error page, so the server is asked first. */
+/**
+ * Reloads the console. Without a server, a reload would show the browser's own error page, so the server is tried
+ * first.
+ */
 function useReload(): Reload {
   const { client } = useData();
   const [isReachable, setReachable] = useState<boolean>();
   const [isAsking, setAsking] = useState(false);
   const ask = useCallback(async () => {
     setAsking(true);
-    // Whatever it answers, it is there.
+    // Any answer means that it is there.
     const answered = await client.health().then(
       () => true,
       (thrown) => toRuntimeError(thrown).code !== 'server_unreachable',
@@ -49,7 +52,9 @@ function useReload(): Reload {
 
 const AGAIN = `The console tries again every ${RETRY_MS / 1_000} seconds and reloads once the server answers.`;
 
-/** In place of a page whose code could not be fetched. Browsers do not fetch it again, so the console has to be reloaded. */
+/**
+ * Shown if the code of a page could not be fetched. Browsers do not fetch it again, so the console must be reloaded.
+ */
 export function MissingCode({ error }: { readonly error: ErrorJson }) {
   const { isReachable, isAsking, ask, reload } = useReload();
   useEffect(() => void ask(), [ask]);
@@ -73,11 +78,11 @@ export function MissingCode({ error }: { readonly error: ErrorJson }) {
 
 export interface OfflineBannerProps {
   readonly error: ErrorJson;
-  /** Undefined: it is not tried again. */
+  /** If undefined, it is not retried. */
   readonly retryAt: number | undefined;
 }
 
-/** Above every page while no events come. What is shown below it is what was last known. */
+/** Shown above every page while no events come. The page below shows what was last known. */
 export function OfflineBanner({ error, retryAt }: OfflineBannerProps) {
   const now = useNow();
   const { isReachable, isAsking, reload } = useReload();
@@ -106,7 +111,7 @@ export function OfflineBanner({ error, retryAt }: OfflineBannerProps) {
           Reload
         </Button>
       ) : (
-        // The count would be read out each second.
+        // A screen reader would read the countdown every second.
         <p aria-hidden="true" className="shrink-0 text-ink-soft tabular-nums">
           {left > 0 ? `Next try in ${left / 1_000} s` : 'Trying now…'}
         </p>

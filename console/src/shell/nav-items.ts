@@ -4,9 +4,9 @@ export interface NavItem {
   readonly path: string;
   readonly label: string;
   readonly icon: IconName;
-  /** `g` and then this key lead there. */
+  /** `g` and then this key opens it. */
   readonly key: string;
-  /** Whether it stands in the bar of a narrow screen, or behind "More". */
+  /** Whether it is in the bottom bar of a narrow screen. The others are behind "More". */
   readonly main: boolean;
 }
 
@@ -20,10 +20,10 @@ export const NAV_ITEMS: readonly NavItem[] = [
   { path: '/activity', label: 'Activity', icon: 'activity', key: 'v', main: false },
 ];
 
-/** Runs are parts of workflows: their pages belong to that item. */
+/** Runs are parts of workflows, so their pages belong to that item. */
 const HOMES: Readonly<Record<string, string>> = { '/runs': '/workflows', '/start': '/sessions' };
 
-/** The path of the item that a location belongs to. */
+/** The navigation item of a location. */
 export function homeOf(location: string): string {
   const top = `/${location.split('/')[1] ?? ''}`;
   return HOMES[top] ?? top;

@@ -6,7 +6,7 @@ import type { NavItem } from './nav-items.ts';
 export interface NavLinkProps {
   readonly item: NavItem;
   readonly active: boolean;
-  /** What waits there. */
+  /** How many things are waiting there. */
   readonly count: number;
   readonly narrow?: boolean;
 }

@@ -7,30 +7,33 @@ import { titleOf } from './title-of.ts';
 
 export interface PageProps {
   readonly title: string;
-  /** In place of the title in the heading; the window's title stays words. */
+  /** Replaces the title in the heading. The window's title stays text. */
   readonly heading?: ReactNode;
-  /** Above the heading: where it belongs. */
+  /** Links above the heading. */
   readonly crumbs?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
-  /** It fills the window, and its parts scroll by themselves. */
+  /** Whether the page fills the window and its parts scroll on their own. */
   readonly fill?: boolean;
 }
 
-/** A page's frame: sets the window's title, and moves the focus to the heading for who came here by keyboard or ear. */
+/**
+ * The frame of a page. It sets the window's title, and moves the focus to the heading for keyboard and screen-reader
+ * users.
+ */
 export function Page(props: PageProps) {
   const { title, heading, crumbs, actions, children, fill = false } = props;
   useTitle(title);
   const element = useRef<HTMLHeadingElement>(null);
   const moved = useContext(ArrivalContext);
   useEffect(() => {
-    // Whoever opens the console starts at its top; only what is reached from another page takes the focus.
+    // The first page leaves the focus at the top. Only later pages move it.
     if (moved.current) element.current?.focus({ preventScroll: true });
   }, [moved]);
   return (
     <div
       className={cx(
-        // One width for all pages: nothing jumps from page to page. Text and forms are narrower inside of it.
+        // All pages have the same width, so nothing jumps between pages. Text and forms are narrower.
         'mx-auto flex w-full max-w-[110rem] flex-col gap-4 p-4 md:p-6',
         fill ? 'h-full min-h-0' : 'min-h-full',
       )}

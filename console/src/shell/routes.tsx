@@ -5,7 +5,7 @@ import { StartPage } from '../pages/start/start-page.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
 
-// Pages that are not the first one that people see come when they are asked for.
+// Pages other than the first one are loaded when they are opened.
 const SessionPage = lazy(async () => ({
   default: (await import('../pages/session/session-page.tsx')).SessionPage,
 }));
@@ -38,7 +38,7 @@ const ActivityPage = lazy(async () => ({
   default: (await import('../pages/activity/activity-page.tsx')).ActivityPage,
 }));
 
-/** What stands behind `#`. */
+/** The pages by the path after `#`. */
 export const Routes = () => (
   <Suspense fallback={<Loading label="Fetching the page" className="p-6" />}>
     <Switch>

@@ -25,7 +25,7 @@ import { LISTED_SHORTCUTS, readKey, SEQUENCE_MS } from './shortcuts.ts';
 import { type NavProps, Sidebar } from './sidebar.tsx';
 import { useKeys } from './use-keys.ts';
 
-/** What stands around every page. */
+/** The frame around every page. */
 export function Shell() {
   const { connection, who, reviews } = useData();
   const [location] = useLocation();
@@ -91,7 +91,7 @@ const ShortcutsHelp = ({ open, onClose }: { readonly open: boolean; readonly onC
   </Dialog>
 );
 
-/** The keys that work on every page. */
+/** The keyboard shortcuts of every page. */
 function useShortcuts(showHelp: () => void): void {
   const [, navigate] = useLocation();
   const before = useRef<{ key: string; at: number } | undefined>(undefined);
@@ -100,7 +100,7 @@ function useShortcuts(showHelp: () => void): void {
     const first = open !== undefined && performance.now() - open.at < SEQUENCE_MS ? open.key : undefined;
     before.current = undefined;
     const meaning = readKey(key, first);
-    // The second key of a sequence is nobody else's, whatever it means: `g r` rejects no review.
+    // Nothing else sees the second key of a sequence, so `g r` never rejects a review.
     if (meaning === undefined) return first !== undefined;
     if (meaning === 'begins') before.current = { key, at: performance.now() };
     else if (meaning.kind === 'go') navigate(meaning.path);
@@ -112,7 +112,7 @@ function useShortcuts(showHelp: () => void): void {
 }
 
 interface ErrorBoundaryProps {
-  /** Where we are: another place begins without the error of the one before. */
+  /** The current location. Navigating clears an error. */
   readonly at: string;
   readonly children: ReactNode;
 }
@@ -122,10 +122,13 @@ interface Caught {
   readonly error?: ErrorJson | undefined;
 }
 
-/** What Chrome, Firefox, Safari and Vite say when a page's script or style cannot be fetched. They do not fetch it again. */
+/**
+ * The messages of Chrome, Firefox, Safari and Vite if a page's script or style cannot be fetched. They do not fetch it
+ * again.
+ */
 const MISSING_CODE = /dynamically imported module|module script failed|preload CSS/i;
 
-/** A page that breaks, or whose code cannot be fetched, leaves the others alone. React has no other form for it than a class. */
+/** Contains the failure of one page. React needs a class for this. */
 class ErrorBoundary extends Component<ErrorBoundaryProps, Caught> {
   override state: Caught = { at: this.props.at };
 
@@ -156,7 +159,7 @@ class ErrorBoundary extends Component<ErrorBoundaryProps, Caught> {
   }
 }
 
-/** In place of the pages while the server wants a token. */
+/** Shown instead of the pages while the server requires a token. */
 function TokenPrompt({ error }: { readonly error: ErrorJson }) {
   const { token, signIn } = useSignIn();
   const [text, setText] = useState('');
@@ -206,7 +209,7 @@ function TokenPrompt({ error }: { readonly error: ErrorJson }) {
   );
 }
 
-/** The pages on a narrow screen: the four that people use on the way, and the others behind "More". */
+/** The bottom bar of a narrow screen: the four most used pages, and the others behind "More". */
 function BottomBar({ home, waiting }: Omit<NavProps, 'onHelp'>) {
   const [more, setMore] = useState(false);
   const rest = NAV_ITEMS.filter(({ main }) => !main);

@@ -5,10 +5,10 @@ export type ShortcutAction =
   | { readonly kind: 'search' }
   | { readonly kind: 'help' };
 
-/** How long `g` waits for the key behind it. */
+/** How long `g` waits for the next key. */
 export const SEQUENCE_MS = 1_500;
 
-/** What a key means, given the one before it: `g` opens a sequence. Undefined: nothing. */
+/** The meaning of a key, given the one before it: `g` starts a sequence. Undefined if it has none. */
 export function readKey(key: string, before: string | undefined): ShortcutAction | 'begins' | undefined {
   if (before === 'g') {
     const item = NAV_ITEMS.find((one) => one.key === key);

@@ -1,3 +1,3 @@
-/** `(2) Sessions – Telltale`: in front, how many reviews wait for a person. */
+/** `(2) Sessions – Telltale`. The number is that of open reviews. */
 export const titleOf = (page: string, waiting: number): string =>
   `${waiting > 0 ? `(${waiting}) ` : ''}${page} – Telltale`;

@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef } from 'react';
 
-/** A slider and a box to tick take no letters: the page's keys work beside their own. */
+/** Sliders and checkboxes take no letters, so shortcuts work while they have the focus. */
 const TYPED_IN = 'input:not([type="range"], [type="checkbox"]), textarea, select, [contenteditable="true"]';
 
-/** Whether a key is meant for what it was pressed in, and not for the page. */
+/** Whether a key is meant for the focused control, not for the page. */
 const isForControl = (event: KeyboardEvent): boolean =>
   event.defaultPrevented ||
   event.ctrlKey ||
@@ -13,13 +13,13 @@ const isForControl = (event: KeyboardEvent): boolean =>
   document.querySelector('dialog[open]') !== null;
 
 /**
- * Single keys of a page: called with each that is not typed into something. True says that it was understood.
- * `first`: before the page's own hear of it, and what is understood they do not hear at all.
+ * Calls `onKey` with each key that is not typed into a control. Returning true means that the key was handled. With
+ * `first`, it is called before the page's own listeners, which do not see handled keys.
  */
 export function useKeys(onKey: (key: string) => boolean, { first = false } = {}): void {
   const latest = useRef(onKey);
   latest.current = onKey;
-  // With the page itself, not a moment after it: who sees it may press a key.
+  // Registers together with the page, because the user may press a key as soon as they see it.
   useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => {
       if (!isForControl(event) && latest.current(event.key)) event.preventDefault();

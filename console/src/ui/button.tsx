@@ -17,7 +17,7 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly size?: 'small' | 'normal';
   readonly icon?: IconName;
   readonly busy?: boolean;
-  /** Why it cannot be pressed: it then stays reachable, is told to be disabled, and says why. */
+  /** Why it cannot be used. The button stays focusable, is announced as disabled, and shows the reason. */
   readonly blocked?: string | undefined;
   readonly children: ReactNode;
 }

@@ -3,9 +3,9 @@ import { visibleText } from '../../../telltale/src/lib/text.ts';
 import { formatWhole } from '../format/format-number.ts';
 import { cx } from './class-names.ts';
 
-/** Characters that are shown before somebody asks for more. */
+/** How many characters are shown at first. */
 const FIRST = 4_000;
-/** How many more at a time: a text of megabytes must not freeze the page. */
+/** How many more are shown per click, because megabytes of text would freeze the page. */
 const STEP = 100_000;
 
 export interface CodeProps {
@@ -13,7 +13,7 @@ export interface CodeProps {
   readonly className?: string;
 }
 
-/** Text as it is, in a well, with what cannot be seen spelled out. Always a text node: nothing in it is ever read as markup. */
+/** Plain text in a box, with invisible characters made visible. It is always a text node, never markup. */
 export function Code({ text, className }: CodeProps) {
   const [shown, setShown] = useState(FIRST);
   const rest = text.length - shown;

@@ -7,14 +7,14 @@ export interface DialogProps {
   readonly open: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** The buttons at its end. */
+  /** The buttons at the bottom. */
   readonly footer?: ReactNode;
   readonly wide?: boolean;
-  /** There is no way around it: no button closes it, and neither does Escape. */
+  /** Neither a close button nor Escape closes it. */
   readonly firm?: boolean;
 }
 
-/** The browser's own dialog: keeps the focus inside and gives it back. */
+/** The browser's own dialog, which keeps the focus inside and restores it afterwards. */
 export function Dialog(props: DialogProps) {
   const { title, open, onClose, children, footer, wide = false, firm = false } = props;
   const element = useRef<HTMLDialogElement>(null);

@@ -5,7 +5,7 @@ import type { IconName } from './icon-shapes.ts';
 export interface EmptyStateProps {
   readonly icon: IconName;
   readonly title: string;
-  /** Why there is nothing, and what would change that. */
+  /** Why it is empty, and how to change that. */
   readonly children?: ReactNode;
   readonly actions?: ReactNode;
 }

@@ -4,11 +4,11 @@ import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
 export interface ErrorStateProps {
-  /** What could not be done: "The sessions could not be read". */
+  /** What failed: "The sessions could not be read". */
   readonly title: string;
   readonly error: ErrorJson;
   readonly onRetry?: (() => void) | undefined;
-  /** Where to go when the thing does not exist: trying again would not help. */
+  /** Where to go if the thing does not exist and retrying would not help. */
   readonly list?: { readonly href: string; readonly label: string };
 }
 

@@ -6,7 +6,7 @@ export interface FieldProps {
   /** What is wrong with its value. */
   readonly error?: string | undefined;
   readonly optional?: boolean;
-  /** The control, given what ties it to its label, hint and error. */
+  /** Renders the control with the ids that connect it to its label, hint and error. */
   readonly children: (tie: FieldTie) => ReactNode;
 }
 

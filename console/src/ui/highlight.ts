@@ -31,7 +31,7 @@ const lowlight = createLowlight({
   yaml,
 });
 
-/** A piece of a line, and the classes that it has. */
+/** A part of a line, and its classes. */
 export interface Piece {
   readonly text: string;
   readonly look?: string;
@@ -74,7 +74,7 @@ const lookOf = (classes: unknown): string | undefined => {
   return undefined;
 };
 
-/** The lines of a source in a language; undefined where the language is not known. */
+/** The highlighted lines of a source. Undefined for an unknown language. */
 export function highlight(text: string, language: string): readonly (readonly Piece[])[] | undefined {
   if (!lowlight.registered(language)) return undefined;
   const lines: Piece[][] = [[]];

@@ -5,9 +5,9 @@ import type { IconName } from './icon-shapes.ts';
 
 export interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly icon: IconName;
-  /** What it does: its name, and its tooltip. */
+  /** What it does: its accessible name and its tooltip. */
   readonly label: string;
-  /** Where it stays pressed. */
+  /** For a toggle button. */
   readonly pressed?: boolean;
   readonly blocked?: string | undefined;
 }

@@ -1,4 +1,4 @@
-/** Shapes on a grid of 16, drawn as lines of 1.5 unless a name says that it is filled. */
+/** Shapes on a grid of 16, drawn as lines of width 1.5 unless the name says that they are filled. */
 export const ICON_SHAPES = {
   sessions: 'M2.5 4h11M2.5 8h11M2.5 12h7',
   workflows:

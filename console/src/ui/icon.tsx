@@ -3,12 +3,12 @@ import { ICON_SHAPES, type IconName } from './icon-shapes.ts';
 
 export interface IconProps {
   readonly name: IconName;
-  /** Pixels; 16 by default. */
+  /** In pixels; 16 by default. */
   readonly size?: number;
   readonly className?: string;
 }
 
-/** Decoration beside a text or a name: never the only thing that says something. */
+/** Decoration next to a text. An icon is never the only information. */
 export const Icon = ({ name, size = 16, className }: IconProps) => (
   <svg
     aria-hidden="true"

@@ -1,7 +1,10 @@
 import { invisibleWarning, textsIn } from '../../../telltale/src/lib/text.ts';
 import { Icon } from './icon.tsx';
 
-/** Says that a text reads otherwise than it is, next to whatever a person decides on; nothing where it does not. */
+/**
+ * Warns that a text contains invisible characters, next to whatever a person decides about. Otherwise it renders
+ * nothing.
+ */
 export function InvisibleWarning({ of }: { readonly of: unknown }) {
   const warning = invisibleWarning(...textsIn(of));
   if (warning === undefined) return null;

@@ -5,11 +5,11 @@ import { formatWhole } from '../format/format-number.ts';
 import { cx } from './class-names.ts';
 import { Icon } from './icon.tsx';
 
-/** Entries of a list or object, and characters of a text, that are shown before somebody asks for more. */
+/** How many entries of a list or object, and characters of a text, are shown at first. */
 const FIRST_ENTRIES = 30;
 const FIRST_CHARACTERS = 600;
 const MORE_CHARACTERS = 20_000;
-/** Levels that are open at first; deeper ones open by a click, so that depth costs nothing until it is looked at. */
+/** How many levels are open at first. Deeper ones are rendered only when they are opened. */
 const OPEN_LEVELS = 2;
 
 export interface JsonViewProps {
@@ -18,7 +18,7 @@ export interface JsonViewProps {
   readonly className?: string;
 }
 
-/** A value to look into. Text only, whatever it holds; what cannot be seen in it is spelled out. */
+/** A value that can be unfolded. It renders text only, with invisible characters made visible. */
 export const JsonView = ({ value, label, className }: JsonViewProps) => (
   <section
     aria-label={label ?? 'Value'}

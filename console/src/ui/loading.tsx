@@ -3,7 +3,7 @@ import { cx } from './class-names.ts';
 export interface LoadingProps {
   /** What is being read: "Reading the sessions". */
   readonly label: string;
-  /** Lines that stand for what will be there. */
+  /** How many placeholder lines to show. */
   readonly rows?: number;
   readonly className?: string;
 }

@@ -3,9 +3,9 @@ import { Fragment, memo, type ReactNode, useMemo } from 'react';
 import { cx } from './class-names.ts';
 import { SourceCode } from './source-code.tsx';
 
-/** Longer texts are shown as they are: reading them as Markdown could block the page. */
+/** Longer texts are shown unformatted, because parsing them could block the page. */
 const MAX_CHARACTERS = 24_000;
-/** Lists and quotes inside each other. */
+/** The maximum nesting of lists and quotes. */
 const MAX_DEPTH = 12;
 
 export interface MarkdownProps {
@@ -14,8 +14,8 @@ export interface MarkdownProps {
 }
 
 /**
- * Text of a model, rendered as Markdown. Every element is a React element made here: raw HTML is shown as text, links lead
- * only to http, https and mailto, and images become links, so that nothing is fetched.
+ * A model's text as Markdown. Every element is a React element created here. Raw HTML is shown as text, links may only
+ * lead to http, https and mailto, and images become links, so that nothing is fetched.
  */
 export const Markdown = memo(function Markdown({ text, className }: MarkdownProps) {
   const tokens = useMemo(() => readMarkdown(text), [text]);
@@ -24,7 +24,7 @@ export const Markdown = memo(function Markdown({ text, className }: MarkdownProp
   return <div className={cx('flex min-w-0 flex-col gap-2 break-words', className)}>{blocks(tokens, 0)}</div>;
 });
 
-/** The tokens of a text; undefined where it is too long, or nested too deeply for the parser. */
+/** The tokens of a text. Undefined if it is too long or too deeply nested for the parser. */
 function readMarkdown(text: string): readonly Token[] | undefined {
   if (text.length > MAX_CHARACTERS) return undefined;
   try {
@@ -182,7 +182,7 @@ function inlineToken(token: MarkedToken): ReactNode {
 
 const SAFE = /^(?:https?|mailto):/i;
 
-/** A link, where it leads to a page or an address; else only its text. */
+/** A link, if its address is allowed. Otherwise only its text. */
 function linkTo(href: string, children: ReactNode): ReactNode {
   if (!SAFE.test(href) || !URL.canParse(href)) return children;
   return (

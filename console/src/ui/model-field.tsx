@@ -4,13 +4,13 @@ import { Field } from './field.tsx';
 
 export interface ModelFieldProps {
   readonly value: string;
-  /** The model that counts where nothing is typed. */
+  /** The model that is used if nothing is typed. */
   readonly own: string;
   readonly choices: readonly ModelChoice[];
   readonly onChange: (model: string) => void;
 }
 
-/** A model to choose, or to type: a server may know others than it lists. */
+/** A model to choose or to type, because a server may know more models than it lists. */
 export function ModelField({ value, own, choices, onChange }: ModelFieldProps) {
   const list = useId();
   const provided = choices.some(({ from }) => from === 'provider');

@@ -7,11 +7,11 @@ export interface PanelProps {
   readonly actions?: ReactNode;
   readonly children: ReactNode;
   readonly className?: string;
-  /** Of what is below the title; it has no padding of its own where given. */
+  /** Classes for the part below the title. With it, that part has no padding of its own. */
   readonly bodyClassName?: string;
 }
 
-/** A card. With a title it is a region of that name. */
+/** A card. With a title, it is a region with that name. */
 export function Panel({ title, actions, children, className, bodyClassName }: PanelProps) {
   const id = useId();
   const named = title !== undefined;

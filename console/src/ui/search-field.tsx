@@ -6,7 +6,7 @@ export interface SearchFieldProps {
   readonly onChange: (text: string) => void;
 }
 
-/** The field that `/` leads to: one a page. Escape empties it. */
+/** The search field of a page. `/` focuses it and Escape clears it. */
 export const SearchField = ({ label, value, onChange }: SearchFieldProps) => (
   <span className="relative min-w-0 flex-1 basis-52 sm:max-w-xs">
     <Icon

@@ -3,13 +3,13 @@ import { visibleText } from '../../../telltale/src/lib/text.ts';
 import { cx } from './class-names.ts';
 import type { Piece } from './highlight.ts';
 
-/** Longer sources are shown without color: to color them could block the page. */
+/** Longer sources are not highlighted, because that could block the page. */
 const MAX_CHARACTERS = 60_000;
 
 type Highlight = typeof import('./highlight.ts').highlight;
 let highlighter: Highlight | undefined;
 
-/** The lines of a source, colored once the colors are loaded; a language that nobody knows stays plain. */
+/** The lines of a source. They are highlighted once the highlighter is loaded. An unknown language stays plain. */
 export function useSourceLines(text: string, language: string): readonly ReactNode[] {
   const [highlight, setHighlight] = useState<Highlight | undefined>(() => highlighter);
   const isWanted = language !== '' && text.length <= MAX_CHARACTERS;
@@ -39,12 +39,15 @@ const colorLine = (pieces: readonly Piece[]): ReactNode =>
 
 export interface SourceCodeProps {
   readonly text: string;
-  /** As it is written behind the fence of a code block: `ts`, `yaml`. */
+  /** The language as after the fence of a code block: `ts`, `yaml`. */
   readonly language: string;
   readonly className?: string;
 }
 
-/** A block of code, colored where its language is known, with invisible characters spelled out. Text nodes only. */
+/**
+ * A block of code, highlighted if its language is known, with invisible characters made visible. It renders text nodes
+ * only.
+ */
 export function SourceCode({ text, language, className }: SourceCodeProps) {
   const [name = ''] = language
     .trim()

@@ -4,11 +4,11 @@ import { cx } from './class-names.ts';
 export interface SplitViewProps {
   readonly list: ReactNode;
   readonly detail: ReactNode;
-  /** On a narrow screen one of both is seen. */
+  /** On a narrow screen only one of the two is visible. */
   readonly showsDetail: boolean;
 }
 
-/** A list and what is chosen of it, side by side where there is room. */
+/** A list and the details of its selected item, side by side if there is room. */
 export const SplitView = ({ list, detail, showsDetail }: SplitViewProps) => (
   <div className="flex min-h-0 flex-1 gap-4">
     <div

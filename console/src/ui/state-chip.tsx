@@ -3,7 +3,7 @@ import type { Json } from '../../../telltale/src/lib/json.ts';
 import { BAND_PATTERNS, bandLook } from '../format/band-look.ts';
 import { cx } from './class-names.ts';
 
-/** The state that an agent says it is in, looking as its band does. */
+/** A declared state, in the same color as its band. */
 export function StateChip({ field, value }: { readonly field: string; readonly value: Json }) {
   const { hue, pattern, label, none } = bandLook(value);
   if (none) return <span className="text-small text-ink-faint">no {field} yet</span>;

@@ -6,14 +6,14 @@ import { type PlacedSpan, placeSpans } from '../format/place-spans.ts';
 import { cx } from './class-names.ts';
 
 export interface StateStripProps {
-  /** The field of metadata. */
+  /** The metadata field. */
   readonly field: string;
   readonly spans: readonly StateSpan[];
   readonly from: number;
   readonly to: number;
-  /** `thin` for lists; `labeled` writes the values into bands that have room. */
+  /** `thin` is for lists. `labeled` writes the values into bands that have room. */
   readonly kind?: 'thin' | 'labeled';
-  /** Makes the bands buttons that lead to the event that began them. */
+  /** Turns the bands into buttons for the events that started them. */
   readonly onSpan?: (span: StateSpan) => void;
   readonly className?: string;
 }

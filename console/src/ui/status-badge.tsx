@@ -4,9 +4,9 @@ import { STATUS_LOOKS, type Status } from './status-look.ts';
 
 export interface StatusBadgeProps {
   readonly status: Status;
-  /** In place of the status's own word: "Waiting for you". */
+  /** Replaces the status's own word, for example with "Waiting for you". */
   readonly label?: string;
-  /** Only the icon is seen; the word is there for who listens, and in the tooltip. */
+  /** Shows only the icon. The word is in the tooltip and for screen readers. */
   readonly bare?: boolean;
 }
 

@@ -1,17 +1,17 @@
 import type { IconName } from './icon-shapes.ts';
 
-/** Every status that sessions, runs, steps and actions are shown with. */
+/** Every status of sessions, runs, steps and actions. */
 export type Status = 'running' | 'waiting' | 'completed' | 'failed' | 'stalled' | 'cancelled' | 'quarantined';
 
 export interface StatusLook {
   readonly label: string;
   readonly icon: IconName;
-  /** The classes of its text and of its ground. */
+  /** The classes of its text and of its background. */
   readonly ink: string;
   readonly ground: string;
 }
 
-/** Color and shape: each is told apart by either of them alone. */
+/** Color and shape. Each status can be recognized by either one alone. */
 export const STATUS_LOOKS: Readonly<Record<Status, StatusLook>> = {
   running: { label: 'Running', icon: 'spinner', ink: 'text-accent', ground: 'bg-accent-soft' },
   waiting: { label: 'Waiting', icon: 'pause', ink: 'text-wait', ground: 'bg-wait-soft' },

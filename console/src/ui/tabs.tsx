@@ -4,12 +4,12 @@ import { cx } from './class-names.ts';
 export interface Tab<Id extends string> {
   readonly id: Id;
   readonly label: string;
-  /** Beside the label: how many there are. */
+  /** A number next to the label. */
   readonly count?: number;
 }
 
 export interface TabsProps<Id extends string> {
-  /** What they are tabs of. */
+  /** The accessible name of the tab list. */
   readonly label: string;
   readonly tabs: readonly Tab<Id>[];
   readonly active: Id;
@@ -20,12 +20,12 @@ export interface TabsProps<Id extends string> {
   readonly panelClassName?: string;
 }
 
-/** Arrow keys, Home and End move among the tabs; only the active one is in the order of Tab. */
+/** Arrow keys, Home and End move between tabs. Only the active tab is in the tab order. */
 export function Tabs<Id extends string>(props: TabsProps<Id>) {
   const { label, tabs, active, onChange, children, className, panelClassName } = props;
   const base = useId();
   useEffect(() => {
-    // On a narrow screen the tabs scroll, and the active one may be chosen from elsewhere.
+    // On a narrow screen the tabs scroll, and other controls may activate one.
     document
       .getElementById(`${base}-${active}`)
       ?.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'instant' });

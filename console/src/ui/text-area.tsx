@@ -8,7 +8,7 @@ export interface TextAreaProps extends Omit<TextareaHTMLAttributes<HTMLTextAreaE
   readonly error?: string | undefined;
   readonly optional?: boolean;
   readonly onText: (text: string) => void;
-  /** Ctrl or Cmd and Enter. */
+  /** Called at Ctrl+Enter or Cmd+Enter. */
   readonly onSubmit?: () => void;
 }
 

@@ -12,7 +12,7 @@ const LOOKS: Readonly<Record<Toast['kind'], readonly [IconName, string]>> = {
   failed: ['alert', 'text-fail'],
 };
 
-/** News of what was just done: seen in the corner, and read out. */
+/** The toasts: visible in the corner, and announced. */
 export function ToastRegion() {
   const { toasts } = useData();
   const shown = useReadable(toasts);

@@ -3,7 +3,7 @@ import { formatCount, formatWhole } from '../format/format-number.ts';
 export interface TokensProps {
   readonly input: number;
   readonly output: number;
-  /** Whether a part of them was counted here, since a provider gave no figures. */
+  /** Whether some tokens were counted here because a provider reported none. */
   readonly estimated?: boolean | undefined;
   readonly className?: string;
 }

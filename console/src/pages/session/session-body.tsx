@@ -7,10 +7,10 @@ import { SessionViewContext, useSessionView } from './session-view.ts';
 import { StreamPanel } from './stream/stream-panel.tsx';
 import { WaterfallPanel } from './waterfall/waterfall-panel.tsx';
 
-/** Side by side where there is room; else one thing at a time. */
+/** Conversation, waterfall and panels, side by side if there is room, otherwise as tabs. */
 export function SessionBody() {
   const view = useSessionView();
-  // The slider and the waterfall go along at once; what takes longer to draw follows when there is time.
+  // The slider and the waterfall update at once. What takes longer to draw follows when there is time.
   const calm = useDeferredValue(view);
   const isWide = useMedia('(min-width: 64rem)');
   const [tab, setTab] = useState<TabId>('stream');
@@ -41,7 +41,7 @@ interface SessionDetailsProps {
   readonly onChange: (id: PanelId) => void;
 }
 
-/** What can be looked at beside conversation and waterfall, one at a time. */
+/** The panels next to conversation and waterfall, one at a time. */
 const SessionDetails = memo(function SessionDetails({ active, onChange }: SessionDetailsProps) {
   return (
     <section

@@ -27,7 +27,7 @@ import { SILENT_AFTER_MS, useMoment } from './use-moment.ts';
 import './session-page.css';
 import './waterfall/waterfall.css';
 
-/** Characters of the input in the window's title. */
+/** How many characters of the input are in the window's title. */
 const MAX_TITLE = 60;
 
 /** One session: the conversation, the waterfall, and its state at any event. */
@@ -94,7 +94,7 @@ export function SessionPage({ id }: { readonly id: string }) {
 
 const useSessionModel = (id: string) => useFollowedModel(createSessionModel, id);
 
-/** Where a session came from, if it was forked or called. */
+/** The session that this one was forked from or called by. */
 function SessionOrigin() {
   const { model } = useSessionView();
   const first = model.events[0];
@@ -115,7 +115,7 @@ function SessionOrigin() {
   );
 }
 
-/** In the session of the tour: what to look at, one thing at a time. */
+/** In the tour's session: what to look at, step by step. */
 function TourGuide() {
   const { id } = useSessionView();
   const [session, setSession] = useKept<string | undefined>(TOUR_KEY, undefined);
@@ -151,7 +151,7 @@ function TourGuide() {
   );
 }
 
-/** That what is shown may no longer be all there is. */
+/** Warns that newer events may be missing. */
 function LogNotice() {
   const { id, model } = useSessionView();
   return (
@@ -176,7 +176,7 @@ function FollowingNotice() {
   return <StoppedNotice kind="session" message={status.error.message} onRetry={model.open} />;
 }
 
-/** A session that seems to go on, but of which nothing was heard: its process may be gone. */
+/** Warns that a running session has been silent for a long time, so its process may be gone. */
 function Silence() {
   const { model } = useSessionView();
   const now = useNow();
@@ -190,7 +190,7 @@ function Silence() {
   );
 }
 
-/** How a session stands at the moment that is shown: in one line. */
+/** The state of the session at the shown moment, in one line. */
 function SessionFigures() {
   const { id, model, moment, isLive } = useSessionView();
   const state = model.stateAt(moment.seq);
@@ -236,7 +236,7 @@ function SessionFigures() {
 
 interface FigureProps {
   readonly label: string;
-  /** Whether its label is seen, or only heard. */
+  /** Whether the label is visible, or only for screen readers. */
   readonly seen?: boolean;
   readonly children: ReactNode;
 }

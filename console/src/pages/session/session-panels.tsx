@@ -23,7 +23,7 @@ import { useRested } from './use-rested.ts';
 
 export type PanelId = 'event' | 'state' | 'variables' | 'feeds' | 'workflows' | 'prompt' | 'events';
 
-/** On a narrow screen the two large parts are tabs, too. */
+/** On a narrow screen, conversation and waterfall are tabs too. */
 export type TabId = PanelId | 'stream' | 'waterfall';
 
 export interface PanelTab {
@@ -32,7 +32,7 @@ export interface PanelTab {
   readonly count?: number;
 }
 
-/** The tabs of what can be looked at beside conversation and waterfall. */
+/** The tabs of the panels next to conversation and waterfall. */
 export function usePanelTabs(): readonly PanelTab[] {
   const { model, moment, selected } = useSessionView();
   const state = model.stateAt(moment.seq);
@@ -107,15 +107,15 @@ function EventPanel() {
   );
 }
 
-// The chart library comes when there is something to draw.
+// The chart library is loaded when there is something to draw.
 const NumberChart = lazy(async () => ({ default: (await import('./panels/number-chart.tsx')).NumberChart }));
 
-/** What the agent declared of itself: now, over time, and what it spent in each state. */
+/** What the agent declared about itself: now, over time, and how long each state lasted. */
 function StatePanel() {
   const { model, moment, isLive, version } = useSessionView();
   const { history } = model;
   const { metadata } = model.stateAt(moment.seq);
-  // Going back folds the metrics anew: that waits until the slider rests.
+  // Going back folds the metrics again, so it waits until the slider rests.
   const seq = useRested(moment.seq, isLive);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that there are more events.
   const metrics = useMemo(() => model.metrics.at(seq), [model, seq, version]);

@@ -3,10 +3,10 @@ import type { LogView } from '../log/log-view.ts';
 import type { Moment } from './model/action-phases.ts';
 import type { SessionModel } from './model/session-model.ts';
 
-/** What every part of the page looks at. */
+/** The state that all parts of the page share. */
 export interface SessionView extends LogView {
   readonly model: SessionModel;
-  /** The event that the page shows, and the time up to which bars are drawn. */
+  /** The shown event, and the time up to which bars are drawn. */
   readonly moment: Moment;
 }
 

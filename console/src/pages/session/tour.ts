@@ -1,4 +1,4 @@
-/** Under which the session is kept that the tour is about. */
+/** The key for the id of the tour's session. */
 export const TOUR_KEY = 'tour';
 
 export interface TourStop {
@@ -6,7 +6,7 @@ export interface TourStop {
   readonly text: string;
 }
 
-/** What to look at in a first session, in the order in which it happens. */
+/** What to look at in a first session, in order. */
 export const TOUR: readonly TourStop[] = [
   {
     title: 'Conversation',

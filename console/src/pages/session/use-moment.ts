@@ -3,10 +3,10 @@ import { hashQuery, replaceHashQuery, useFollowedQuery } from '../../shell/hash-
 import type { Moment } from './model/action-phases.ts';
 import type { SessionModel } from './model/session-model.ts';
 
-/** Nothing was heard for so long: nobody can say that it still goes on, and bars do not grow any more. */
+/** After this silence nobody knows whether the session is still running, and bars stop growing. */
 export const SILENT_AFTER_MS = 10 * 60_000;
 
-/** Browsers refuse to write an address too often: it follows once the slider rests. */
+/** Browsers limit how often the address may change, so it is updated when the slider rests. */
 const ADDRESS_AFTER_MS = 300;
 
 const asked = (query: string): number | undefined => {
@@ -20,7 +20,7 @@ export interface MomentState {
   readonly seek: (seq: number | undefined) => void;
 }
 
-/** Which event the page shows; the address keeps it (`?at=42`), and a link can set it. */
+/** The event that the page shows. The address contains it (`?at=42`), so a link can set it. */
 export function useMoment(model: SessionModel): MomentState {
   const [at, setAt] = useState(() => asked(hashQuery()));
   useFollowedQuery(useCallback((query) => setAt(asked(query)), []));
@@ -44,10 +44,10 @@ export function useMoment(model: SessionModel): MomentState {
   return { moment, isLive, seek };
 }
 
-/** How often bars that still grow are drawn: smooth to the eye, and a few percent of a core. */
+/** How often growing bars are drawn: smooth for the eye, and a few percent of a core. */
 const TICK_MS = 120;
 
-/** The time, often enough to see something grow; it stands still while nothing does. */
+/** The time, updated often enough to see bars grow. It stands still while nothing runs. */
 function useClock(isRunning: boolean): number {
   const [now, setNow] = useState(0);
   useEffect(() => {

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react';
 
-/** A slider that has not moved for so long rests. */
+/** A slider that has not moved for this long is at rest. */
 const RESTS_MS = 150;
 
-/** A value that follows once it rests: for what is too much work to do on the way. At once where `isAtOnce`. */
+/** A value that updates when the slider rests, for expensive work. It updates at once with `isAtOnce`. */
 export function useRested<Value>(value: Value, isAtOnce: boolean): Value {
   const [rested, setRested] = useState(value);
   useEffect(() => {

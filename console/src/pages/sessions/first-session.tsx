@@ -11,7 +11,9 @@ import { ErrorState } from '../../ui/error-state.tsx';
 import { TOUR, TOUR_KEY } from '../session/tour.ts';
 import { AgentChoices } from '../start/agent-choices.tsx';
 
-/** What a newcomer sees: an agent that runs with one click, what to look at then, and all agents that can be started. */
+/**
+ * A newcomer's first page: an agent that runs with one click, what to look at then, and all agents that can be started.
+ */
 export function FirstSession() {
   const [, navigate] = useLocation();
   const agents = useReadable(useData().agents);
@@ -42,7 +44,7 @@ export function FirstSession() {
   );
 }
 
-/** An agent that comes with an example, and whose model is a script: a click costs nothing and needs no key. */
+/** An agent with an example and a scripted model: a click costs nothing and needs no key. */
 const runsForFree = ({ usable, examples, model }: AgentInfo): boolean =>
   usable && examples.length > 0 && model.startsWith('scripted:');
 

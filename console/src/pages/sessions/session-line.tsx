@@ -27,7 +27,7 @@ export interface SessionLineProps {
   readonly measure: (element: Element | null) => void;
 }
 
-/** Drawn again only when something of it changed: scrolling draws the rows that come into view. */
+/** Memoized, so that scrolling only draws the rows that come into view. */
 export const SessionLine = memo(({ row, at, of, top, measure }: SessionLineProps) => {
   const { session, depth, children } = row;
   const figure = 'hidden text-right text-ink-soft lg:block';
@@ -93,7 +93,7 @@ export const SessionLine = memo(({ row, at, of, top, measure }: SessionLineProps
   );
 });
 
-/** What the agent says it is doing, and what it said before, over the session's time. */
+/** The state that the agent declares, and its earlier states over time. */
 function SessionState({ session }: { readonly session: SessionSummary }) {
   const now = useNow();
   const declared = statusField(session);
@@ -108,15 +108,15 @@ function SessionState({ session }: { readonly session: SessionSummary }) {
   );
 }
 
-/** What waits for a person, what goes on beside it, or how it ended. */
+/** What waits for a person, what else is running, or how the session ended. */
 function SessionWaits({ session }: { readonly session: SessionSummary }) {
   const { runs, error, status } = session;
   const { open } = useReadable(useData().reviews);
-  // A session also waits for what its workflow runs and sub-agents ask.
+  // A session also waits for the questions of its workflow runs and sub-agents.
   const asked = open.filter((review) => isAskedIn(review, session.id)).map(({ review }) => review);
   const reviews = [...new Set([...session.reviews, ...asked])];
   const [review] = reviews;
-  // Its log ends with it: what runs it set off came to later, they say themselves.
+  // The log ends with the session. Runs that it started have logs of their own.
   const goesOn = status === 'running' || status === 'waiting';
   return (
     <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-0.5 text-small">

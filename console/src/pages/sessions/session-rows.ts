@@ -2,9 +2,9 @@ import type { SessionSummary } from '../../../../telltale/src/log/session-summar
 
 export interface SessionRow {
   readonly session: SessionSummary;
-  /** 0 for one that nobody called; 1 below its caller, and so on. */
+  /** 0 if nobody called it, 1 below its caller, and so on. */
   readonly depth: number;
-  /** Sub-agents of it that are known here. */
+  /** How many of its sub-agents are known here. */
   readonly children: number;
 }
 
@@ -13,10 +13,10 @@ export interface RowChoice {
   readonly subAgents: boolean;
 }
 
-/** Levels that are indented. */
+/** How many levels are indented. */
 const MAX_DEPTH = 5;
 
-/** What the list shows: sub-agents below their callers, or left out; only what holds every word that was searched for. */
+/** The rows of the list: sub-agents below their callers, or omitted, and only those that contain every search word. */
 export function sessionRows(sessions: readonly SessionSummary[], choice: RowChoice): readonly SessionRow[] {
   const words = choice.search.toLowerCase().split(/\s+/).filter(Boolean);
   const byParent = new Map<string, SessionSummary[]>();
@@ -32,12 +32,12 @@ export function sessionRows(sessions: readonly SessionSummary[], choice: RowChoi
     const called = byParent.get(session.id) ?? [];
     if (words.length === 0 || holds(session, words)) rows.push({ session, depth, children: called.length });
     if (!choice.subAgents || depth >= MAX_DEPTH) return;
-    // Callees are told in the order in which they were called.
+    // Called sessions are in the order of the calls.
     for (const child of called.toReversed()) add(child, depth + 1);
   };
   for (const session of sessions) {
     if (session.parent === undefined) add(session, 0);
-    // Its caller is on no page that was read: it stands for itself.
+    // Its caller is on no page that was read, so it gets a row of its own.
     else if (choice.subAgents && !known.has(session.parent)) add(session, 0);
   }
   return rows;

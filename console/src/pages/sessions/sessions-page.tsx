@@ -48,7 +48,7 @@ export function SessionsPage() {
       kind="primary"
       icon="plus"
       blocked={blocked}
-      // Where there is a sidebar, it has one.
+      // On a wide screen, the sidebar has this button.
       className="md:hidden"
       onClick={() => navigate('/start')}
     >
@@ -190,7 +190,7 @@ interface SessionTableProps {
 const ROW_PIXELS = 60;
 const OVERSCAN = 8;
 
-/** Only the rows in view are in the document: ten thousand scroll as ten do. */
+/** Only the visible rows are in the document, so ten thousand rows scroll as well as ten. */
 function SessionTable({ rows, more, busy, onMore }: SessionTableProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -198,7 +198,7 @@ function SessionTable({ rows, more, busy, onMore }: SessionTableProps) {
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PIXELS,
     overscan: OVERSCAN,
-    // Rows that come a frame late cost less than a frame that comes late.
+    // Rows may be one frame late. Blocking the scroll would be worse.
     useFlushSync: false,
     getItemKey: (at) => rows[at]?.session.id ?? at,
   });
@@ -208,7 +208,7 @@ function SessionTable({ rows, more, busy, onMore }: SessionTableProps) {
     const to = Math.min(rows.length - 1, Math.max(0, chosen.current + (key === 'j' ? 1 : -1)));
     chosen.current = to;
     virtual.scrollToIndex(to);
-    // The row may come into the document only now.
+    // The row may not be in the document before the next frame.
     requestAnimationFrame(() =>
       scroller.current?.querySelector<HTMLElement>(`[data-at="${to}"] a`)?.focus({ preventScroll: true }),
     );
@@ -257,7 +257,7 @@ const COLUMNS = [
   ['Started', 'text-right'],
 ] as const;
 
-/** For the eye only: each row says itself what its figures are. */
+/** Not for screen readers, because each row names its own figures. */
 const SessionHead = () => (
   <div
     aria-hidden="true"

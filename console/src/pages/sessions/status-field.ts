@@ -1,6 +1,6 @@
 import type { SessionSummary, StateSpan } from '../../../../telltale/src/log/session-summary.ts';
 
-/** Names that agents give to the one field that says what they are doing, best first. */
+/** Common names of the field that says what an agent is doing, best first. */
 const USUAL = ['status', 'state', 'phase', 'mode', 'stage', 'step'];
 
 export interface StatusField {
@@ -8,7 +8,7 @@ export interface StatusField {
   readonly spans: readonly StateSpan[];
 }
 
-/** Of the enum fields that a session declares, the one to show in a list. */
+/** The enum field of a session to show in a list. */
 export function statusField({ bands }: Pick<SessionSummary, 'bands'>): StatusField | undefined {
   const fields = Object.keys(bands);
   const field = USUAL.find((name) => fields.includes(name)) ?? fields[0];

@@ -10,7 +10,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { AgentFacts } from '../agents/agent-facts.tsx';
 
-/** The agents that the server has, each with what starts it. */
+/** The server's agents, each with a button that starts it. */
 export function AgentChoices({ onStart }: { readonly onStart: (agent: string) => void }) {
   const { agents } = useData();
   const list = useReadable(agents);

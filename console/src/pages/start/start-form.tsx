@@ -124,7 +124,7 @@ export function StartForm({ agent }: { readonly agent: string }) {
   );
 }
 
-/** Which agent the form starts, and the way to another one. */
+/** The agent that the form starts, and a link to choose another one. */
 const StartAgent = ({ agent }: { readonly agent: AgentInfo }) => (
   <div className="flex flex-wrap items-start justify-between gap-3 border-b border-line pb-4">
     <div className="min-w-0 flex-1 basis-60">

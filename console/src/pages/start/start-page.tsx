@@ -5,7 +5,7 @@ import { Page } from '../../shell/page.tsx';
 import { AgentChoices } from './agent-choices.tsx';
 import { StartForm } from './start-form.tsx';
 
-/** First which agent, then what it is to do. With one agent there is nothing to choose. */
+/** First the agent, then its task. With only one agent, there is nothing to choose. */
 export function StartPage({ agent }: { readonly agent: string | undefined }) {
   const [, navigate] = useLocation();
   const list = useReadable(useData().agents);

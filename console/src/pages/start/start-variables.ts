@@ -1,17 +1,17 @@
 import type { Json, JsonObject } from '../../../../telltale/src/lib/json.ts';
 import { isJsonObject } from '../../../../telltale/src/lib/json.ts';
 
-/** A variable that somebody may give at the start. */
+/** A variable that can be set at the start. */
 export interface StartVariable {
   readonly name: string;
   readonly value: string;
-  /** Of the manifest: what it is for, and what counts if nothing is given. */
+  /** Description and default from the manifest. */
   readonly description?: string;
   readonly fallback?: string;
   readonly declared: boolean;
 }
 
-/** The variables that a manifest declares and that are not derived from others. */
+/** The variables that a manifest declares, except derived ones. */
 export function declaredVariables(manifest: JsonObject | null): readonly StartVariable[] {
   const declared = manifest?.context_variables;
   if (!isJsonObject(declared)) return [];
@@ -35,7 +35,7 @@ function variableOf(one: Json): readonly StartVariable[] {
   ];
 }
 
-/** What was typed, as values: JSON where it is JSON, else the text. Empty ones are not given. */
+/** The typed values: parsed if they are JSON, otherwise text. Empty ones are omitted. */
 export function readVariables(variables: readonly StartVariable[]): JsonObject {
   const given = variables.filter(({ name, value }) => name.trim() !== '' && value.trim() !== '');
   return Object.fromEntries(given.map(({ name, value }) => [name.trim(), readValue(value)]));

@@ -14,7 +14,7 @@ const OPERATORS: ReadonlySet<string> = new Set([
   'from',
   'to',
 ]);
-/** Levels of a condition that are told in words; what is deeper is told as JSON. */
+/** Deeper levels of a condition are shown as JSON. */
 const MAX_DEPTH = 6;
 
 const told = (value: Json | undefined): string =>
@@ -25,7 +25,7 @@ const either = (values: readonly Json[]): string =>
     ? values.map(told).join('')
     : `${values.slice(0, -1).map(told).join(', ')} or ${told(values.at(-1))}`;
 
-/** A condition map as a part of a sentence: `status is CODING and context.feature is there`. */
+/** A condition map as a clause: `status is CODING and context.feature is there`. */
 export function conditionWords(conditions: Json, join = 'and', depth = 0): string {
   if (!isJsonObject(conditions) || depth > MAX_DEPTH) return told(conditions);
   const parts = Object.entries(conditions).map(([key, value]) => {

@@ -4,13 +4,13 @@ import { Loading } from '../../ui/loading.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import type { WorkflowGraphProps } from './graph/workflow-graph.tsx';
 
-// What draws it is large, and nothing else needs it.
+// The drawing library is large, and nothing else needs it.
 const WorkflowGraph = lazy(async () => ({
   default: (await import('./graph/workflow-graph.tsx')).WorkflowGraph,
 }));
 
 export interface GraphPanelProps extends WorkflowGraphProps {
-  /** What its position is of. */
+  /** The run whose position is shown. */
   readonly actions?: ReactNode;
   readonly className?: string;
 }

@@ -1,20 +1,23 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../../telltale/src/lib/json.ts';
 
-/** A field of a form for what a JSON Schema asks for. */
+/** A form field for a property of a JSON Schema. */
 export interface InputField {
   readonly name: string;
   readonly kind: 'text' | 'number' | 'flag' | 'choice' | 'json';
   readonly required: boolean;
   readonly description?: string;
   readonly options?: readonly string[];
-  /** What counts where nothing is given. */
+  /** The value that is used if none is given. */
   readonly fallback?: string;
 }
 
-/** Fields that a form has; a schema with more is written as JSON. */
+/** The maximum number of fields in a form. For a schema with more, the input is written as JSON. */
 const MAX_FIELDS = 24;
 
-/** The fields of a simple schema (an object whose properties are named); undefined where only JSON does it justice. */
+/**
+ * The form fields of a simple schema, which is an object with named properties. Undefined if only JSON can express the
+ * input.
+ */
 export function inputFields(schema: JsonObject | undefined): readonly InputField[] | undefined {
   if (schema === undefined) return [];
   const { type, properties, required } = schema;
@@ -56,7 +59,7 @@ export interface ReadInput {
   readonly problems: Readonly<Record<string, string>>;
 }
 
-/** What was typed, as values. Empty fields are left out; a text that is no JSON counts as text where any value may stand. */
+/** The typed values. Empty fields are omitted. Text that is not JSON counts as text if any value is allowed. */
 export function readInput(fields: readonly InputField[], typed: Readonly<Record<string, string>>): ReadInput {
   const input: Record<string, Json> = {};
   const problems: Record<string, string> = {};
@@ -83,7 +86,7 @@ const jsonOrText = (text: string): Json => {
   }
 };
 
-/** A JSON object that was typed; a text says what is wrong with it. */
+/** Parses a typed JSON object. A text result says what is wrong with it. */
 export function readObject(text: string): JsonObject | string {
   if (text.trim() === '') return {};
   try {

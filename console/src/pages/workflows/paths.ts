@@ -7,6 +7,6 @@ export const sessionPath = (session: string): string => `/sessions/${encodeURICo
 
 export const artifactPath = (name: string): string => `/artifacts/${encodeURIComponent(name)}`;
 
-/** Of a session or a run, whichever the id is of: runs that sessions lead or call have the session's id in front. */
+/** The page of a session or run, by its id. The id of a run that belongs to a session begins with the session's id. */
 export const streamPath = (stream: string): string =>
   /^run_|[~.]/.test(stream) ? runPath(stream) : sessionPath(stream);

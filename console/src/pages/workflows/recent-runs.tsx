@@ -17,14 +17,14 @@ export interface RecentRunsProps {
   readonly list: ListView<RunSummary> & Pick<LiveList<RunSummary>, 'refresh' | 'loadMore'>;
   readonly title?: string;
   readonly named?: boolean;
-  /** Only those of an agent: names of workflows are not unique. */
+  /** Shows only the runs of this agent, because names of workflows are not unique. */
   readonly agent?: string;
 }
 
 const FIRST = 15;
 const STEP = 50;
 
-/** Runs as they begin and end; older ones when they are asked for. */
+/** Runs as they start and end. Older ones are read on demand. */
 export function RecentRuns({ list, title = 'Recent runs', named = false, agent }: RecentRunsProps) {
   const [shown, setShown] = useState(FIRST);
   const rows = agent === undefined ? list.rows : list.rows.filter((run) => run.agent === agent);
@@ -60,11 +60,11 @@ export function RecentRuns({ list, title = 'Recent runs', named = false, agent }
 
 interface RunTableProps {
   readonly runs: readonly RunSummary[];
-  /** Whether each says which workflow it is of. */
+  /** Whether each run shows the name of its workflow. */
   readonly named?: boolean;
 }
 
-/** Runs, newest first, a line each. */
+/** Runs, newest first, one per line. */
 const RunTable = ({ runs, named = false }: RunTableProps) => (
   <ul aria-label="Runs" className="divide-y divide-line">
     {runs.map((run) => (

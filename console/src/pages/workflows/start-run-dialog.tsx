@@ -17,7 +17,7 @@ export interface StartRunDialogProps {
   readonly onClose: () => void;
 }
 
-/** Starts a workflow by hand: with a form where its input is simple, else with JSON. */
+/** Starts a workflow by hand: with a form if its input is simple, otherwise with JSON. */
 export function StartRunDialog({ workflow, open, onClose }: StartRunDialogProps) {
   const { agent, name, input: schema } = workflow;
   const fields = inputFields(schema);
@@ -104,7 +104,7 @@ interface InputFormProps {
   readonly onChange: (typed: Readonly<Record<string, string>>) => void;
 }
 
-/** A field for each thing that a workflow wants to be given. */
+/** One field for each input of the workflow. */
 const InputForm = ({ fields, typed, problems, onChange }: InputFormProps) => (
   <>
     {fields.map((field) => (

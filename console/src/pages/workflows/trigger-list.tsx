@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../../telltale/src/lib/json.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { NO_TRIGGER, triggerWords } from './trigger-words.ts';
 
-/** What starts a workflow, a line each. */
+/** The triggers of a workflow, one per line. */
 export function TriggerList({ triggers }: { readonly triggers: readonly JsonObject[] }) {
   const all = triggers.length === 0 ? [NO_TRIGGER] : triggers.map(triggerWords);
   return (

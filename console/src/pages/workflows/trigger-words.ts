@@ -5,9 +5,9 @@ import { conditionWords } from './condition-words.ts';
 
 export interface TriggerWords {
   readonly icon: IconName;
-  /** When it fires, as a sentence without its full stop. */
+  /** When it fires, as a sentence without a full stop. */
   readonly when: string;
-  /** How its firing is paced, a few words each. */
+  /** Its limits, such as debounce, a few words each. */
   readonly pace: readonly string[];
 }
 
@@ -19,7 +19,7 @@ const FIRES: Readonly<Record<string, string>> = {
   once: 'The first time that',
 };
 
-/** What starts a workflow, in words. */
+/** A trigger in words. */
 export function triggerWords(trigger: JsonObject): TriggerWords {
   const { type, conditions, test, match, match_all } = trigger;
   const pace = paceOf(trigger);
@@ -64,7 +64,7 @@ export function triggerWords(trigger: JsonObject): TriggerWords {
   }
 }
 
-/** Where there is no trigger at all. */
+/** For a workflow without triggers. */
 export const NO_TRIGGER: TriggerWords = {
   icon: 'workflows',
   when: 'When an agent or another workflow calls it, or somebody starts it by hand',

@@ -6,7 +6,7 @@ import { useFreshAgents } from '../agents/use-fresh-agents.ts';
 
 const NONE: readonly WorkflowInfo[] = [];
 
-/** All workflows of all agents; where manifests are reloaded, as they are now. */
+/** All workflows of all agents. If the server reloads manifests, they are the current ones. */
 export function useWorkflows(): Loadable<readonly WorkflowInfo[]> & { readonly reload: () => void } {
   const loaded = useLoaded('workflows', (client, signal) => client.workflows({ signal }));
   useFreshAgents(loaded.reload);

@@ -24,7 +24,7 @@ import { useWorkflows } from './use-workflows.ts';
 
 const GRAPH_ROOM = 'h-[60vh] min-h-80 lg:h-auto';
 
-/** One workflow: what it is, what starts it, and where its last run is. */
+/** One workflow: what it does, what starts it, and the position of its last run. */
 export function WorkflowPage({ agent, name }: { readonly agent: string; readonly name: string }) {
   const workflows = useWorkflows();
   const runs = useLiveList(useData().runs, { workflow: name });
@@ -107,7 +107,7 @@ interface LiveGraphProps {
   readonly className?: string;
 }
 
-/** The graph with the position of a run, as it goes. */
+/** The graph with the position of a run, updated live. */
 function LiveGraph({ graph, run, className }: LiveGraphProps) {
   const { model, version } = useRunModel(run.id);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that the state, which stays one, is another.

@@ -103,7 +103,7 @@ const NoWorkflows = () => (
 
 interface WorkflowLineProps {
   readonly workflow: WorkflowInfo;
-  /** Its own, newest first. */
+  /** Its own runs, newest first. */
   readonly runs: readonly RunSummary[];
 }
 
@@ -120,10 +120,10 @@ const WorkflowLine = ({ workflow, runs }: WorkflowLineProps) => (
   </li>
 );
 
-/** Runs that are shown of each workflow. */
+/** How many runs are shown for each workflow. */
 const SHOWN = 6;
 
-/** The last runs of a workflow, newest first: a mark each, and when the last one began. */
+/** The last runs of a workflow, newest first: a mark for each, and the start of the last one. */
 function RunDots({ runs }: { readonly runs: readonly RunSummary[] }) {
   const [last] = runs;
   if (last === undefined) return <p className="text-small text-ink-faint">has not run yet</p>;

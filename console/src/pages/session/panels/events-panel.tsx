@@ -10,7 +10,7 @@ import { useRested } from '../use-rested.ts';
 
 const ROW = 28;
 
-/** The raw log up to the moment, however long it is. */
+/** The raw log up to the shown moment. */
 export function EventsPanel() {
   const { model, moment, isLive, version, selected, select } = useSessionView();
   const seq = useRested(moment.seq, isLive);

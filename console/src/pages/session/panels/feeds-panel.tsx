@@ -7,7 +7,7 @@ import { Icon } from '../../../ui/icon.tsx';
 import { JsonView } from '../../../ui/json-view.tsx';
 import { useSessionView } from '../session-view.ts';
 
-/** The context that is kept in front of the model: how old each part is, how large, and what is wrong with it. */
+/** The feeds in the model's context: the age and size of each, and its errors. */
 export function FeedsPanel() {
   const { model, moment } = useSessionView();
   const { feeds } = model.stateAt(moment.seq);

@@ -6,7 +6,7 @@ import { StateStrip } from '../../../ui/state-strip.tsx';
 import type { Change } from '../model/field-history.ts';
 import { useSessionView } from '../session-view.ts';
 
-/** Bands that are drawn. */
+/** How many bands are drawn. */
 const MAX_SPANS = 60;
 
 export interface FieldBandProps {
@@ -15,7 +15,7 @@ export interface FieldBandProps {
   readonly metrics: FieldMetrics | undefined;
 }
 
-/** An enum field: its values over time, and what was spent in each. */
+/** An enum field: its values over time, and the time and cost of each. */
 export function FieldBand({ field, changes, metrics }: FieldBandProps) {
   const { model, moment, select } = useSessionView();
   const spans = changes.slice(-MAX_SPANS).map(({ to, at, seq }) => ({ value: to, at, seq }));

@@ -2,7 +2,7 @@ import { formatDuration } from '../../../format/format-duration.ts';
 import { formatCost } from '../../../format/format-number.ts';
 import { useSessionView } from '../session-view.ts';
 
-/** What the session has used, and what is left to it. */
+/** What the session has used, and what it has left. */
 export function LimitsTable() {
   const { model, moment } = useSessionView();
   const { totals, maxTurns, balance, downMs, startedAt, actions, childTurns } = model.stateAt(moment.seq);

@@ -13,7 +13,7 @@ export interface NumberChartProps {
 
 const HEIGHT = 120;
 
-/** A numeric field over the time since the session began; a value stays until the next one. */
+/** A numeric field over the time since the session started. A value lasts until the next one. */
 export function NumberChart({ field, changes, until }: NumberChartProps) {
   const { model } = useSessionView();
   const isDark = useMedia('(prefers-color-scheme: dark)');

@@ -15,7 +15,7 @@ import { Icon } from '../../../ui/icon.tsx';
 import { Loading } from '../../../ui/loading.tsx';
 import { useSessionView } from '../session-view.ts';
 
-/** What the model was asked in a turn: that of the moment, unless another is chosen. */
+/** The request of a turn: that of the shown moment, unless another one is selected. */
 export function PromptPanel() {
   const { id, model, moment, isLive } = useSessionView();
   const [chosen, setChosen] = useState<number>();
@@ -24,7 +24,7 @@ export function PromptPanel() {
   const last = state.turn;
   if (last === 0) return <EmptyState icon="message" title="The model has not been asked yet." />;
   const turn = chosen === undefined || chosen > last ? last : chosen;
-  // What a request used is known once it has ended.
+  // The usage of a request is known when it has ended.
   const isOpen = turn === last && state.turnOpen;
   return (
     <div className="flex flex-col gap-3 p-3">
@@ -110,7 +110,7 @@ function PromptOfTurn({
   );
 }
 
-/** Whether this is what was sent. */
+/** Whether this is exactly what was sent. */
 function Match({ prompt: { match, note } }: { readonly prompt: SessionPrompt }) {
   if (match === 'same')
     return (
@@ -156,7 +156,7 @@ function cacheText({ usage }: SessionPrompt): string {
   return `served ${formatWhole(cached)} of ${formatWhole(input)} input tokens (${share} %)`;
 }
 
-/** Where the tokens go. */
+/** The tokens of each part. */
 function PartsTable({ prompt: { system, tools, messages, tokens } }: { readonly prompt: SessionPrompt }) {
   const turns = [...new Set(messages.map(({ turn }) => turn))];
   const rows: readonly (readonly [part: string, name: string, tokens: number, isNew: boolean])[] = [
@@ -221,7 +221,7 @@ interface FoldProps {
   readonly children: ReactNode;
 }
 
-/** What is new is open; all else is opened by whoever wants to read it. */
+/** New parts are open. The others can be opened. */
 function Fold({ title, tokens, isNew = false, children }: FoldProps) {
   const [isOpen, setOpen] = useState(isNew);
   return (

@@ -8,7 +8,7 @@ import { brief } from '../model/brief-value.ts';
 import { type Change, changesUntil } from '../model/field-history.ts';
 import { useSessionView } from '../session-view.ts';
 
-/** The variables at the moment: value, class, who set it, and what it was before. */
+/** The variables at the shown moment: value, class, who set them, and their earlier values. */
 export function VariablesPanel() {
   const { model, moment } = useSessionView();
   const [open, setOpen] = useState<string>();
@@ -43,10 +43,10 @@ export function VariablesPanel() {
   );
 }
 
-/** Changes that are listed, the newest ones. */
+/** How many of the newest changes are listed. */
 const MAX_LISTED = 50;
 
-/** A value in full, and how it came to be. */
+/** A full value and its history. */
 function ChangeList({ value, changes }: { readonly value: Json; readonly changes: readonly Change[] }) {
   const { model, select } = useSessionView();
   const older = changes.length - MAX_LISTED;

@@ -7,14 +7,14 @@ import { Loading } from '../../../ui/loading.tsx';
 import { type WhyLink, whyStory } from '../model/why-story.ts';
 
 export interface WhyChainViewProps {
-  /** The session or run whose event it is. */
+  /** The session or run of the event. */
   readonly id: string;
   readonly seq: number;
   /** Shows another event of the same log. */
   readonly select: (seq: number) => void;
 }
 
-/** From an event to its first cause, across logs. */
+/** The chain from an event to its first cause, across logs. */
 export function WhyChainView({ id, seq, select }: WhyChainViewProps) {
   const chain = useLoaded(`${id} ${seq}`, (client, signal) => client.why(id, seq, { signal }));
   if (chain.kind === 'loading') return <Loading label="Asking why" rows={2} className="p-0" />;
@@ -44,14 +44,14 @@ export function WhyChainView({ id, seq, select }: WhyChainViewProps) {
 }
 
 interface WhyStepProps {
-  /** The log that is looked at. */
+  /** The log of the page. */
   readonly id: string;
   readonly link: WhyLink;
   readonly isFirst: boolean;
   readonly select: (seq: number) => void;
 }
 
-/** One link of the chain. An event of the same log is selected; one of another is a link to its page. */
+/** One link of the chain. An event of the same log is selected; an event of another log is a link to its page. */
 function WhyStep({ id, link, isFirst, select }: WhyStepProps) {
   const { stream, seq, clause, isRun, isElsewhere } = link;
   const place = 'shrink-0 font-mono text-micro text-accent hover:underline';

@@ -13,7 +13,10 @@ import { useSessionView } from '../session-view.ts';
 
 const PAGE = 200;
 
-/** The workflow runs of the session: what set each off, where it is, how it ended. Asked anew when one begins or ends. */
+/**
+ * The session's workflow runs: what started each one, its position, and how it ended. The list is read again when one
+ * starts or ends.
+ */
 export function WorkflowsPanel() {
   const { id, model, moment, isLive } = useSessionView();
   const rows = model.waterfall.rows.filter((row) => row.kind === 'run' && row.seq <= moment.seq);
@@ -30,7 +33,7 @@ export function WorkflowsPanel() {
   if (runs.kind === 'loading' && rows.length === 0) return <Loading label="Reading the runs" />;
   const summaries = runs.kind === 'ready' ? runs.value.items : [];
   const known = new Set(rows.flatMap((row) => (row.kind === 'run' ? [row.run] : [])));
-  // The run that leads it is there from its beginning; when others were called, their own logs say.
+  // The guiding run exists from the start. When other runs were called, their own logs tell.
   const lead = ownLead(model.stateAt(moment.seq));
   const others = summaries.filter((run) => !known.has(run.id) && (isLive || run.id === lead));
   if (rows.length === 0 && others.length === 0)
@@ -58,7 +61,7 @@ export function WorkflowsPanel() {
 }
 
 interface RunLineProps {
-  /** Where the session's log set it off; undefined where it was called in another way. */
+  /** The row of the trigger that started it. Undefined if it was started in another way. */
   readonly row: RunRow | undefined;
   readonly summary: RunSummary | undefined;
 }

@@ -25,7 +25,7 @@ const LOOKS: Readonly<Record<ActionStatus, readonly [icon: IconName, ink: string
   compensated: ['history', 'text-off'],
 };
 
-/** An action where it was asked for: what with, how it stands, what came of it. */
+/** An action at the place where it was declared: its parameters, status and result. */
 export function ActionItem({ row, depth }: { readonly row: ActionRow; readonly depth: number }) {
   const { moment, model, isLive } = useSessionView();
   const [isOpen, setOpen] = useState(false);
@@ -76,7 +76,7 @@ export function ActionItem({ row, depth }: { readonly row: ActionRow; readonly d
   );
 }
 
-/** The whole of an action: parameters, tries, result or error, and where its own log is. */
+/** All of an action: parameters, attempts, result or error, and its own log. */
 function ActionDetails({ row }: { readonly row: ActionRow }) {
   const { id, moment } = useSessionView();
   const end = row.end !== undefined && row.end.seq <= moment.seq ? row.end : undefined;

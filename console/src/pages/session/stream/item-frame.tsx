@@ -3,15 +3,15 @@ import { cx } from '../../../ui/class-names.ts';
 import { useSessionView } from '../session-view.ts';
 
 export interface ItemFrameProps {
-  /** The event it stands for; 0 while it is only live. */
+  /** The event of the item; 0 while it is only live. */
   readonly seq: number;
-  /** What it is, for the button that opens its event. */
+  /** The name of the item, for the button that opens its event. */
   readonly label: string;
   readonly children: ReactNode;
   readonly className?: string;
 }
 
-/** What is around every item: its number leads to its event. */
+/** The frame of every item. Its number opens its event. */
 export function ItemFrame({ seq, label, children, className }: ItemFrameProps) {
   const { selected, select } = useSessionView();
   const isSelected = seq !== 0 && selected === seq;

@@ -2,19 +2,19 @@ import { useState } from 'react';
 import { cx } from '../../../ui/class-names.ts';
 import { Markdown } from '../../../ui/markdown.tsx';
 
-/** Characters that are shown where nobody says how many. */
+/** The default number of characters that are shown at first. */
 const FIRST = 1_600;
 
 export interface LongTextProps {
   readonly text: string;
-  /** Characters that are shown at first. */
+  /** How many characters are shown at first. */
   readonly first?: number;
-  /** Shows it as Markdown: what a model wrote for people. Without it, it is shown as it was typed. */
+  /** Renders Markdown, for text that a model wrote for people. Otherwise the text is shown as typed. */
   readonly markdown?: boolean;
   readonly className?: string;
 }
 
-/** Text of a person or a model. Nothing in it is ever read as HTML. */
+/** Text of a person or a model. It is never parsed as HTML. */
 export function LongText({ text, first = FIRST, markdown = false, className }: LongTextProps) {
   const [isWhole, setWhole] = useState(false);
   const said = text.trim();

@@ -23,7 +23,7 @@ export interface NoteItemProps {
   readonly toModel?: string;
 }
 
-/** Something that happened beside what was said. */
+/** Something that happened apart from what was said. */
 export function NoteItem({ seq, tone, text, error, isEnd = false, toModel }: NoteItemProps) {
   const [icon, ink] = LOOKS[tone];
   return (

@@ -21,7 +21,7 @@ import { isItemOf, itemKey } from '../model/stream-items.ts';
 import { useSessionView } from '../session-view.ts';
 import { StreamRow } from './stream-row.tsx';
 
-/** The conversation as it comes. Follows its end until somebody scrolls away from it. */
+/** The conversation. It follows the end until somebody scrolls away from it. */
 export const StreamPanel = memo(function StreamPanel({ className }: { readonly className?: string }) {
   const { model, moment, isLive, selected } = useSessionView();
   const scroller = useRef<HTMLDivElement>(null);
@@ -109,10 +109,10 @@ export const StreamPanel = memo(function StreamPanel({ className }: { readonly c
   );
 });
 
-/** Items that are there at first, and how many more at a time: the page has to work out where each one lies. */
+/** How many items are rendered at first and per click, because the browser must lay out each one. */
 const TAIL = 300;
 
-/** Pixels, until an item has been measured. */
+/** Estimated heights in pixels, until an item has been measured. */
 const ESTIMATES: Readonly<Record<string, number>> = {
   message: 64,
   turn: 40,
@@ -127,7 +127,7 @@ const ESTIMATES: Readonly<Record<string, number>> = {
 
 const NEAR_PX = 48;
 
-/** Keeps a scrolled list at its end while it grows, unless somebody has scrolled up. */
+/** Keeps a growing list scrolled to its end, unless somebody has scrolled up. */
 function useStickToEnd(scroller: RefObject<HTMLElement | null>, height: number) {
   const isStuck = useRef(true);
   const [isAway, setAway] = useState(false);
@@ -138,7 +138,7 @@ function useStickToEnd(scroller: RefObject<HTMLElement | null>, height: number) 
       isStuck.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
       setAway(!isStuck.current);
     };
-    // Only what a person does counts: rows that turn out taller than was guessed move the end, too.
+    // Only a person's scrolling counts, because measuring rows also moves the end.
     element.addEventListener('wheel', look, { passive: true });
     element.addEventListener('touchmove', look, { passive: true });
     element.addEventListener('keyup', look);
@@ -155,7 +155,7 @@ function useStickToEnd(scroller: RefObject<HTMLElement | null>, height: number) 
   }, [scroller, height]);
   return {
     isAway,
-    /** Something above is to be looked at. */
+    /** Stops following, because something above should be visible. */
     leave() {
       isStuck.current = false;
       setAway(true);
@@ -170,11 +170,14 @@ function useStickToEnd(scroller: RefObject<HTMLElement | null>, height: number) 
 
 interface Pending {
   readonly text: string;
-  /** The last event that was there when it was sent. */
+  /** The last event when it was sent. */
   readonly after: number;
 }
 
-/** Talks to the agent: the next message where it is a chat that waits, else a word that it hears before its next turn. */
+/**
+ * Sends the agent a message: the next one of a chat that waits, otherwise one that the agent reads before its next
+ * turn.
+ */
 function SteerBox() {
   const { id, model, version } = useSessionView();
   const state = model.stateAt(model.events.length);

@@ -20,7 +20,7 @@ import { ItemFrame } from './item-frame.tsx';
 import { LongText } from './long-text.tsx';
 import { NoteItem } from './note-item.tsx';
 
-/** One thing of the conversation. */
+/** One item of the conversation. */
 export function StreamRow({ item }: { readonly item: StreamItem }): ReactNode {
   switch (item.kind) {
     case 'message':
@@ -78,7 +78,7 @@ interface ThoughtItemProps {
   readonly open: boolean;
 }
 
-/** Deeper thoughts stand further in, up to this. */
+/** Indentation by depth. Deeper thoughts get the last one. */
 const INDENTS = ['', 'ml-4', 'ml-8', 'ml-12'];
 
 const ThoughtItem = ({ seq, depth, text, open }: ThoughtItemProps) => (
@@ -98,7 +98,7 @@ interface RunItemProps {
   readonly isEnd: boolean;
 }
 
-/** That a workflow was set off, and how it ended. */
+/** The start or the end of a triggered workflow. */
 function RunItem({ seq, row, isEnd }: RunItemProps) {
   const { workflow, run, end, at } = row;
   const told =
@@ -128,7 +128,7 @@ const SENDERS: Readonly<Record<MessageFrom, readonly [icon: IconName, name: stri
   verifier: ['eye', 'The verifier'],
 };
 
-/** Messages that a model or a manifest wrote; people's words are shown as they typed them. */
+/** Messages that a model or a manifest wrote. People's messages are shown as typed. */
 const WRITTEN: ReadonlySet<MessageFrom> = new Set(['parent', 'workflow', 'verifier']);
 
 interface MessageItemProps {
@@ -161,7 +161,7 @@ interface ResponseItemProps {
 
 const WORDS = { true: 'Answer', false: 'Meanwhile', open: 'Answering' } as const;
 
-/** What the agent says to people. While it comes, a `$name` in it stands for a result that is still awaited. */
+/** A response. While it streams, a `$name` in it stands for a result that is not there yet. */
 function ResponseItem({ seq, text, final, speaker }: ResponseItemProps) {
   const awaited = final === 'open' ? [...new Set(text.match(/(?<!\$)\$[A-Za-z_]\w*/g) ?? [])] : [];
   return (
@@ -198,7 +198,7 @@ interface MetadataItemProps {
   readonly by: string;
 }
 
-/** What the agent says of itself. */
+/** Metadata that the agent declared. */
 function MetadataItem({ seq, changes, by }: MetadataItemProps) {
   const { model } = useSessionView();
   const { states } = model.history;
@@ -231,7 +231,7 @@ function MetadataItem({ seq, changes, by }: MetadataItemProps) {
   );
 }
 
-/** Where a turn begins, with what it took. */
+/** The start of a turn, with its cost. */
 function TurnItem({ row }: { readonly row: TurnRow }) {
   const { model, moment } = useSessionView();
   const end = row.end !== undefined && row.end.seq <= moment.seq ? row.end : undefined;

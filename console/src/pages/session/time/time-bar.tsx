@@ -11,7 +11,7 @@ import { describeEvent } from '../model/event-clause.ts';
 import type { SessionModel } from '../model/session-model.ts';
 import { useSessionView } from '../session-view.ts';
 
-/** The slider over all events. While it is not at its end, the whole page shows that moment, and this says so. */
+/** The slider over all events. While it is not at the end, the whole page shows that moment, and the bar says so. */
 export function TimeBar() {
   const { model, moment, isLive, seek } = useSessionView();
   const { events } = model;
@@ -87,10 +87,10 @@ export function TimeBar() {
   );
 }
 
-/** Bands that are drawn, at the most: more would be thinner than a pixel or two. */
+/** The maximum number of bands. More would be too thin to see. */
 const MAX_BANDS = 200;
 
-/** The declared state over the events, behind the slider: where it changes is where one wants to go. */
+/** The declared state over the events, behind the slider, because changes of state are where people want to go. */
 function StateTrack() {
   const { model, version } = useSessionView();
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that there are more events.
@@ -114,7 +114,7 @@ function StateTrack() {
   );
 }
 
-/** The bands of the first state; of those that are too thin to see, the first counts. */
+/** The bands of the first field. If bands are too thin to see, the first one of them is drawn. */
 function bandsOf({ history, events }: SessionModel) {
   const [field] = history.states;
   const changes = field === undefined ? [] : (history.fields.get(field) ?? []);
@@ -132,9 +132,9 @@ function bandsOf({ history, events }: SessionModel) {
   }));
 }
 
-/** However long a session took, it is played in about so long; a short one as fast as it was. */
+/** Playing a long session takes about this long. A short one plays at its own speed. */
 const PLAYED_IN_MS = 20_000;
-/** A wait is played no longer than this. */
+/** Longer waits are shortened to this. */
 const LONGEST_WAIT_MS = 600;
 
 interface Playback {
@@ -150,7 +150,7 @@ interface PlaybackOptions {
   readonly seek: (seq: number | undefined) => void;
 }
 
-/** Goes through the log as it was written, without its long waits; from the start where the end is shown. */
+/** Plays the log without its long waits, from the start if the end is shown. */
 function usePlayback({ events, seq, isLive, seek }: PlaybackOptions): Playback {
   const [isPlaying, setPlaying] = useState(false);
   const latest = useRef({ seq, seek });
@@ -192,7 +192,7 @@ function usePlayback({ events, seq, isLive, seek }: PlaybackOptions): Playback {
   };
 }
 
-/** The time between an event and the next one, as it is played. */
+/** The time between an event and the next one, in real time. */
 const waitBehind = (events: readonly SessionEvent[], seq: number): number =>
   Math.min(LONGEST_WAIT_MS, Math.max(0, (events[seq]?.at ?? 0) - (events[seq - 1]?.at ?? 0)));
 

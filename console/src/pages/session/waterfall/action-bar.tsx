@@ -29,7 +29,7 @@ const RUNS = {
   interrupted: 'wf-off',
 } as const;
 
-/** An action from its declaration to its end: thin lines where it waited, a bar for each try. */
+/** An action from its declaration to its end: thin lines for waits, a bar for each attempt. */
 export function ActionBar({ row, axis, moment, actionOf }: ActionBarProps) {
   const phases = phasesAt(row, moment, actionOf);
   const status = statusAt(row, moment);

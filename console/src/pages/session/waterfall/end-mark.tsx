@@ -21,7 +21,7 @@ const MARKS: Readonly<Record<ActionStatus, readonly [icon: IconName, ink: string
   compensated: ['history', 'text-off', 'undone'],
 };
 
-/** How an action stands, behind its bar: a shape, its time, and a word where it did not simply go well. */
+/** The status of an action after its bar: a shape, its duration, and a word if it did not simply succeed. */
 export function EndMark({ status, left, seq, text }: EndMarkProps) {
   const [icon, ink, word] = MARKS[status];
   return (

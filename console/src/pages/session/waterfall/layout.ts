@@ -1,13 +1,13 @@
 import type { TurnRow, WaterfallRow } from '../model/waterfall-rows.ts';
 
-/** Pixels. */
+/** In pixels. */
 export const ROW_HEIGHT = 26;
 export const TURN_HEIGHT = 44;
 export const AXIS_HEIGHT = 28;
-/** Behind the end of the axis: room for the last bar's words. */
+/** Room after the end of the axis for the last bar's label. */
 export const END_ROOM = 96;
 
-/** The first place of a list in order for which `isBehind` does not hold any more. */
+/** The first index of a sorted list for which `isBehind` is false. */
 function firstNot(length: number, isBehind: (index: number) => boolean): number {
   let low = 0;
   let high = length;
@@ -19,17 +19,17 @@ function firstNot(length: number, isBehind: (index: number) => boolean): number 
   return low;
 }
 
-/** How many of the rows had begun at an event: rows stand in the order in which they did. */
+/** How many rows had started at an event. Rows are in the order of their start. */
 export const rowsUntil = (rows: readonly WaterfallRow[], seq: number): number =>
   firstNot(rows.length, (at) => (rows[at]?.seq ?? 0) <= seq);
 
-/** Where rows lie: all are equally high but those of turns, so nothing has to be added up. */
+/** The positions of rows. All rows have the same height except those of turns, so no sums are needed. */
 export interface RowPlaces {
   top(index: number): number;
   height(index: number): number;
-  /** The row at a place. */
+  /** The row at a position. */
   indexAt(y: number, count: number): number;
-  /** The turn that a row stands under. */
+  /** The turn of a row. */
   turnOf(index: number): TurnRow | undefined;
 }
 
@@ -49,7 +49,7 @@ export function rowPlaces(turns: readonly TurnRow[]): RowPlaces {
   };
 }
 
-/** Whether an event is one of a row's own. */
+/** Whether an event belongs to a row. */
 export function isEventOf(row: WaterfallRow, seq: number): boolean {
   if (row.seq === seq || row.end?.seq === seq) return true;
   if (row.kind === 'turn') return row.tags.some((tag) => tag.kind !== 'action' && tag.seq === seq);

@@ -10,7 +10,7 @@ const ICONS: Readonly<Record<string, IconName>> = {
   llm: 'message',
 };
 
-/** What a row is of, in the column that stays while the axis moves. */
+/** The label of a row, in the column that stays while the axis scrolls. */
 export function RowLabel({ row, width }: { readonly row: WaterfallRow; readonly width: number }) {
   const frame =
     'sticky left-0 z-10 flex h-full shrink-0 items-center gap-1.5 border-r border-line bg-surface pr-2';

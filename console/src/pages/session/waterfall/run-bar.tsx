@@ -11,7 +11,7 @@ export interface RunBarProps {
   readonly moment: Moment;
 }
 
-/** A workflow run that was set off: beside the conversation, which does not wait for it. */
+/** A triggered workflow run. The conversation does not wait for it. */
 export function RunBar({ row, axis, moment }: RunBarProps) {
   const end = row.end !== undefined && row.end.seq <= moment.seq ? row.end : undefined;
   const to = end?.at ?? moment.at;

@@ -9,7 +9,7 @@ export interface TagMarksProps {
   readonly moment: Moment;
 }
 
-/** One shape for each kind of tag, as relative lines from its middle: each is told apart without its color. */
+/** One shape for each kind of tag, as relative lines from its center, so that color is not needed. */
 const SHAPES: Readonly<Record<TagKind, string>> = {
   thought: 'm-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0',
   action: 'm-4.2 -3.4h8.4l-4.2 7.6z',
@@ -18,10 +18,10 @@ const SHAPES: Readonly<Record<TagKind, string>> = {
   fault: 'm-3.4 -3.4l6.8 6.8m0 -6.8l-6.8 6.8',
 };
 const ORDER: readonly TagKind[] = ['thought', 'response', 'action', 'metadata', 'fault'];
-/** Marks of a kind closer than this are one mark. */
+/** Marks of the same kind that are closer than this are drawn as one. */
 const LEAST_PX = 3;
 
-/** Where tags closed in the stream: one path for each kind, however many there are. */
+/** The places in the stream where tags closed, as one path per kind. */
 export const TagMarks = memo(function TagMarks({ tags, axis, moment }: TagMarksProps) {
   return (
     <svg
@@ -49,10 +49,10 @@ function pathOf(kind: TagKind, tags: readonly Tag[], axis: TimeAxis, moment: Mom
   return path;
 }
 
-/** Of the bar, in its row. */
+/** The vertical center of the bar in its row. */
 const MIDDLE = 23;
 
-/** The tag that somebody points at, if one is near. */
+/** The tag near the pointer, if there is one. */
 export function tagNear(tags: readonly Tag[], axis: TimeAxis, moment: Moment, x: number): Tag | undefined {
   let best: Tag | undefined;
   let least = REACH_PX;

@@ -10,7 +10,7 @@ export interface TurnBarProps {
   readonly moment: Moment;
 }
 
-/** The model's stream of a turn: silent until its first token, then speaking, then held up where its words had to wait. */
+/** The model's stream in a turn: waiting for the first token, then speaking, then waiting for an action. */
 export function TurnBar({ row, axis, moment }: TurnBarProps) {
   const end = row.end !== undefined && row.end.seq <= moment.seq ? row.end : undefined;
   const from = axis.x(row.at);

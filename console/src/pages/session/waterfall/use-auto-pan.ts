@@ -3,11 +3,11 @@ import type { TimeAxis } from '../model/time-axis.ts';
 import type { WaterfallRow } from '../model/waterfall-rows.ts';
 import type { RowWindow } from './use-row-window.ts';
 
-/** Where in the view the rows in its middle begin, and how far they may be from there before it follows. */
+/** The horizontal position where the rows in the middle start, and how far they may be from it. */
 const PLACE = 0.3;
 const NEAREST = 0.04;
 const FARTHEST = 0.75;
-/** The moment itself may be further to the right. */
+/** The current moment may be further to the right. */
 const LATEST = 0.92;
 
 export interface AutoPanOptions {
@@ -16,11 +16,11 @@ export interface AutoPanOptions {
   readonly rows: readonly WaterfallRow[];
   readonly axis: TimeAxis;
   readonly gutter: number;
-  /** The place on the axis that is to stay in view: the moment that is shown, while somebody follows it. */
+  /** The position on the axis to keep in view: the shown moment, while somebody follows it. */
   readonly followed: number | undefined;
 }
 
-/** Scrolling down is going on in time: the axis comes along, so that what is in view is never empty. */
+/** Pans the axis while somebody scrolls down through time, so that the view is never empty. */
 export function useAutoPan(options: AutoPanOptions): void {
   const latest = useRef(options);
   latest.current = options;
@@ -28,7 +28,7 @@ export function useAutoPan(options: AutoPanOptions): void {
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    // Nobody has scrolled yet: it opens at its beginning, also where its last row is in view already.
+    // Before anybody scrolls, the view opens at the start, even if its last row is visible.
     let top = element.scrollTop;
     const onScroll = () => {
       if (element.scrollTop === top) return;

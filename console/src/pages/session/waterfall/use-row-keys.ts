@@ -13,11 +13,11 @@ const PAGE = 10;
 const STEP = 1.5;
 const PAN = 0.2;
 
-/** The waterfall by keyboard: rows up and down, time left and right, closer and farther. */
+/** Keyboard control of the waterfall: up and down for rows, left and right for time, plus and minus to zoom. */
 export function useRowKeys({ count, view, zoom, onOpen }: RowKeysOptions) {
   const [chosen, setActive] = useState<number>();
   const [isFocused, setFocused] = useState(false);
-  /** Whether the keyboard is used: then what has the focus is told about, too. */
+  /** Whether the keyboard is used. Then the focused row shows its tooltip. */
   const [isByKey, setByKey] = useState(false);
   const active = chosen === undefined ? undefined : Math.min(chosen, count - 1);
   const go = (to: number) => {

@@ -8,19 +8,19 @@ export interface ShownRow {
   readonly height: number;
 }
 
-/** The rows that are in view, of however many there are. */
+/** The rows in view. */
 export interface RowWindow {
   readonly shown: readonly ShownRow[];
-  /** Of all rows. */
+  /** The height of all rows. */
   readonly height: number;
   readonly left: number;
   readonly indexAt: (y: number) => number;
   readonly turnOf: (index: number) => TurnRow | undefined;
-  /** Moves a row into view, only as far as it has to be. */
+  /** Scrolls a row into view, as little as possible. */
   readonly scrollTo: (index: number) => void;
 }
 
-/** Rows above and below that are drawn, too. */
+/** How many rows above and below the view are drawn too. */
 const SPARE = 4;
 const PADDING = 12;
 
@@ -47,7 +47,7 @@ export function useRowWindow(
     };
   }, [scroller]);
   const height = places.top(count) + PADDING;
-  // What is scrolled to its end is drawn there at once, not where it was before.
+  // A view at the end must be drawn there at once when the rows get fewer.
   const end = Math.max(0, height + AXIS_HEIGHT - view.height);
   const top = isPinned ? end : Math.min(view.top, end);
   const first = Math.max(0, places.indexAt(top - AXIS_HEIGHT, count) - SPARE);

@@ -1,14 +1,14 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { type AxisSpan, createTimeAxis, fitScale, type TimeAxis } from '../model/time-axis.ts';
 
-/** Closer than this nothing is left to see: a millisecond is a hand wide. */
+/** The maximum zoom. */
 const MAX_PX_PER_MS = 40;
 const STEP = 1.4;
 
 export interface Zoom {
   readonly axis: TimeAxis;
   readonly isFit: boolean;
-  /** Closer (or farther, below 1) by a factor, around a place of the viewport or its middle. */
+  /** Zooms in (or out, below 1) by a factor, around a position of the viewport or its center. */
   readonly by: (factor: number, place?: number) => void;
   readonly fit: () => void;
   readonly pan: (share: number) => void;
@@ -16,18 +16,18 @@ export interface Zoom {
 
 export interface ZoomFrame {
   readonly scroller: RefObject<HTMLElement | null>;
-  /** What the axis has of the viewport. */
+  /** The width of the axis in the viewport. */
   readonly width: number;
   readonly gutter: number;
 }
 
-/** The scale of the axis: all of the session fits, also while it grows, until somebody zooms in. */
+/** The scale of the axis. The whole session fits, even while it grows, until somebody zooms. */
 export function useZoom(span: AxisSpan, { scroller, width, gutter }: ZoomFrame): Zoom {
   const [scale, setScale] = useState<number | 'fit'>('fit');
   const fitted = fitScale(span, width);
   const pxPerMs = scale === 'fit' ? fitted : Math.max(fitted, scale);
   const axis = createTimeAxis(span, pxPerMs);
-  /** The time that has to stay where it is on the screen. */
+  /** The time that must keep its position on the screen. */
   const kept = useRef<{ at: number; place: number } | undefined>(undefined);
   const latest = useRef({ axis, fitted });
   latest.current = { axis, fitted };
@@ -59,7 +59,7 @@ export function useZoom(span: AxisSpan, { scroller, width, gutter }: ZoomFrame):
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    // React listens to wheels passively: the page would zoom, too.
+    // React's wheel listeners are passive, so the whole page would zoom too.
     const onWheel = (event: WheelEvent) => {
       if (!(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();

@@ -17,15 +17,15 @@ export interface WaterfallAxisProps {
   readonly axis: TimeAxis;
   readonly gutter: number;
   readonly width: number;
-  /** What of the axis is in view. */
+  /** The visible part of the axis. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Marks so far apart that their words do not touch. */
+/** Marks are so far apart that their labels do not touch. */
 const LEAST_PX = 84;
 
-/** The marks of the time since the session began. */
+/** The axis of the time since the session started. */
 export function WaterfallAxis({ axis, gutter, width, from, to }: WaterfallAxisProps) {
   return (
     <div

@@ -16,13 +16,13 @@ const WIDE_GUTTER = 212;
 const NARROW_GUTTER = 116;
 const STEP = 1.5;
 
-/** The signature: what the model said as one bar for each turn, and under it every action from its declaration to its end. */
+/** The waterfall: each turn is a bar of what the model said, with its actions below it, from declaration to end. */
 export function WaterfallPanel({ className }: { readonly className?: string }) {
   const { model, moment, isLive } = useSessionView();
   const { waterfall } = model;
   const gutter = useMedia('(min-width: 40rem)') ? WIDE_GUTTER : NARROW_GUTTER;
   const scroller = useRef<HTMLDivElement>(null);
-  // Rows look at what they scroll in as soon as they are there: it has to be there first.
+  // Rows look up the element in which they scroll when they mount, so it must exist first.
   const [isReady, setReady] = useState(false);
   const attach = useCallback((element: HTMLDivElement | null) => {
     scroller.current = element;
@@ -61,7 +61,7 @@ export function WaterfallPanel({ className }: { readonly className?: string }) {
   );
 }
 
-/** The inner size of an element, as it changes. */
+/** The inner size of an element, kept up to date. */
 function useSize(element: RefObject<HTMLElement | null>): {
   readonly width: number;
   readonly height: number;
@@ -79,7 +79,7 @@ function useSize(element: RefObject<HTMLElement | null>): {
   return size;
 }
 
-/** The time saved by starting actions early; nothing where none was saved. */
+/** The time saved by starting actions early. Nothing if none was saved. */
 function SavingLine() {
   const { model, moment } = useSessionView();
   const text = timeSavedText(model.timeSaved.at(moment.seq));
@@ -117,7 +117,7 @@ const TAGS: readonly (readonly [kind: string, shape: string, what: string])[] = 
   ['fault', 'M8 8m-3.4 -3.4l6.8 6.8m0 -6.8l-6.8 6.8', 'A soft error'],
 ];
 
-/** What the shapes mean, and the keys. */
+/** The meaning of the shapes, and the keys. */
 function Legend() {
   const [open, setOpen] = useState(false);
   return (

@@ -13,7 +13,7 @@ import { TurnBar } from './turn-bar.tsx';
 export interface WaterfallRowProps {
   readonly id: string;
   readonly row: Row;
-  /** The turn it belongs to: its speech is shown behind all of its rows. */
+  /** The turn of the row. Its speech is drawn behind all of its rows. */
   readonly turn: TurnRow | undefined;
   readonly index: number;
   readonly count: number;
@@ -68,7 +68,7 @@ interface SpeechProps {
   readonly isBar: boolean;
 }
 
-/** While the model spoke: what began inside of this did not wait for its end. */
+/** The time in which the model spoke. Whatever started within it did not wait for the end. */
 function Speech({ turn, axis, moment, isBar }: SpeechProps) {
   const end = turn.end !== undefined && turn.end.seq <= moment.seq ? turn.end : undefined;
   const left = axis.x(turn.at);

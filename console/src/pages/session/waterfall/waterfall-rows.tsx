@@ -38,7 +38,7 @@ export function WaterfallRows({ scroller, count, gutter, zoom, width }: Waterfal
   const { axis } = zoom;
   const base = useId();
   const [pointed, setPointed] = useState<Pointed>();
-  // A turn may have ended whose actions run, and the next one is about to begin.
+  // Between two turns the session is still running.
   const { status } = model.stateAt(model.events.length);
   const isMoving = !isLive || status === 'running' || status === 'waiting';
   const isPinned = useFollow(scroller, count, isMoving);
@@ -124,7 +124,7 @@ export function WaterfallRows({ scroller, count, gutter, zoom, width }: Waterfal
   );
 }
 
-/** Where the tip of a row that has the focus stands: under its label. */
+/** The tooltip of a focused row is below its label. */
 function placeOf(
   row: ShownRow | undefined,
   element: HTMLElement | null,
@@ -136,7 +136,7 @@ function placeOf(
   return { index: row.index, x: left + gutter, y, place: Number.NaN };
 }
 
-/** The moment that the page shows: behind it nothing has happened yet. */
+/** The shown moment. Nothing has happened after it yet. */
 function PlayHead({ x, height }: { readonly x: number; readonly height: number }) {
   const { isLive, model } = useSessionView();
   const isOver = isLive && model.stateAt(model.events.length).status !== 'running';
@@ -157,12 +157,12 @@ interface GapMarksProps {
   readonly axis: TimeAxis;
   readonly gutter: number;
   readonly height: number;
-  /** What of the axis is in view. */
+  /** The visible part of the axis. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Where time was cut out of the axis: a torn strip over the whole height. */
+/** A torn strip over the whole height where time was cut out of the axis. */
 const GapMarks = ({ axis, gutter, height, from, to }: GapMarksProps) =>
   axis.gaps
     .filter(({ x }) => x + GAP_PX >= from && x <= to)
@@ -180,12 +180,12 @@ const GapMarks = ({ axis, gutter, height, from, to }: GapMarksProps) =>
       </div>
     ));
 
-/** So near to its end somebody counts as looking at it. */
+/** Within this distance of the end, somebody counts as looking at it. */
 const NEAR_PX = 60;
 
 /**
- * Whether the end of a list is to be in view as it grows or shrinks: until somebody scrolls away from it. `isMoving`: the
- * end is where things happen, so it is gone to at once.
+ * Whether the view should follow the end of a list: until somebody scrolls away from it. `isMoving` means that things
+ * are happening at the end, so it goes there at once.
  */
 function useFollow(scroller: RefObject<HTMLElement | null>, count: number, isMoving: boolean): boolean {
   const isAtEnd = useRef(isMoving);
@@ -196,7 +196,7 @@ function useFollow(scroller: RefObject<HTMLElement | null>, count: number, isMov
     if (element === null) return;
     let top = element.scrollTop;
     const onScroll = () => {
-      // Where all of it is in view, who goes sideways has not gone to its end.
+      // If everything is in view, horizontal scrolling has not gone to the end.
       if (element.scrollTop === top) return;
       top = element.scrollTop;
       isAtEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - NEAR_PX;
@@ -224,7 +224,7 @@ interface DependencyLinesProps {
   readonly shown: readonly ShownRow[];
 }
 
-/** From the end of an action down to what waited for it; only between rows that are in view. */
+/** Lines from the end of an action to the actions that waited for it, between visible rows only. */
 function DependencyLines({ waterfall, axis, gutter, moment, height, shown }: DependencyLinesProps) {
   const tops = new Map<string, number>();
   let path = '';

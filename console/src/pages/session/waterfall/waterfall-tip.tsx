@@ -6,7 +6,7 @@ import type { Tag } from '../model/waterfall-rows.ts';
 export interface WaterfallTipProps {
   readonly facts: RowFacts;
   readonly tag: Tag | undefined;
-  /** In the window. */
+  /** Relative to the window. */
   readonly x: number;
   readonly y: number;
 }
@@ -14,7 +14,7 @@ export interface WaterfallTipProps {
 const WIDTH = 304;
 const HEIGHT = 240;
 
-/** What somebody points at, in words. What it says is in the row's own name, too. */
+/** A tooltip for whatever is under the pointer. The row's accessible name says the same. */
 export function WaterfallTip({ facts, tag, x, y }: WaterfallTipProps) {
   const left = Math.min(x + 14, window.innerWidth - WIDTH - 12);
   const isLow = y > window.innerHeight - HEIGHT;

@@ -1,17 +1,20 @@
 import type { ApiGraph } from '../../../../../telltale/src/client/api.ts';
 
-/** Edges that are drawn. A machine of hundreds of states in which an artifact may choose any has tens of thousands. */
+/**
+ * How many edges are drawn. A machine with hundreds of states, in which an artifact may choose any, has tens of
+ * thousands.
+ */
 const MAX_EDGES = 400;
-/** Boxes that are drawn. */
+/** How many nodes are drawn. */
 export const MAX_NODES = 600;
 
 export interface DrawnGraph {
   readonly graph: ApiGraph;
-  /** What was left out, in words. */
+  /** What was omitted, in words. */
   readonly note?: string;
 }
 
-/** The part of a graph that a person can still read: where there are too many ways, those that are only possible go first. */
+/** The part of a graph that a person can read. With too many edges, the merely possible ones are dropped first. */
 export function drawnGraph(graph: ApiGraph): DrawnGraph {
   if (graph.edges.length <= MAX_EDGES) return { graph };
   const firm = graph.edges.filter(({ kind, label }) => kind !== 'open' || label !== undefined);

@@ -1,9 +1,9 @@
 import type { Point, Size } from './layout-level.ts';
 
 export const MIN_ZOOM = 0.1;
-/** Of the room, around the drawing. */
+/** The margin around the drawing, as a share of the viewport. */
 export const PADDING = 0.05;
-/** Below this size text is not read any more, only seen. */
+/** Text below this scale cannot be read. */
 const READABLE = 0.62;
 
 export interface View extends Point {
@@ -11,8 +11,8 @@ export interface View extends Point {
 }
 
 /**
- * What is shown of a drawing at first: all of it where that can be read. Else as much as can be, with the point of
- * interest in the middle, as far as the drawing's edges allow.
+ * The initial view of a drawing: all of it if it is readable. Otherwise as much as is readable, centered on the point
+ * of interest, within the drawing's bounds.
  */
 export function firstView(drawing: Size, room: Size, interest: Point): View {
   const free = 1 - 2 * PADDING;

@@ -5,7 +5,7 @@ import { Icon } from '../../../ui/icon.tsx';
 import { MARK_LOOKS } from './mark-looks.ts';
 import type { DrawnNode } from './to-flow.ts';
 
-/** A step, a state, a split, the start or the end. One that can be looked at is a button. */
+/** A step, a state, a branch, the start or the end. It is a button if it can be selected. */
 export function GraphNode({
   data,
   positionAbsoluteX,
@@ -14,7 +14,7 @@ export function GraphNode({
   height,
 }: NodeProps<DrawnNode>) {
   const { setCenter, getZoom } = useReactFlow();
-  /** Who goes through the boxes by keyboard sees where they are. */
+  /** Scrolls a node into view when it gets the focus. */
   const showItself = (event: FocusEvent) => {
     if (!event.target.matches(':focus-visible')) return;
     const [x, y] = [positionAbsoluteX + (width ?? 0) / 2, positionAbsoluteY + (height ?? 0) / 2];

@@ -7,13 +7,13 @@ export interface Placed extends Size, Point {
 }
 
 export interface PlacedEdge {
-  /** Its place among the graph's edges. */
+  /** Its index among the graph's edges. */
   readonly at: number;
   readonly points: readonly Point[];
   readonly label?: Point;
 }
 
-/** Everything by its upper left corner. */
+/** Positions are those of upper left corners. */
 export interface GraphLayout extends Size {
   readonly nodes: readonly Placed[];
   readonly groups: readonly Placed[];
@@ -22,10 +22,13 @@ export interface GraphLayout extends Size {
 
 const GROUP_HEAD = 26;
 const GROUP_PAD = 14;
-/** Beside a box whose link leads back to itself. */
+/** The space next to a node for an edge to itself. */
 const LOOP_ROOM = 26;
 
-/** Lays out a workflow's graph: each group on its own, as one box of the level around it. The same graph, the same drawing. */
+/**
+ * Lays out a workflow's graph. Each group is laid out on its own, as one box of the level around it. The same graph
+ * always gives the same drawing.
+ */
 export function layoutGraph(graph: ApiGraph): GraphLayout {
   const segments = segmentsOf(graph);
   const loops = new Set(graph.edges.flatMap(({ from, to }) => (from === to ? [from] : [])));
@@ -96,11 +99,11 @@ export function layoutGraph(graph: ApiGraph): GraphLayout {
 interface PlacedLevel {
   readonly level: Level;
   readonly parts: readonly Segment[];
-  /** For each part, which of the level's ways it goes. */
+  /** For each segment, its link. */
   readonly linkOf: readonly number[];
 }
 
-/** The ways of a level. What leads from the same box to the same other, and says nothing, goes one way. */
+/** The links of a level. Segments between the same two boxes without labels share a link. */
 function linksOf(
   graph: ApiGraph,
   parts: readonly Segment[],
@@ -120,7 +123,7 @@ function linksOf(
   return { links, linkOf };
 }
 
-/** Out of the right side, and in again. */
+/** An edge from a node to itself, out of its right side and back in. */
 function loopOf(node: Placed | undefined): readonly Point[] {
   if (node === undefined) return [];
   const { x, y, width, height } = node;
@@ -132,22 +135,22 @@ function loopOf(node: Placed | undefined): readonly Point[] {
   ];
 }
 
-/** The part of an edge that lies in one group (`container`; undefined: in none), between two of its boxes. */
+/** The part of an edge inside one group (or outside all groups, if `container` is undefined). */
 interface Segment {
-  /** The edge's place in the graph's list. */
+  /** The edge's index in the graph. */
   readonly edge: number;
   readonly container: string | undefined;
-  /** A node, a group, or a gate: where edges enter or leave the group. */
+  /** A node, a group, or a gate, which is where an edge enters or leaves the group. */
   readonly from: string;
   readonly to: string;
-  /** Where both ends meet: the part that bears the label. */
+  /** The segment with the label: the one in the group that contains both ends. */
   readonly isMain: boolean;
 }
 
 const entryOf = (group: string): string => `${group}:in`;
 const exitOf = (group: string): string => `${group}:out`;
 
-/** Cuts every edge into the parts that lie in one group each, from its start to its end. Edges to oneself have none. */
+/** Cuts every edge into segments, each inside one group, in order. An edge from a node to itself has none. */
 function segmentsOf(graph: ApiGraph): readonly Segment[] {
   const outer = new Map<string, string | undefined>(graph.groups.map(({ id, group }) => [id, group]));
   const homes = new Map(graph.nodes.map(({ id, group }) => [id, chainOf(group, outer)]));
@@ -180,7 +183,7 @@ function segmentsOf(graph: ApiGraph): readonly Segment[] {
   });
 }
 
-/** The groups around something, from the innermost to none at all. */
+/** The groups around something, from the innermost one outwards, ending with none. */
 function chainOf(
   group: string | undefined,
   outer: ReadonlyMap<string, string | undefined>,

@@ -18,21 +18,21 @@ export interface Box extends Size {
 export interface LevelLink {
   readonly from: string;
   readonly to: string;
-  /** The size of what is written on it. */
+  /** The size of its label. */
   readonly label?: Size;
 }
 
 export interface Level extends Size {
-  /** The middles of the boxes. */
+  /** The centers of the boxes. */
   readonly at: ReadonlyMap<string, Point>;
-  /** For each link, in order: its way from box to box, and where its label's middle is. */
+  /** For each link in order: its path, and the center of its label. */
   readonly ways: readonly { readonly points: readonly Point[]; readonly label?: Point }[];
 }
 
-/** Bends in one drawing: beyond that links lead straight through what is between, rather than take seconds. */
+/** How many bends a drawing may have. Beyond that, links are drawn straight, because the layout would take seconds. */
 const MAX_BENDS = 6_000;
 
-/** Lays out boxes of one level in layers, from top to bottom: none overlaps another, and no link runs through a box. */
+/** Lays out the boxes of one level in layers from top to bottom. No boxes overlap, and no link crosses a box. */
 export function layoutLevel(boxes: readonly Box[], links: readonly LevelLink[]): Level {
   const { ranks, reversed } = rankBoxes(
     boxes.map(({ id }) => id),
@@ -113,14 +113,14 @@ interface RankLink {
 
 interface Ranking {
   readonly ranks: ReadonlyMap<string, number>;
-  /** The links, by their place in the list, that lead back up: they are laid out the other way round. */
+  /** The indices of links that lead back up. They are laid out in reverse. */
   readonly reversed: ReadonlySet<number>;
 }
 
-/** Ranks that a link spans at least: the one in between has room for what is written on it. */
+/** The minimum number of ranks that a link spans. The rank in between has room for its label. */
 const SPAN = 2;
 
-/** Each box below all that lead to it, by the longest way; links that would close a circle are turned round. */
+/** Ranks each box below all boxes that lead to it, by the longest path. Links that would close a cycle are reversed. */
 function rankBoxes(ids: readonly string[], links: readonly RankLink[]): Ranking {
   const out = new Map<string, number[]>(ids.map((id) => [id, []]));
   links.forEach(({ from }, at) => void out.get(from)?.push(at));
@@ -129,7 +129,7 @@ function rankBoxes(ids: readonly string[], links: readonly RankLink[]): Ranking 
   const order: string[] = [];
   for (const id of ids) {
     if (state.has(id)) continue;
-    // By hand, since a chain may be longer than the stack is deep.
+    // Uses its own stack, because a chain may be longer than the call stack allows.
     const path = [{ id, next: 0 }];
     state.set(id, 'open');
     for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
@@ -160,7 +160,7 @@ function rankBoxes(ids: readonly string[], links: readonly RankLink[]): Ranking 
   return { ranks, reversed };
 }
 
-/** A box, or a bend of a link in a layer that it only passes through. */
+/** A box, or a bend of a link in a layer that it passes through. */
 interface Item {
   readonly width: number;
   readonly height: number;
@@ -174,7 +174,7 @@ const GAP_X = 28;
 const GAP_Y = 15;
 const PASSES = 10;
 
-/** The items by rank, each layer in the order in which few links cross. */
+/** The items by rank, each layer in an order with few crossings. */
 function layersOf(items: readonly Item[], around: readonly Neighbors[]): Layers {
   const layers: number[][] = [];
   items.forEach(({ rank }, at) => {
@@ -187,7 +187,7 @@ function layersOf(items: readonly Item[], around: readonly Neighbors[]): Layers 
   );
 }
 
-/** The middle of each item: near to what it is joined to, and apart from its neighbors. */
+/** The horizontal center of each item: close to its neighbors in other layers, and apart from those in its own. */
 function placeAcross(
   layers: Layers,
   items: readonly Item[],
@@ -201,7 +201,7 @@ function placeAcross(
         const others = around[item]?.[side] ?? [];
         const { width = 0, bend = false } = items[item] ?? {};
         const sum = others.reduce((total, other) => total + (xs[other] ?? 0), 0);
-        // What hangs on nothing stays; long links are drawn straight rather than boxes in the middle of them.
+        // An item without links stays. Straight long links take precedence over centered boxes.
         const at = others.length === 0 ? (xs[item] ?? 0) : sum / others.length;
         return { at, width, weight: bend ? 3 : 1 + others.length };
       });
@@ -214,7 +214,7 @@ function placeAcross(
   return xs;
 }
 
-/** Where each layer begins, how tall it is, and how tall all of them are. */
+/** The position and height of each layer, and the total height. */
 function placeDown(layers: Layers, items: readonly Item[]) {
   const heights = layers.map((layer) => Math.max(0, ...layer.map((item) => items[item]?.height ?? 0)));
   const tops: number[] = [];

@@ -10,7 +10,7 @@ export interface MarkLook {
   readonly border: string;
 }
 
-/** Color and shape, as everywhere; here with a border. */
+/** The colors and shapes that are used everywhere, with a border. */
 export const MARK_LOOKS: Readonly<Record<NodeMark['status'], MarkLook>> = {
   running: { ...STATUS_LOOKS.running, border: 'border-accent' },
   waiting: { ...STATUS_LOOKS.waiting, border: 'border-wait' },

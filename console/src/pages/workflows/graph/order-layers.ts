@@ -1,13 +1,16 @@
-/** A thing in a layer, by its number, and what it is joined to in the layers above and below. */
+/** The neighbors of an item, by number, in the layers above and below. */
 export interface Neighbors {
   readonly up: readonly number[];
   readonly down: readonly number[];
 }
 
-/** Sweeps over all layers; more change next to nothing. */
+/** How often all layers are swept. More sweeps change almost nothing. */
 const SWEEPS = 12;
 
-/** Orders each layer so that few links cross: by the middle of the neighbors, down and up, and the best order counts. */
+/**
+ * Orders each layer so that few links cross: sorts by the mean position of the neighbors, down and up, and keeps the
+ * best order.
+ */
 export function orderLayers(
   layers: readonly (readonly number[])[],
   around: readonly Neighbors[],
@@ -44,7 +47,7 @@ function middle(near: readonly number[], place: ReadonlyMap<number, number>): nu
   return near.reduce((sum, one) => sum + (place.get(one) ?? 0), 0) / near.length;
 }
 
-/** How many pairs of links cross, between all layers. */
+/** How many pairs of links cross between all layers. */
 export function crossings(layers: readonly (readonly number[])[], around: readonly Neighbors[]): number {
   let count = 0;
   layers.forEach((layer, at) => {

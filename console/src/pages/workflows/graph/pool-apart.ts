@@ -1,14 +1,14 @@
 export interface Wish {
-  /** Where its middle would like to be. */
+  /** Where its center would like to be. */
   readonly at: number;
   readonly width: number;
-  /** How much its wish counts beside those of its neighbors. */
+  /** How much its wish counts relative to others. */
   readonly weight: number;
 }
 
 /**
- * The middles of things that stand in a row, in this order, at least `gap` apart, and together as near to their wishes
- * as that allows (least squares: neighbors that would overlap are pooled, as in isotonic regression).
+ * The centers of items in a row, in this order, at least `gap` apart, and as close as possible to their wishes (least
+ * squares: neighbors that would overlap are pooled, as in isotonic regression).
  */
 export function poolApart(wishes: readonly Wish[], gap: number): readonly number[] {
   const offsets: number[] = [];

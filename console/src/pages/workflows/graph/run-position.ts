@@ -3,17 +3,17 @@ import { stepName } from '../../../../../telltale/src/log/reduce-run.ts';
 import type { RunState, StepState } from '../../../../../telltale/src/log/run-state.ts';
 import type { Status } from '../../../ui/status-look.ts';
 
-/** How a run stands at a node. */
+/** The state of a run at a node. */
 export interface NodeMark {
   readonly status: Status | 'skipped';
-  /** How often it was begun or entered. */
+  /** How often it was started or entered. */
   readonly times: number;
 }
 
 export interface RunPosition {
-  /** By the ids of nodes and groups; what the run has not come to is not there. */
+  /** By the ids of nodes and groups. What the run has not reached is missing. */
   readonly marks: ReadonlyMap<string, NodeMark>;
-  /** Edges that the run went along, by their place. */
+  /** The indices of the edges that the run took. */
   readonly taken: ReadonlySet<number>;
 }
 
@@ -29,7 +29,7 @@ export const STEP_MARKS: Readonly<Record<StepState['status'], NodeMark['status']
   compensated: 'cancelled',
 };
 
-/** Where a run is in the graph of its workflow: a fold of its events, and of nothing else. */
+/** The position of a run in the graph of its workflow, folded from its events. */
 export function runPosition(graph: ApiGraph, run: RunState): RunPosition {
   const steps = stepMarks(run);
   const marks = new Map<string, NodeMark>();
@@ -79,7 +79,7 @@ function stateMark(run: RunState, name: string, times: number): NodeMark | undef
   return { status: run.state === name ? run.status : 'completed', times };
 }
 
-/** By the steps' names: what is under way counts before what was, and of that the last. */
+/** By the steps' names. A running step takes precedence over an ended one, and the latest of those counts. */
 function stepMarks(run: RunState): ReadonlyMap<string, NodeMark> {
   const asked = new Set(run.reviews.flatMap(({ step, choice }) => (choice === undefined ? [step] : [])));
   const marks = new Map<string, NodeMark>();

@@ -3,22 +3,25 @@ import type { Size } from './layout-level.ts';
 
 type Node = ApiGraph['nodes'][number];
 
-/** Lines below a node's name that are drawn; its tooltip has the others. */
+/** How many lines are drawn below a node's name. Its tooltip has all of them. */
 const MAX_LINES = 4;
-/** Characters of a label; its tooltip has all of them. */
+/** How many characters of a label are drawn. Its tooltip has all of them. */
 const MAX_LABEL = 34;
 const MAX_WIDTH = 270;
 const MIN_WIDTH = 110;
 const DOT: Size = { width: 18, height: 18 };
 
-/** Estimated by the count of characters, so that a drawing is the same everywhere and needs no document to measure in. */
+/**
+ * Estimated from the number of characters, so that a drawing is the same everywhere and needs no document to measure
+ * in.
+ */
 export function nodeSize({ kind, name, lines }: Pick<Node, 'kind' | 'name' | 'lines'>): Size {
   if (kind === 'start' || kind === 'end') return DOT;
   const all = shownLines({ kind, lines });
-  // What a split does is its title: the name of its type says less.
+  // The title of a branch is what it does, because its type says less.
   const shown = kind === 'split' ? all.slice(1) : all;
   const text = kind === 'split' ? (all[0] ?? name) : name;
-  // Beside the title there is room for a status and a count.
+  // Leaves room next to the title for a status and a count.
   const title = text.length * (kind === 'split' ? 6.8 : 8.1) + (kind === 'final' ? 70 : 62);
   const widest = Math.max(title, ...shown.map((line) => line.length * 6.3 + 26));
   return {

@@ -42,7 +42,7 @@ export interface FlowOptions {
 
 const FIXED = { draggable: false, connectable: false, selectable: false, focusable: false } as const;
 
-/** A laid-out graph, with a run's position on it, as the drawing wants it. */
+/** Converts a laid-out graph and a run's position to what the drawing library expects. */
 export function toFlow(
   graph: ApiGraph,
   layout: GraphLayout,
@@ -116,7 +116,7 @@ export function toFlow(
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** A line through all points that leaves and enters each of them downwards (or upwards): straight where they are in line. */
+/** A line through all points that leaves and enters each of them vertically, and is straight if they are aligned. */
 function edgePath(points: readonly Point[]): string {
   return points
     .map(({ x, y }, at) => {
@@ -129,7 +129,7 @@ function edgePath(points: readonly Point[]): string {
     .join(' ');
 }
 
-/** Of an edge that leads back to its own box: out of its side, and in again. */
+/** For an edge from a node to itself: out of its side and back in. */
 function loopPath([from, over, to]: readonly Point[]): string {
   if (from === undefined || over === undefined || to === undefined) return '';
   return `M ${round(from.x)} ${round(from.y)} C ${round(over.x + 6)} ${round(from.y)} ${round(over.x + 6)} ${round(to.y)} ${round(to.x)} ${round(to.y)}`;

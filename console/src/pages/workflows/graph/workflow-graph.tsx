@@ -31,7 +31,7 @@ import './workflow-graph.css';
 export interface WorkflowGraphProps {
   readonly graph: ApiGraph;
   readonly position?: RunPosition | undefined;
-  /** The name of the step or state that is looked at. */
+  /** The name of the selected step or state. */
   readonly chosen?: string | undefined;
   readonly onChoose?: (node: GraphNodeInfo) => void;
 }
@@ -40,7 +40,7 @@ const NODE_TYPES = { box: GraphNode, 'group-box': GroupBox };
 const EDGE_TYPES = { way: GraphEdge };
 const ignore = () => undefined;
 
-/** Where the run is: what is under way before what failed. */
+/** Where the run is. What is running takes precedence over what failed. */
 function focusOf({ nodes }: GraphLayout, position: RunPosition | undefined) {
   const isIn = (...wanted: readonly string[]) =>
     nodes.find(({ id }) => wanted.includes(position?.marks.get(id)?.status ?? ''));
@@ -48,7 +48,10 @@ function focusOf({ nodes }: GraphLayout, position: RunPosition | undefined) {
   return node === undefined ? undefined : { x: node.x + node.width / 2, y: node.y + node.height / 2 };
 }
 
-/** A workflow as its manifest has it, to pan and zoom, with where a run is. Scrolling scrolls the page. */
+/**
+ * A workflow as its manifest defines it, with the position of a run. It can be panned and zoomed. Scrolling scrolls the
+ * page.
+ */
 export function WorkflowGraph({ graph: whole, position, chosen, onChoose }: WorkflowGraphProps) {
   const { graph, note } = useMemo(() => drawnGraph(whole), [whole]);
   const isDrawn = graph.nodes.length <= MAX_NODES;
@@ -99,7 +102,7 @@ const ARROWS = [
   ['taken', 'var(--done)'],
 ] as const;
 
-/** The heads of the arrows, by what an edge says. */
+/** The arrowheads, by the kind of edge. */
 const GraphMarkers = () => (
   <svg aria-hidden="true" className="absolute size-0">
     <defs>
@@ -122,7 +125,7 @@ const GraphMarkers = () => (
   </svg>
 );
 
-/** A step that has steps inside: they stand in it. */
+/** A step that contains steps. */
 function GroupBox({ data: { name, type, mark } }: NodeProps<DrawnGroup>) {
   const look = mark === undefined ? undefined : MARK_LOOKS[mark.status];
   return (
@@ -153,7 +156,7 @@ const DASHES: Readonly<Record<NonNullable<DrawnEdge['data']>['kind'], string | u
   open: '2 4',
 };
 
-/** A way from box to box: dashed where something failed, dotted where an artifact may choose it, bold where a run went. */
+/** An edge: dashed after a failure, dotted if an artifact may choose it, bold if the run took it. */
 function GraphEdge({ data }: EdgeProps<DrawnEdge>) {
   if (data === undefined) return null;
   const { path, kind, isTaken, text, label } = data;
@@ -185,11 +188,14 @@ function GraphEdge({ data }: EdgeProps<DrawnEdge>) {
 }
 
 interface GraphControlsProps extends Size {
-  /** What is of most interest now: in view, where not all of it is. */
+  /** The point to keep in view if the whole graph does not fit. */
   readonly focus: { readonly x: number; readonly y: number } | undefined;
 }
 
-/** Nearer, further, all of it: edges and their labels, too. What is of interest stays in view when room or run change. */
+/**
+ * Zooms in, zooms out, or shows everything, including edges and labels. The point of interest stays in view when the
+ * viewport or the run changes.
+ */
 function GraphControls({ width, height, focus }: GraphControlsProps) {
   const { zoomIn, zoomOut, setViewport } = useReactFlow();
   const across = useStore((state) => state.width);

@@ -11,9 +11,9 @@ export interface HeardPrompt {
   readonly parts: readonly string[];
 }
 
-/** For each request, what providers would refuse in it; a few stand for all of a model that is asked for ever. */
+/** For each request, what providers would refuse in it; of a model that is asked for ever, of the first ones. */
 const refused = new Map<string, Promise<readonly string[]>[]>();
-const MOST_CHECKED = 12;
+const MOST_CHECKED = 500;
 
 function check(model: string, { system, messages, turn, tools, toolChoice }: ModelRequest): void {
   const checked = refused.get(model) ?? [];

@@ -1,12 +1,26 @@
-import type { LanguageModelV3, LanguageModelV3CallOptions } from '@ai-sdk/provider';
+import type {
+  LanguageModelV2,
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV4,
+} from '@ai-sdk/provider';
+
+/** How a stream ends in each version of the interface. */
+const ENDS = {
+  v2: { type: 'finish', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } },
+  v3: {
+    type: 'finish',
+    finishReason: { unified: 'stop', raw: 'stop' },
+    usage: { inputTokens: { total: 1 }, outputTokens: { total: 1 } },
+  },
+};
 
 /** A model of the AI SDK that says the same thing in every turn, and keeps what it was asked. */
-export function capturingModel(parts: readonly object[]) {
+export function capturingModel(parts: readonly object[], version: 'v2' | 'v3' | 'v4' = 'v3') {
   const asked: LanguageModelV3CallOptions[] = [];
-  const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
-  const end = { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage };
+  const end = version === 'v2' ? ENDS.v2 : ENDS.v3;
   const model = {
-    specificationVersion: 'v3',
+    specificationVersion: version,
     provider: 'capturing',
     modelId: 'm',
     supportedUrls: {},
@@ -15,7 +29,7 @@ export function capturingModel(parts: readonly object[]) {
       asked.push(options);
       return { stream: ReadableStream.from([...parts, end]) };
     },
-  } as unknown as LanguageModelV3;
+  } as unknown as LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
   return { model, asked };
 }
 

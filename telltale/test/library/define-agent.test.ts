@@ -10,6 +10,7 @@ import { defineTool } from '../../src/agent/define/definitions.ts';
 import { loadAgent } from '../../src/agent/load-agent.ts';
 import { createMemoryStore, runAgent } from '../../src/testing/run-agent.ts';
 import { scripted } from '../../src/testing/scripted.ts';
+import { capturingModel } from './capturing-model.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -77,6 +78,30 @@ describe('an agent in code', () => {
     const other = scripted(['<response>Other.</response>']);
     expect((await runAgent(agent, { input: 'Go.', model: other })).result.result).toBe('Other.');
   });
+
+  it.each(['v2', 'v3', 'v4'] as const)(
+    'takes models of the AI SDK as they are, in all three places: specification %s',
+    async (version) => {
+      const saying = (text: string) =>
+        capturingModel([{ type: 'text-delta', id: '0', delta: text }], version);
+      const own = saying(
+        '<action id="s" type="llm">{"name":"brief","parameters":{"text":"long"}}</action><response>$s</response>',
+      );
+      const fast = saying('Short.');
+      const agent = await defineAgent({
+        name: 'x',
+        model: own.model,
+        models: { fast: fast.model },
+        prompts: { brief: { template: 'Shorten: {text}', model: 'fast' } },
+      });
+      const { result } = await runAgent(agent, { input: 'Go.' });
+      expect(result).toMatchObject({ status: 'completed', result: 'Short.' });
+      expect([own.asked.length, fast.asked.length]).toEqual([1, 1]);
+      const other = saying('<response>Other.</response>');
+      const started = await runAgent(agent, { input: 'Go.', model: other.model });
+      expect(started.result).toMatchObject({ status: 'completed', result: 'Other.' });
+    },
+  );
 
   it('asks the models it names, be they of the same id', async () => {
     const fast = scripted(['Short.']);

@@ -1,6 +1,7 @@
 import type { UnderWay } from '../engine/in-flight.ts';
 import { type Clock, sleep } from '../lib/clock.ts';
 import { RuntimeError } from '../lib/errors.ts';
+import { isAway } from '../log/fold-handoffs.ts';
 import type { Store, StreamInfo } from '../store/store.ts';
 import { readSession, sessionUnknown } from './read-session.ts';
 import type { Runs } from './runs/create-runs.ts';
@@ -63,8 +64,11 @@ export async function hearsNoMore(
 ): Promise<boolean> {
   if (status === 'completed') return true;
   if (kind !== 'session' || owner === undefined) return false;
-  const { chat, response, turn } = await readSession(store, stream);
-  return chat !== true && response?.final === true && response.turn === turn;
+  const state = await readSession(store, stream);
+  const { chat, response, turn, handoff } = state;
+  // Its own answer is not the last one where the conversation moves on.
+  if (chat === true || handoff !== undefined || isAway(state)) return false;
+  return response?.final === true && response.turn === turn;
 }
 
 export const nobodyReads = (session: string, fork = `runtime.fork("${session}", SEQ)`) =>

@@ -2,6 +2,7 @@ import { decideTest, type EvaluateDecision } from '../../expressions/cel/evaluat
 import { toRuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { HANDOFF } from '../../log/action.ts';
+import { handsOver } from '../../log/fold-handoffs.ts';
 import { showsTag } from '../../log/fold-turns.ts';
 import type { ActionIntent, ParserEvent } from '../../parser/intents.ts';
 import { clip } from '../../prompt/text.ts';
@@ -267,7 +268,8 @@ function closeResponse(
   endResponse(stream);
   if (final) {
     hearing.over = true;
-    if (!hearing.endedOpen && !mayHandOver(context.manifest)) cut(hearing, 'final');
+    const mayFollow = mayHandOver(context.manifest) && !handsOver(context.state);
+    if (!hearing.endedOpen && !mayFollow) cut(hearing, 'final');
   } else whenOut(stream, () => context.log.append({ type: 'response', text: stream.text, final: false }));
 }
 

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRuntime, defineAgent, type Session } from '../../../src/index.ts';
 import { createMemoryStore } from '../../../src/testing/run-agent.ts';
@@ -330,6 +332,35 @@ describe('the limits of a conversation', () => {
 });
 
 describe('a message of the person', () => {
+  it('steers the agent that has the conversation, through the runtime, in the middle of its work', async () => {
+    const gate = `const { existsSync } = await import('node:fs');
+      while (!existsSync(new URL('../open', import.meta.url))) await new Promise((next) => setTimeout(next, 5));
+      return 'open';`;
+    const ran = await runTeam(
+      {
+        billing: {
+          manifest: 'import: { tools: [../tools/gate.yml] }\n',
+          turns: [`${action('g', 'gate', 'sync')}`, final('As you said.')],
+        },
+      },
+      {
+        manifest: 'handoff: [billing]\n',
+        files: { ...tool('gate', gate) },
+        turns: [`${handoff('billing')}${final('One moment.')}`],
+        async during(session, runtime) {
+          await expect.poll(async () => (await runtime.state(session.id)).thread?.speaker).toBe('billing');
+          await runtime.steer(session.id, 'Use the second account.');
+          const { manifest } = await runtime.state(session.id);
+          writeFileSync(join(dirname(manifest.path), 'open'), '');
+        },
+      },
+    );
+    expect(ran.result).toMatchObject({ status: 'completed', result: 'As you said.' });
+    expect(ran.childOf('speaker.billing', 'message.received')).toMatchObject([
+      { from: 'steer', text: 'Use the second account.' },
+    ]);
+  });
+
   /** Where the person speaks: every place that the handoff passes. */
   const POINTS = [
     'append:handoff.requested',

@@ -1,5 +1,6 @@
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { Link } from 'wouter';
+import { isSpeaker } from '../../../../telltale/src/log/fold-life.ts';
 import { useKept } from '../../data/use-kept.ts';
 import { useNow } from '../../data/use-now.ts';
 import { formatDuration } from '../../format/format-duration.ts';
@@ -107,9 +108,11 @@ function SessionOrigin() {
     <>
       {' · '}
       <Link href={`/sessions/${encodeURIComponent(from)}${at}`} className="text-accent hover:underline">
-        {forked === undefined
-          ? `called as ${parent?.action ?? 'a sub-agent'}`
-          : `forked at event ${forked.seq}`}
+        {forked !== undefined
+          ? `forked at event ${forked.seq}`
+          : parent !== undefined && isSpeaker(parent)
+            ? 'part of a conversation'
+            : `called as ${parent?.action ?? 'a sub-agent'}`}
       </Link>
     </>
   );
@@ -194,7 +197,18 @@ function Silence() {
 function SessionFigures() {
   const { id, model, moment, isLive } = useSessionView();
   const state = model.stateAt(moment.seq);
-  const { status, totals, turn, startedAt, downMs, maxTurns, model: modelName, balance, metadata } = state;
+  const {
+    status,
+    totals,
+    turn,
+    startedAt,
+    downMs,
+    maxTurns,
+    model: modelName,
+    balance,
+    metadata,
+    thread,
+  } = state;
   const { quarantine } = useQuarantine('session', id, model.events.length);
   const worked = Math.max(0, moment.at - startedAt - downMs);
   return (
@@ -222,6 +236,16 @@ function SessionFigures() {
           {formatDuration(worked)}
         </span>
       </Figure>
+      {thread === undefined ? null : (
+        <Figure label="Speaking" seen>
+          <Link
+            href={`/sessions/${encodeURIComponent(thread.session)}`}
+            className="text-accent hover:underline"
+          >
+            {thread.speaker}
+          </Link>
+        </Figure>
+      )}
       {balance === undefined ? null : (
         <Figure label="Budget" seen>
           {balance.toLocaleString('en')} left

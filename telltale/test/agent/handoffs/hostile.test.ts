@@ -424,3 +424,28 @@ describe('a message of the person', () => {
     },
   );
 });
+
+describe('an agent of a conversation that fails', () => {
+  it('fails the conversation, which goes on at that agent when it is resumed', async () => {
+    const store = createMemoryStore();
+    const runtime = await createRuntime({ store });
+    const agentWith = async (billingTurns: readonly string[]) =>
+      defineAgent({
+        name: 'triage',
+        model: scripted([`${handoff('billing')}${final('One moment.')}`]),
+        handoff: ['billing'],
+        agents: [await defineAgent({ name: 'billing', model: scripted(billingTurns) })],
+      });
+    const failed = await runtime.start(await agentWith([]), { id: 'ses_desk', input: 'What do I owe?' })
+      .result;
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'agent_failed' } });
+    expect(failed.error?.message).toContain('billing');
+    const agent = await agentWith([final('The script of turn 1.'), final('Nothing.')]);
+    const resumed = await runtime.resume('ses_desk', { agent, acceptChanges: true });
+    expect(await resumed.result).toMatchObject({ status: 'completed', result: 'Nothing.' });
+    const events = await runtime.events('ses_desk');
+    expect(events.filter(({ type }) => type === 'handoff')).toHaveLength(1);
+    expect(events.filter(({ type }) => type === 'response')).toHaveLength(1);
+    await runtime.close();
+  });
+});

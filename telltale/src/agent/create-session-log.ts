@@ -1,10 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import type { RuntimeError } from '../lib/errors.ts';
 import { tellAll, tellOne } from '../lib/errors.ts';
-import { encodeNext, type LastFront } from '../log/codec.ts';
+import { encodeNext, type LastFront, placeEvent } from '../log/codec.ts';
 import type { Cause, EventBody, LiveEvent, ObservedEvent, SessionEvent } from '../log/event.ts';
 import { nextTurn } from '../log/fold-turns.ts';
-import { placeEvent } from '../log/line-json.ts';
 import { reduce } from '../log/reduce.ts';
 import { SNAPSHOT_EVERY, SNAPSHOT_SOON, type SnapshotWriter } from '../log/snapshot.ts';
 import type { SessionState } from '../log/state.ts';

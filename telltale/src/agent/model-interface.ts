@@ -1,6 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
-import { completesStep } from '../log/action.ts';
-import { idsOf, writtenId } from '../log/action-id.ts';
+import { completesStep, idsOf, writtenId } from '../log/action.ts';
 import type { SessionState } from '../log/state.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import {

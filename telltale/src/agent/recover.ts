@@ -1,8 +1,9 @@
-import { type DeclaredAction, isReported } from '../log/action.ts';
+import { type DeclaredAction, isForEach, isReported } from '../log/action.ts';
 import { handsOver } from '../log/fold-handoffs.ts';
 import { TURN_CUT_SHORT } from '../log/fold-turns.ts';
 import type { SessionState } from '../log/state.ts';
-import { isLoop, loopOf } from '../scheduler/loops.ts';
+import type { FaultBody } from '../scheduler/faults.ts';
+import { loopOf } from '../scheduler/foreach.ts';
 import { costWith, countUsage } from './cost.ts';
 import { modelInTurn } from './fallback.ts';
 import type { SessionContext } from './session-context.ts';
@@ -10,7 +11,6 @@ import { setVariables } from './turn/act.ts';
 import type { Next } from './turn/final-response.ts';
 import { completedWith, responsesOut, settle } from './turn/final-response.ts';
 import { finishTurn } from './turn/finish-turn.ts';
-import type { FaultBody } from './turn/groups.ts';
 import { type Reheard, rehear } from './turn/replay-turn.ts';
 
 /** What the last turn before a restart left to do. */
@@ -59,7 +59,7 @@ export function recover(context: SessionContext, promptTokens: number): Left | u
   const within = groups.length === 0 ? {} : { groups };
   const again = state.turns.at(-1)?.output === '' ? ({ again: true } as const) : {};
   log.append({ type: 'turn.failed', error, retry_in: 0, ...again, ...within, usage, cost_usd });
-  scheduler.spoil(groups);
+  scheduler.invalidateParallels(groups);
   scheduler.turnEnded('broken');
   return { kind: 'broken', heard };
 }
@@ -82,14 +82,14 @@ function tellFaults(context: SessionContext, { faults }: Reheard): void {
 
 function tell({ log, scheduler }: SessionContext, fault: FaultBody): void {
   log.append(fault);
-  if (fault.groups !== undefined) scheduler.spoil(fault.groups);
+  if (fault.groups !== undefined) scheduler.invalidateParallels(fault.groups);
 }
 
 /** What the turn set last, and the log ends before. An action there is not begun: it could be one too many. */
 function setLast(context: SessionContext, { unset }: Reheard): void {
   if (unset?.type === 'metadata') {
     context.works.applyMetadata(unset.value, 'model');
-    context.scheduler.named(unset.value, context.log.here()); // a `<foreach>` may wait for its list
+    context.scheduler.valuesSet(unset.value, context.log.here()); // a `<foreach>` may wait for its list
   } else if (unset?.type === 'variables') setVariables(context, unset.value);
 }
 
@@ -135,7 +135,7 @@ async function heldEnded({ scheduler, reviews, stop, state }: SessionContext): P
   let isOver = held.length === 0;
   while (!isOver && stop.reason === undefined && !reviews.isSpokenTo())
     await reviews.untilSpokenTo((done) =>
-      scheduler.whenEnded(held, () => {
+      scheduler.whenAllEnded(held, () => {
         isOver = true;
         done();
       }),
@@ -151,6 +151,6 @@ function heldUpBy({ open, actions, turn, news }: SessionState): readonly string[
     if (known?.turn !== turn || !isReported(known.action)) return false;
     const { action } = known;
     if (action.mode === 'sync' && action.base === undefined) return true;
-    return (isLoop(action) ? loopOf(action).actions : [action]).some(inClosed);
+    return (isForEach(action) ? loopOf(action).actions : [action]).some(inClosed);
   });
 }

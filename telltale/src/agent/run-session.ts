@@ -310,7 +310,7 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
     case 'wait':
     case 'lost':
       log.seal();
-      await scheduler.abandon();
+      await scheduler.release();
       if (context.hooks !== undefined) await context.hooks.settled();
       return;
     case 'cancel':
@@ -338,7 +338,7 @@ async function farewell(context: SessionContext): Promise<'well' | 'failing'> {
   if (left.length > 0)
     await stop.until((done) => {
       const disarm = clock.after(FAREWELL_MS, done);
-      const forget = scheduler.whenEnded(left, done);
+      const forget = scheduler.whenAllEnded(left, done);
       return () => {
         disarm();
         forget();
@@ -362,5 +362,5 @@ function closeTurn(context: SessionContext, promptTokens: number, code: string, 
   const groups = asker?.groups ?? [];
   const within = groups.length === 0 ? {} : { groups };
   log.append({ type: 'turn.failed', error, ...within, usage, cost_usd: costWith(model, usage) });
-  scheduler.spoil(groups);
+  scheduler.invalidateParallels(groups);
 }

@@ -6,7 +6,7 @@ import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
 import type { EarlierIds } from '../parser/envelope/ids.ts';
 import type { TagParser } from '../parser/tags/tag-parser.ts';
-import type { Scheduler } from '../scheduler/scheduler.ts';
+import type { ActionScheduler } from '../scheduler/action-scheduler.ts';
 import type { Target } from '../tools/target.ts';
 import type { TestContext } from './agent-view.ts';
 import type { Guide } from './guided/guidance.ts';
@@ -38,7 +38,7 @@ export interface SessionContext {
   readonly manifest: AgentManifest;
   readonly state: SessionState;
   readonly log: SessionLog;
-  readonly scheduler: Scheduler;
+  readonly scheduler: ActionScheduler;
   readonly stop: Stop;
   readonly reviews: Reviews;
   /** Where a run leads the session. */

@@ -2,24 +2,26 @@ import { RuntimeError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { DeclaredAction } from '../log/action.ts';
 import type { Cause, EventBody } from '../log/event.ts';
+import { LLM_USAGE } from '../log/reduce.ts';
 import { openReviews } from '../log/reviews.ts';
 import { clip } from '../manifest/schema/show-value.ts';
 import { createEscape } from '../prompt/text.ts';
-import type { PerformCall, SlotCall } from '../scheduler/edges.ts';
-import type { RolledBack } from '../scheduler/scheduler.ts';
+import type { PerformCall, RollbackResult, SlotCall } from '../scheduler/scheduler-deps.ts';
 import { mayBeLost } from '../store/quarantine.ts';
 import type { InboxMessage } from '../store/store.ts';
 import type { AgentTargets } from '../tools/create-targets.ts';
-import type { Target } from '../tools/target.ts';
+import type { Target, TargetCall } from '../tools/target.ts';
+import { unknownTarget } from '../tools/target-edges.ts';
 import { agentView, createTestContext, NOTHING_SAID, type TestContext } from './agent-view.ts';
 import { createChildRunner } from './children/child-runner.ts';
 import { type CalledAtRest, createCalledAtRest } from './children/idle.ts';
+import { costWith } from './cost.ts';
 import { feedsOf } from './feeds/open-feeds.ts';
 import { createCompleteStep } from './guided/complete-step.ts';
 import type { SharedValues } from './inbox.ts';
 import type { InternalDeps } from './internal/definition.ts';
+import { notAllowed } from './internal/internal-actions.ts';
 import { type ApplyMetadata, applyMetadata, beforeTurn as learnOfOthers } from './metadata-writer.ts';
-import { callableTargets, findTarget, noSuchTarget, performAction } from './perform.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
 import type { SessionDeps } from './session-edges.ts';
@@ -48,7 +50,7 @@ class SessionServices implements SessionWorks {
   readonly mayBeLost: SessionWorks['mayBeLost'];
   readonly tellTools: (() => void) | undefined;
   /** Undefined where no other process may go on with what waits. */
-  readonly rests: ((id: string) => boolean) | undefined;
+  readonly isParked: ((id: string) => boolean) | undefined;
   readonly called: CalledAtRest;
   reviews: Reviews;
   scheduler!: SessionWorks['scheduler'];
@@ -86,7 +88,7 @@ class SessionServices implements SessionWorks {
     this.actionTimeoutMs = limits.action_timeout.ms;
     this.mayBeLost = mayBeLost(runtime.store);
     this.tellTools = createToolNews(prepared, log);
-    this.rests = this.atRest === 'hold' ? undefined : (id) => this.called.has(id);
+    this.isParked = this.atRest === 'hold' ? undefined : (id) => this.called.has(id);
     this.called = createCalledAtRest(this);
     this.reviews = createReviews(this);
   }
@@ -103,7 +105,7 @@ class SessionServices implements SessionWorks {
     return this.log.committedSeq();
   }
 
-  onFatal(error: RuntimeError, id: string, left: RolledBack['left']): void {
+  onFatal(error: RuntimeError, id: string, left: RollbackResult['left']): void {
     this.stop.now({ kind: 'fail', error: actionFatal(id, error, left) });
   }
 
@@ -152,20 +154,20 @@ class SessionServices implements SessionWorks {
     };
   }
 
-  clear(call: Parameters<Reviews['clear']>[0]): ReturnType<Reviews['clear']> {
+  requestApproval(call: Parameters<Reviews['clear']>[0]): ReturnType<Reviews['clear']> {
     return this.reviews.clear(call);
   }
 
-  asks(id: string): boolean {
+  awaitsPerson(id: string): boolean {
     return openReviews(this.log.state).some(({ action }) => action === id);
   }
 
-  slot({ key, max, signal }: SlotCall): (() => void) | Promise<() => void> {
+  takeSlot({ key, max, signal }: SlotCall): (() => void) | Promise<() => void> {
     const { runtime, group } = this.deps;
     return runtime.slots.take(key, max, { group, signal });
   }
 
-  once(): (() => void) | undefined {
+  enterNonIdempotent(): (() => void) | undefined {
     const { runtime, group } = this.deps;
     return runtime.underWay.enter(group);
   }
@@ -218,7 +220,7 @@ function noMemory(): never {
   });
 }
 
-function actionFatal(id: string, cause: RuntimeError, left: RolledBack['left']): RuntimeError {
+function actionFatal(id: string, cause: RuntimeError, left: RollbackResult['left']): RuntimeError {
   const failed = `The action "${id}" failed, and says on_error: fail. ${cause.message}`;
   return new RuntimeError('action_failed', failed + notUndone(left), { hint: cause.hint, cause });
 }
@@ -226,7 +228,7 @@ function actionFatal(id: string, cause: RuntimeError, left: RolledBack['left']):
 /** Ids of what could not be undone that a message names. */
 const MOST_NAMED = 10;
 
-function notUndone(left: RolledBack['left']): string {
+function notUndone(left: RollbackResult['left']): string {
   if (left.length === 0) return '';
   const more = left.length > MOST_NAMED ? ` and ${left.length - MOST_NAMED} more` : '';
   return `\nWhat was to be undone then, and is not: ${left.slice(0, MOST_NAMED).join(', ')}${more}.`;
@@ -294,3 +296,110 @@ const listed = (names: readonly string[]): string =>
   names.length > MAX_NAMED
     ? `${names.slice(0, MAX_NAMED).join(', ')}, … (${names.length} in all)`
     : names.join(', ');
+
+/** What a session calls targets with. */
+export interface Performer {
+  readonly prepared: PreparedAgent;
+  readonly log: SessionLog;
+  view(): JsonObject;
+  readonly reviews: Pick<Reviews, 'granted'>;
+  readonly crashPoint: ((name: string) => void) | undefined;
+  /** The internal actions, bound when the first is called: most sessions call none. */
+  internal: Map<string, Target> | undefined;
+  /** What was noted on the log, so that it is once. */
+  noted: Set<string> | undefined;
+  traits(action: DeclaredAction): Target | undefined;
+  unknownTarget(action: DeclaredAction): RuntimeError;
+  runChild(call: PerformCall): Promise<Json>;
+  runWorkflow(call: PerformCall): Promise<Json>;
+  internalDeps(): InternalDeps;
+}
+
+const faceOf = ({ prepared, log }: Performer) => prepared.face(log.state.led === true);
+
+function internalOf(performer: Performer): ReadonlyMap<string, Target> {
+  if (performer.internal === undefined) {
+    const deps = performer.internalDeps();
+    const { internal } = faceOf(performer);
+    performer.internal = new Map(internal.map((action) => [action.name, action.bind(deps)]));
+  }
+  return performer.internal;
+}
+
+const findTarget = (performer: Performer, { kind, name }: DeclaredAction): Target | undefined =>
+  kind === 'internal' ? internalOf(performer).get(name) : performer.prepared.targets.find(kind, name);
+
+/** All that the session's actions can call. */
+const callableTargets = (performer: Performer): readonly Target[] => [
+  ...performer.prepared.targets.all,
+  ...internalOf(performer).values(),
+];
+
+function noSuchTarget(performer: Performer, { kind, name }: DeclaredAction): RuntimeError {
+  const { agent, targets } = performer.prepared;
+  const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;
+  if (blocked !== undefined) return blocked;
+  const { calls } = faceOf(performer);
+  if (calls !== undefined) {
+    const { offered: listed, style } = calls;
+    const all = style.names.natives.map((native) => ({ kind: 'tool' as const, name: native }));
+    return unknownTarget('tool', name, { all, listed });
+  }
+  return unknownTarget(kind, name, { all: [...targets.all, ...internalOf(performer).values()] });
+}
+
+function performAction(performer: Performer, call: PerformCall): Promise<Json> {
+  const { prepared, log, crashPoint } = performer;
+  const { action, attempt } = call;
+  const target = performer.traits(action);
+  if (target === undefined) return Promise.reject(performer.unknownTarget(action));
+  const cost = prepared.agent.manifest.budget?.costs.action ?? 0;
+  const { balance } = log.state;
+  if (cost > 0 && attempt === 1 && balance !== undefined)
+    log.append({ type: 'budget.charged', what: 'action', amount: cost, balance: balance - cost });
+  crashPoint?.(`perform:${action.id}`);
+  const start = (grants?: readonly string[]) =>
+    target.kind === 'agent'
+      ? performer.runChild(call)
+      : target.kind === 'workflow'
+        ? performer.runWorkflow(call)
+        : target.run(toTargetCall(performer, call, grants));
+  const leave = performer.reviews.granted(call);
+  const running = leave === undefined ? start() : leave.then(start);
+  if (crashPoint === undefined) return running;
+  return running.finally(() => crashPoint(`performed:${action.id}`));
+}
+
+function note(performer: Performer, what: string): void {
+  performer.noted ??= new Set();
+  if (performer.noted.has(what)) return;
+  performer.noted.add(what);
+  performer.log.append({ type: 'audit', who: 'runtime', what });
+}
+
+function toTargetCall(
+  performer: Performer,
+  { action: { id }, input, attempt, signal }: PerformCall,
+  granted: readonly string[] | undefined,
+): TargetCall {
+  const { log } = performer;
+  const { id: session } = log.state;
+  return {
+    session,
+    id,
+    input,
+    attempt,
+    signal,
+    idempotencyKey: `${session}:${id}`,
+    granted,
+    agent: () => performer.view(),
+    note: (what) => note(performer, what),
+    charge(usage, model) {
+      const data = { action: id, model: model.id, ...usage, cost_usd: costWith(model, usage) };
+      log.append({ type: 'custom', name: LLM_USAGE, data });
+    },
+    progress(data) {
+      if (log.watched) log.show({ type: 'action.progress', session, turn: log.state.turn, id, data });
+    },
+  };
+}

@@ -1,6 +1,6 @@
 import type { Json } from '../lib/json.ts';
-import type { SchedulerDeps } from '../scheduler/edges.ts';
-import type { Scheduler, SchedulerOptions } from '../scheduler/scheduler.ts';
+import type { ActionScheduler } from '../scheduler/action-scheduler.ts';
+import type { SchedulerDeps, SchedulerOptions } from '../scheduler/scheduler-deps.ts';
 import type { Target } from '../tools/target.ts';
 import type { LastSaid, TestContext } from './agent-view.ts';
 import type { ChildDeps } from './children/child-edges.ts';
@@ -9,11 +9,11 @@ import type { SessionFeeds } from './feeds/session-feeds.ts';
 import type { InboxDeps } from './inbox.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
-import type { Performer } from './perform.ts';
 import type { ReviewDeps, Reviews } from './reviews/create-reviews.ts';
 import { createSessionOrders, type SessionOrders } from './runs/session-orders.ts';
 import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
 import type { SessionDeps } from './session-edges.ts';
+import type { Performer } from './session-services.ts';
 import { setterOf } from './variables/session-variables.ts';
 
 /**
@@ -35,7 +35,7 @@ export interface SessionWorks extends SchedulerDeps, SchedulerOptions, Performer
   said: { readonly now: () => LastSaid } | undefined;
   reviews: Reviews;
   /** Made once all that it starts with is there. */
-  scheduler: Scheduler;
+  scheduler: ActionScheduler;
   // Most agents call no other, have no workflows, no feeds and no memory: what serves those is made for the first.
   orders: SessionOrders | undefined;
   runs: SessionRuns | undefined;

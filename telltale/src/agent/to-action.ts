@@ -3,7 +3,7 @@ import { err, ok, type Result, RuntimeError } from '../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { suggest } from '../lib/nearest.ts';
 import { withLists } from '../lib/with-lists.ts';
-import type { DeclaredAction } from '../log/action.ts';
+import { type DeclaredAction, isForEach } from '../log/action.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { showValue } from '../manifest/schema/show-value.ts';
 import {
@@ -16,7 +16,6 @@ import {
   meantTarget,
 } from '../parser/calls/call-names.ts';
 import type { ActionIntent } from '../parser/intents.ts';
-import { isLoop } from '../scheduler/loops.ts';
 import { KIND_LABELS } from '../tools/target-edges.ts';
 
 /**
@@ -63,7 +62,7 @@ export function createToAction(
   };
   /** The action with what it means. */
   const settled = (action: DeclaredAction): Result<DeclaredAction> => {
-    if (isLoop(action) || undoesByLoop(action)) return err(loopByHand(action.id));
+    if (isForEach(action) || undoesByLoop(action)) return err(loopByHand(action.id));
     const meant = meaningOf(action.id, action, action.parameters);
     if (!meant.ok) return meant;
     const undo = action.compensate === undefined ? undefined : settledUndo(action.id, action.compensate);

@@ -4,7 +4,7 @@ import { usageOf } from '../log/event.ts';
 import type { GivenTask } from '../log/session-events.ts';
 import type { SessionState, TaskState } from '../log/state.ts';
 import { type Conversation, createConversation } from '../prompt/conversation.ts';
-import { createScheduler } from '../scheduler/drive.ts';
+import { createScheduler } from '../scheduler/action-scheduler.ts';
 import type { Task, TaskReport } from '../workflows/guided/task.ts';
 import { followSaid } from './agent-view.ts';
 import { openFreshParts } from './feeds/open-feeds.ts';
@@ -91,7 +91,7 @@ export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
     sessionOrigin: () => deps.origin,
     clock: runtime.clock,
     model: deps.model,
-    earlier: { has: (id: string) => works.scheduler.isTaken(id) },
+    earlier: { has: (id: string) => works.scheduler.isIdTaken(id) },
     asker: undefined,
     spareParser: undefined,
     calls: face.calls,
@@ -121,7 +121,7 @@ export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
 function stopWork(works: SessionWorks, context: SessionContext): void {
   const { stop } = works;
   const { reason } = stop;
-  if (isLetGo(stop)) void works.scheduler.abandon(); // waited for at the end
+  if (isLetGo(stop)) void works.scheduler.release(); // waited for at the end
   void works.feeds?.keeper.close(); // likewise
   if (reason?.kind === 'cancel' && works.log.state.runs.length > 0) runsOf(works).cancelAll(reason.reason);
   endTurnInHand(context);

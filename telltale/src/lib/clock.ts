@@ -1,5 +1,3 @@
-import { createAlarms } from './alarms.ts';
-
 export type TimeOutcome<T> =
   | { readonly kind: 'done'; readonly value: T }
   | { readonly kind: 'failed'; readonly error: unknown }
@@ -40,9 +38,31 @@ export interface Clock {
   after(delayMs: number, fire: () => void): () => void;
 }
 
+/** Longer delays overflow the timers of Node and browsers, and would fire at once. */
+const MAX_TIMER_MS = 2_147_483_647;
+
 export function createSystemClock(): Clock {
   const monotonic = () => performance.now();
-  return { now: () => Date.now(), monotonic, after: createAlarms(monotonic) };
+  return {
+    now: () => Date.now(),
+    monotonic,
+    after(delayMs, fire) {
+      const due = monotonic() + (delayMs > 0 ? delayMs : 0); // NaN counts as 0
+      let timer: ReturnType<typeof setTimeout>;
+      const arm = () => {
+        timer = setTimeout(
+          () => {
+            // Timers may fire up to a millisecond early.
+            if (monotonic() < due) arm();
+            else fire();
+          },
+          Math.min(Math.max(0, due - monotonic()), MAX_TIMER_MS),
+        );
+      };
+      arm();
+      return () => clearTimeout(timer);
+    },
+  };
 }
 
 /** Resolves after `delayMs` on `clock`; rejects with the signal's reason when it is aborted first. */

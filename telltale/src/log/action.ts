@@ -59,6 +59,10 @@ export interface ActionState {
   ms?: number;
 }
 
+/** Whether it stands for a `<foreach>` on the log. */
+export const isForEach = ({ kind, name }: Pick<DeclaredAction, 'kind' | 'name'>): boolean =>
+  kind === 'internal' && name === 'foreach';
+
 /** Whether the model is told how it ended: all but `fire_and_forget`. */
 export const isReported = ({ mode }: Pick<DeclaredAction, 'mode'>): boolean => mode !== 'fire_and_forget';
 
@@ -97,3 +101,66 @@ export const cameToNothing = ({ status, skipped }: ActionState): boolean =>
 
 /** Whether it has ended, in whatever way. */
 export const hasEnded = (status: ActionStatus): boolean => status !== 'waiting' && status !== 'running';
+
+/**
+ * A model may use an id of an earlier turn again. The first action of an id has that id on the log; each later one has
+ * the id and its turn, `read@5`, so that every action is known by an id of its own. No model can write an `@` into an id.
+ */
+export const idInTurn = (written: string, turn: number): string => `${written}@${turn}`;
+
+const TURN_SUFFIX = /@(\d+)/g;
+
+/** The id as the model wrote it. */
+export const writtenId = (id: string): string => (id.includes('@') ? id.replaceAll(TURN_SUFFIX, '') : id);
+
+/** Actions by their ids on the log, and the newest id on the log of each written id that was used again. */
+interface KnownIds {
+  readonly actions: ReadonlyMap<string, ActionState>;
+  readonly reused?: ReadonlyMap<string, string>;
+}
+
+/**
+ * The id on the log that an id in a model's text stands for now: the newest action or group that has it. `read@2` is the
+ * one of turn 2.
+ */
+export function newestOf({ actions, reused }: KnownIds, asked: string): string {
+  if (asked.includes('@')) {
+    if (actions.has(asked)) return asked;
+    const first = writtenId(asked);
+    return idInTurn(first, actions.get(first)?.turn ?? 0) === asked ? first : asked;
+  }
+  if (reused === undefined) return asked;
+  const bracket = asked.indexOf('[');
+  const base = bracket === -1 ? asked : asked.slice(0, bracket);
+  return (reused.get(base) ?? base) + asked.slice(base.length);
+}
+
+/** An id for a model to name the action by, and no newer one of the same id. */
+export function idFor(state: KnownIds, id: string): string {
+  const written = writtenId(id);
+  if (newestOf(state, written) === id) return written;
+  return id === written ? idInTurn(id, state.actions.get(id)?.turn ?? 0) : id;
+}
+
+/** The action that was declared in `turn` under an id as it was written there. */
+export function declaredIn(
+  actions: ReadonlyMap<string, ActionState>,
+  turn: number,
+  written: string,
+): string | undefined {
+  for (const id of [idInTurn(written, turn), written]) if (actions.get(id)?.turn === turn) return id;
+  return undefined;
+}
+
+/** All ids that an action takes: its own, those of its groups, and those of the actions that it will create. */
+export function* idsOf(action: DeclaredAction): Iterable<string> {
+  yield action.id;
+  if (action.group !== undefined) yield action.group;
+  if (action.within !== undefined) yield* action.within;
+  if (action.base !== undefined) yield action.base;
+  if (isShown(action)) return;
+  // The ids of a `<foreach>`'s actions and groups are taken even if it created none of them.
+  const { actions } = action.parameters;
+  if (Array.isArray(actions))
+    for (const made of actions as unknown as readonly DeclaredAction[]) yield* idsOf(made);
+}

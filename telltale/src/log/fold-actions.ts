@@ -1,5 +1,4 @@
-import { type ActionState, type DeclaredAction, isReported, isShown } from './action.ts';
-import { idsOf, writtenId } from './action-id.ts';
+import { type ActionState, type DeclaredAction, idsOf, isReported, isShown, writtenId } from './action.ts';
 import type { ChildEventBody, EventOf } from './event.ts';
 import { speakerOf } from './fold-handoffs.ts';
 import { forgetOrders, noteTried } from './fold-runs.ts';

@@ -261,3 +261,38 @@ const OF_TEXT: ReadonlySet<string> = new Set([
 
 /** Whether a turn with this fault has held a tag, be it one of which nothing came. */
 export const showsTag = (code: string): boolean => !OF_TEXT.has(code);
+
+/**
+ * The first of the turns whose ids the current turn shares. A turn that continues one that broke off, or that follows a
+ * held final response or a reminder, may repeat what the model wrote before, and that must not be done twice.
+ */
+export function firstShared({
+  turns,
+  turn,
+  actions,
+}: Pick<SessionState, 'turns' | 'turn' | 'actions'>): number {
+  let first = turn;
+  for (let at = turns.length - 1; at >= 0; at--) {
+    const record = turns[at];
+    if (record?.turn !== first) break;
+    const before = turns[at - 1]?.turn ?? first - 1;
+    if (!goesOn(record.news) && !(isReminded(record.news) && !hasActed(actions, before))) break;
+    first = before;
+  }
+  return first;
+}
+
+/** Whether the turn broke off, or its final response did not count because it was held or a guided step is open. */
+const goesOn = ({ broken, held, faults }: Readonly<News>): boolean =>
+  held !== undefined ||
+  faults.some(({ code }) => code === 'step_open') ||
+  (broken !== undefined && broken.error.code !== TURN_BROKEN_OFF);
+
+/** Whether the runtime reminded the model. It sends other messages too, but only a turn that did nothing gets a reminder. */
+const isReminded = ({ messages, faults }: Readonly<News>): boolean =>
+  messages.some(({ from }) => from === 'runtime') || faults.some(({ code }) => code === 'no_tags');
+
+function hasActed(actions: SessionState['actions'], turn: number): boolean {
+  for (const known of actions.values()) if (known.turn === turn) return true;
+  return false;
+}

@@ -1,6 +1,6 @@
 import { FRAME_MARK, readTurnParts, type TurnPart } from '../lib/calls.ts';
 import { estimateTokens } from '../lib/tokens.ts';
-import { writtenId } from '../log/action-id.ts';
+import { writtenId } from '../log/action.ts';
 import type { MessageFrom } from '../log/event.ts';
 import { wasCutShort } from '../log/fold-turns.ts';
 import type { SessionState } from '../log/state.ts';

@@ -1,8 +1,8 @@
-import type { ProviderPart } from '../lib/calls.ts';
 import {
   FRAME_BREAK,
   FRAME_MARK,
   frameOf,
+  type ProviderPart,
   readFrameHead,
   readTurnParts,
   type ToolCall,
@@ -11,15 +11,13 @@ import {
 import { RuntimeError } from '../lib/errors.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { estimateTokens } from '../lib/tokens.ts';
-import { declaredIn } from '../log/action-id.ts';
+import { declaredIn } from '../log/action.ts';
 import { nextTurn, variableValues } from '../log/fold-turns.ts';
 import type { SessionState } from '../log/state.ts';
-import type { CallTarget } from '../parser/calls/call-names.ts';
-import { asFeedCall } from '../parser/calls/call-names.ts';
+import { asFeedCall, type CallTarget } from '../parser/calls/call-names.ts';
 import type { ActionIntent } from '../parser/intents.ts';
 import { readObject, strictJson } from '../parser/json/tolerant-json.ts';
-import type { CallStyle } from './calls/answer-calls.ts';
-import { answerCalls, readTurnCalls, type TurnCall } from './calls/answer-calls.ts';
+import { answerCalls, type CallStyle, readTurnCalls, type TurnCall } from './calls/answer-calls.ts';
 import { MAX_SHOWN, MAX_SUMMARY, RESULTS_AT_ONCE } from './limits.ts';
 import { messageHash, type Opening, TOKENS_PER_MESSAGE } from './opening.ts';
 import { resultCharsIn } from './part-limits.ts';
@@ -34,8 +32,7 @@ import {
   type Told,
 } from './render-block.ts';
 import type { ResultRoom } from './render-results.ts';
-import type { Escape } from './text.ts';
-import { cutText, withoutFlood } from './text.ts';
+import { cutText, type Escape, withoutFlood } from './text.ts';
 
 /** What a model said in a turn, as its message in the conversation holds it. */
 export interface AssistantMessage {

@@ -1,8 +1,7 @@
 import type { ErrorJson } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { feedText } from '../lib/text.ts';
-import type { ActionState, DeclaredAction } from '../log/action.ts';
-import { writtenId } from '../log/action-id.ts';
+import { type ActionState, type DeclaredAction, writtenId } from '../log/action.ts';
 import type { MessageFrom } from '../log/event.ts';
 import { FEED_LATE, type FeedNews } from '../log/feed-event.ts';
 import { TURN_BROKEN_OFF } from '../log/fold-turns.ts';

@@ -1,6 +1,5 @@
 import { isJsonObject } from '../lib/json.ts';
-import { type ActionState, isReported, isShown } from '../log/action.ts';
-import { writtenId } from '../log/action-id.ts';
+import { type ActionState, isReported, isShown, writtenId } from '../log/action.ts';
 import { MAX_IDS_LISTED, MAX_NAME_SHOWN, MIN_SHOWN } from './limits.ts';
 import { type Fitting, fitted } from './part-limits.ts';
 import { lineBreaksIn, resultStatus, type ShownResult, showResult, withLineNumbers } from './show-result.ts';

@@ -1,7 +1,6 @@
 import type { ErrorJson } from '../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import type { ActionState, SkipReason } from '../log/action.ts';
-import { writtenId } from '../log/action-id.ts';
+import { type ActionState, type SkipReason, writtenId } from '../log/action.ts';
 import { wholeEnd } from './text.ts';
 
 /** A part of what an action gave. Offsets count UTF-16 code units of its text, without line numbers. */

@@ -1,6 +1,5 @@
 import { FRAME_BREAK, FRAME_MARK } from '../lib/calls.ts';
-import { repeatedEnd } from '../lib/repetition.ts';
-import { escapeReservedTags } from '../lib/text.ts';
+import { escapeReservedTags, repeatedEnd } from '../lib/text.ts';
 import type { News } from '../log/turn-record.ts';
 import { FAULT_CODES } from '../parser/intents.ts';
 

@@ -1,21 +1,20 @@
 import { type PathSegment, quote } from '../expressions/issue.ts';
 import type { Lookups, UnknownReference } from '../expressions/references/resolve-references.ts';
 import { readPath } from '../expressions/values.ts';
-import type { RuntimeError } from '../lib/errors.ts';
+import { type ErrorJson, RuntimeError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
-import { type ActionState, type DeclaredAction, hasEnded } from '../log/action.ts';
-import { writtenId } from '../log/action-id.ts';
+import { type ActionState, type DeclaredAction, hasEnded, writtenId } from '../log/action.ts';
 import type { EventBody } from '../log/event.ts';
 import type { Deadlock } from './graph.ts';
 import { isOwnName } from './names.ts';
 
 /** What the model is told, in its next turn, of something it wrote that cannot work. */
-export type FaultsFault = Extract<EventBody, { type: 'fault' }>;
+export type FaultBody = Extract<EventBody, { type: 'fault' }>;
 
-const fault = (code: string, message: string): FaultsFault => ({ type: 'fault', code, message });
+const fault = (code: string, message: string): FaultBody => ({ type: 'fault', code, message });
 
 /** `loop`: whether it is a `<foreach>`, whose id no model has seen. */
-export function deadlocked(of: string, because: Deadlock, loop: boolean): FaultsFault {
+export function deadlocked(of: string, because: Deadlock, loop: boolean): FaultBody {
   const id = writtenId(of);
   const why = asWritten(because);
   if (loop) return loopDeadlocked(why);
@@ -43,7 +42,7 @@ export function deadlocked(of: string, because: Deadlock, loop: boolean): Faults
 const asWritten = (why: Deadlock): Deadlock =>
   why.kind === 'cycle' ? { ...why, path: why.path.map(writtenId) } : { ...why, id: writtenId(why.id) };
 
-function loopDeadlocked(why: Deadlock): FaultsFault {
+function loopDeadlocked(why: Deadlock): FaultBody {
   const none = 'A <foreach> was skipped, and none of its actions ran:';
   switch (why.kind) {
     case 'cycle':
@@ -70,7 +69,7 @@ export function unknownVariables(
   action: DeclaredAction,
   unknown: readonly UnknownReference[],
   { whole }: Lookups,
-): FaultsFault {
+): FaultBody {
   const nameless = new Set<string>();
   const itself = new Set<string>();
   const partless = new Set<string>();
@@ -121,7 +120,7 @@ export function duplicateId(
   by: string,
   holder: ActionState | undefined,
   turn: number,
-): FaultsFault {
+): FaultBody {
   const who =
     holder === undefined ? 'a <parallel> or <foreach>' : `the action of ${quote(holder.action.name)}`;
   const since = `${who} of turn ${turn}`;
@@ -147,7 +146,7 @@ function clipped(value: Json): string {
   return text.length > MAX_OUTCOME ? `${text.slice(0, MAX_OUTCOME)}…` : text;
 }
 
-export const loopSkipped = (because: string | undefined): FaultsFault =>
+export const loopSkipped = (because: string | undefined): FaultBody =>
   fault(
     'bad_list',
     because === undefined
@@ -155,5 +154,53 @@ export const loopSkipped = (because: string | undefined): FaultsFault =>
       : `A <foreach> did not run, and none of its actions did: its list needs "${writtenId(because)}", which did not succeed.`,
   );
 
-export const loopFailed = ({ message, hint }: RuntimeError): FaultsFault =>
+export const loopFailed = ({ message, hint }: RuntimeError): FaultBody =>
   fault('bad_list', `A <foreach> did not run: ${message}${hint === undefined ? '' : ` ${hint}`}`);
+
+export const timedOut = (action: DeclaredAction, timeoutMs: number) =>
+  new RuntimeError(
+    'timeout',
+    `Action "${action.id}" (${action.name}) took longer than ${timeoutMs / 1000} s.`,
+    {
+      hint: 'Give it more time with "timeout" (seconds), or ask for less at once.',
+      retryable: true,
+    },
+  );
+
+export const cancelled = (reason: string) => new RuntimeError('cancelled', reason);
+
+export const badParameters = (message: string, hint: string | undefined) =>
+  new RuntimeError('bad_parameters', message, { hint });
+
+/** `broken`: whether the turn broke off, in which what has the name might have been declared. */
+export const listUnknown = (source: string, broken: boolean) =>
+  new RuntimeError('bad_list', `in=${quote(source)} names nothing${broken ? BROKE_OFF : ''}.`, {
+    hint: 'Name an action, an output_key, a variable or a metadata field that holds a list: in="$items".',
+  });
+
+/** `instead`: how far its path leads, and what is there. */
+export const partUnknown = (source: string, instead: string) =>
+  new RuntimeError('bad_list', `in=${quote(source)} names nothing: ${instead}.`, {
+    hint: 'Name the value that is a list, or the list in it: in="$result.items".',
+  });
+
+const BROKE_OFF = ', as far as the turn went before it broke off';
+
+export const noList = (source: string, found: string) =>
+  new RuntimeError('bad_list', `in=${quote(source)} is ${found}, not a list.`, {
+    hint: 'Name a value that is a list, or the list in it: in="$result.items". Or write it as JSON: in=\'["a", "b"]\'.',
+  });
+
+export const listTooLong = (source: string, made: number, limit: number) =>
+  new RuntimeError('bad_list', `in=${quote(source)} would make ${made} actions; ${limit} are allowed.`, {
+    hint: 'Loop over a part of the list, or give the whole list to one action.',
+  });
+
+export const notInHistory = (id: string) =>
+  new RuntimeError('rollback_unknown', `There is no action "${id}" to roll back to.`, {
+    hint: 'Name an action of this session by its id, or leave "to" out to undo all.',
+  });
+
+/** An error as it was before it was written to the log. */
+export const revived = ({ code, message, hint, retryable }: ErrorJson) =>
+  new RuntimeError(code, message, { hint, retryable });

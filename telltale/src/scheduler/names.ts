@@ -1,120 +1,113 @@
-import { ownProperty } from '../expressions/values.ts';
+import { type Reference, readWholeReference } from '../expressions/references/reference.ts';
+import { ownProperty, readPath } from '../expressions/values.ts';
 import type { ErrorJson } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
-import type { ActionState, DeclaredAction } from '../log/action.ts';
-import { hasEnded } from '../log/action.ts';
-import { newestOf, writtenId } from '../log/action-id.ts';
+import { type ActionState, type DeclaredAction, hasEnded, newestOf, writtenId } from '../log/action.ts';
 import type { SessionState } from '../log/state.ts';
-import { neverEnded } from './failures.ts';
-import { type Gate, type Graph, isClosed, type Node } from './graph.ts';
-import type { Loop } from './scheduler.ts';
+import { type Graph, isClosed, type JoinNode, type Node } from './graph.ts';
+import type { ForEachLoop, Resolution } from './scheduler-deps.ts';
 
 /** What a name or an id stands for at this moment. */
-export type Standing =
+export type Referent =
   | { readonly state: 'open'; readonly node: Node }
-  /** `id` is the action or `<foreach>` it comes from; undefined for what the scheduler knows nothing of. */
+  /** `id`: the action or `<foreach>` that the value comes from. Absent for values from outside the scheduler. */
   | { readonly state: 'value'; readonly value: Json; readonly id?: string }
-  /** `because`: the failure at the root of it. */
+  /** `because`: the action whose failure is the root cause. */
   | { readonly state: 'failed'; readonly id: string; readonly because: string; readonly error?: ErrorJson };
 
-/** All that names are looked up in. */
+/** Where names are looked up. */
 export interface NameSpace {
   readonly state: SessionState;
   readonly graph: Graph;
   lookup(name: string): Json | undefined;
-  /** What is waited for until `lookup` has what the name stands for; undefined where it never will. */
-  coming(name: string): Gate | undefined;
-  /** The last action (or `<foreach>`) that was declared with an `output_key`. */
-  keys: Map<string, string> | undefined;
-  /** The loop that each base id stands in. */
-  loops: Map<string, Loop> | undefined;
-}
-
-export function nameKey(names: NameSpace, key: string, id: string): void {
-  names.keys ??= new Map();
-  names.keys.set(key, id);
+  /** A node to wait for until `lookup` knows the name. Undefined if it never will. */
+  loadOutside(name: string): JoinNode | undefined;
+  /** By `output_key`: the last action or `<foreach>` that was declared with it. */
+  readonly keys: Map<string, string>;
+  /** By the base id of an action: the `<foreach>` that contains it. */
+  readonly loops: Map<string, ForEachLoop>;
 }
 
 /**
- * What an id of `depends_on` stands for; undefined if nobody has declared it. Where there is no `page[3]`, because its
- * `<foreach>` has not come to it or never will, it stands for `page`: all of them.
+ * What an id of `depends_on` stands for. Undefined if it is not declared. If there is no `page[3]`, because its
+ * `<foreach>` has not created it or never will, the id stands for all of `page`.
  */
-export function standingOf(names: NameSpace, id: string): Standing | undefined {
+export function referentOf(names: NameSpace, id: string): Referent | undefined {
   const { state, graph } = names;
-  const action = standingOfAction(state, graph, id);
+  const action = referentOfAction(state, graph, id);
   if (action !== undefined) return action;
-  const gate = graph.gates?.get(id);
-  if (gate !== undefined) return standingOfGate(state, gate);
+  const join = graph.joins.get(id);
+  if (join !== undefined) return referentOfJoin(state, join);
   const base = baseOf(id);
-  return base === id ? undefined : standingOf(names, base);
+  return base === id ? undefined : referentOf(names, base);
 }
 
-/** The same for an action only. */
-export function standingOfAction(state: SessionState, graph: Graph, id: string): Standing | undefined {
+/** What an id stands for among actions only. */
+export function referentOfAction(state: SessionState, graph: Graph, id: string): Referent | undefined {
   const node = graph.nodes.get(id);
   if (node !== undefined) return { state: 'open', node };
   const known = state.actions.get(id);
-  // One that is open on the log but not here is still to be taken over after a restart.
-  return known === undefined || !hasEnded(known.status) ? undefined : standingOfEnded(id, known);
+  // An action that is open on the log and has no node has not been restored yet.
+  return known === undefined || !hasEnded(known.status) ? undefined : referentOfEnded(id, known);
 }
 
-function standingOfEnded(id: string, known: ActionState): Standing {
+function referentOfEnded(id: string, known: ActionState): Referent {
   if (known.status === 'completed') return { state: 'value', value: known.output ?? null, id };
   const because = known.skipped?.reason === 'dependency' ? (known.skipped.because ?? id) : id;
   return { state: 'failed', id, because };
 }
 
-function standingOfGate(state: SessionState, gate: Gate): Standing {
-  if (gate.failedBy !== undefined) return { state: 'failed', id: gate.id, because: gate.failedBy };
-  if (!isClosed(gate)) return { state: 'open', node: gate };
-  return { state: 'value', value: outputsOf(state, gate), id: gate.id };
+function referentOfJoin(state: SessionState, join: JoinNode): Referent {
+  if (join.failedBy !== undefined) return { state: 'failed', id: join.id, because: join.failedBy };
+  if (!isClosed(join)) return { state: 'open', node: join };
+  return { state: 'value', value: outputsOf(state, join), id: join.id };
 }
 
-/** `page` of `page[3]`: brackets are in no other id. */
+/** `page` of `page[3]`. No other ids contain brackets. */
 export function baseOf(id: string): string {
   const bracket = id.indexOf('[');
   return bracket === -1 ? id : id.slice(0, bracket);
 }
 
-const outputsOf = (state: SessionState, gate: Gate): Json =>
-  gate.members.map((id) => state.actions.get(id)?.output ?? null);
+const outputsOf = (state: SessionState, join: JoinNode): Json =>
+  join.members.map((id) => state.actions.get(id)?.output ?? null);
 
-/** The output of an action, or the list of those of a `<foreach>`. */
+/** The output of an action, or the list of outputs of a `<foreach>`. */
 export function outputOf({ state, graph }: NameSpace, id: string): Json | undefined {
   const known = state.actions.get(id);
   if (known !== undefined) return hasEnded(known.status) ? (known.output ?? null) : undefined;
-  const gate = graph.gates?.get(id);
-  return gate === undefined ? undefined : outputsOf(state, gate);
+  const join = graph.joins.get(id);
+  return join === undefined ? undefined : outputsOf(state, join);
 }
 
 /**
- * What `$name` stands for, in the order of the protocol: an `output_key`, an action id, what is known outside (feeds,
- * variables, metadata), a target called exactly once. Before all of these come the names that only `by` knows: the
- * item of its `<foreach>`, and its siblings there. What `by` itself is called stands for no action: who had the name
- * before it was bound when it was declared.
+ * What `$name` stands for, in the order of the protocol: an `output_key`, an action id, a value from outside (feeds,
+ * variables, metadata), a target that was called exactly once. Names that only `by` knows come first: the item of its
+ * `<foreach>`, and its siblings there. The names of `by` itself stand for no action here. An earlier action with such a
+ * name was bound when `by` was declared.
  */
-export function find(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
+export function findReferent(names: NameSpace, name: string, by?: DeclaredAction): Referent | undefined {
   if (by === undefined) return findAction(names, name) ?? findOutside(names, name);
   const local = localOf(by, name);
   if (local !== undefined) return { state: 'value', value: local };
   const sibling = siblingOf(names, name, by);
-  if (sibling !== undefined) return standingOfAction(names.state, names.graph, sibling);
+  if (sibling !== undefined) return referentOfAction(names.state, names.graph, sibling);
   const action = isOwnName(by, name) ? undefined : findActionLater(names, name);
   return action ?? findOutside(names, name, by);
 }
 
 /** The action or `<foreach>` with this `output_key`, or the newest with this id. */
-export const findAction = (names: NameSpace, name: string): Standing | undefined =>
+export const findAction = (names: NameSpace, name: string): Referent | undefined =>
   findKey(names, name) ?? findId(names, newestOf(names.state, name));
 
 /**
- * The same for an action that is on the log. What of an id it did not find at its declaration came later in its turn, and
- * is the first that has it.
+ * The same for an action that is on the log already. An id that it did not find when it was declared was declared later
+ * in its turn, so the first action with that id counts.
  */
-export const findActionLater = (names: NameSpace, name: string): Standing | undefined =>
+export const findActionLater = (names: NameSpace, name: string): Referent | undefined =>
   findKey(names, name) ?? findId(names, name);
 
-/** The value of a name that only `by` knows. */
+/** The value of a name that only this action knows: the item of its `<foreach>`. */
 export const localOf = ({ locals }: DeclaredAction, name: string): Json | undefined =>
   locals === undefined ? undefined : (ownProperty(locals, name) as Json | undefined);
 
@@ -122,8 +115,8 @@ export const isOwnName = ({ id, base, output_key }: DeclaredAction, name: string
   name === writtenId(id) || (base !== undefined && name === writtenId(base)) || name === output_key;
 
 /**
- * The action of the same round of the `<foreach>` that `by` stands in, if another one there has that id or `output_key`.
- * `later`: also one that stands behind `by` in it.
+ * The action with that id or `output_key` in the same iteration of the `<foreach>` that contains `by`. With `later`, it
+ * may also come after `by`.
  */
 export function siblingOf(
   { loops }: NameSpace,
@@ -131,7 +124,7 @@ export function siblingOf(
   by: DeclaredAction,
   later = true,
 ): string | undefined {
-  const siblings = by.base === undefined ? undefined : loops?.get(by.base)?.actions;
+  const siblings = by.base === undefined ? undefined : loops.get(by.base)?.actions;
   for (const { id, output_key } of siblings ?? []) {
     if (id === by.base && !later) return undefined;
     if (id !== by.base && (writtenId(id) === name || output_key === name)) return `${id}[${by.index}]`;
@@ -139,32 +132,105 @@ export function siblingOf(
   return undefined;
 }
 
-function findKey(names: NameSpace, name: string): Standing | undefined {
-  const provider = names.keys?.get(name);
+function findKey(names: NameSpace, name: string): Referent | undefined {
+  const provider = names.keys.get(name);
   if (provider === undefined) return undefined;
-  const latest = standingOf(names, provider);
-  // The one that was declared last counts, however long the others take: it is what was meant where the name was written.
+  const latest = referentOf(names, provider);
+  // The action that was declared last counts, however long the others take: the model meant that one.
   if (latest !== undefined && latest.state !== 'failed') return latest;
   const completed = names.state.outputs.get(name);
-  const before = completed === undefined ? undefined : standingOf(names, completed);
+  const before = completed === undefined ? undefined : referentOf(names, completed);
   return before?.state === 'value' ? before : latest;
 }
 
-const findId = (names: NameSpace, id: string): Standing | undefined =>
-  names.graph.gates?.get(id)?.of === 'parallel' ? undefined : standingOf(names, id);
+const findId = (names: NameSpace, id: string): Referent | undefined =>
+  names.graph.joins.get(id)?.source === 'parallel' ? undefined : referentOf(names, id);
 
-/** Whoever is told of its end asks while it is still there. */
-const standingOfComing = (gate: Gate, name: string): Standing =>
-  gate.failedBy === undefined
-    ? { state: 'open', node: gate }
-    : { state: 'failed', id: name, because: gate.failedBy, error: gate.error ?? neverEnded(name) };
+/** What a name stands for while it is being loaded, or has just failed to load. */
+const referentOfLoading = (join: JoinNode, name: string): Referent =>
+  join.failedBy === undefined
+    ? { state: 'open', node: join }
+    : { state: 'failed', id: name, because: join.failedBy, error: join.error ?? neverEnded(name) };
 
-/** What a name stands for that no action has. */
-export function findOutside(names: NameSpace, name: string, by?: DeclaredAction): Standing | undefined {
+/** What a name stands for outside the actions, or the target that was called once under it. */
+export function findOutside(names: NameSpace, name: string, by?: DeclaredAction): Referent | undefined {
   const value = names.lookup(name);
   if (value !== undefined) return { state: 'value', value };
-  const coming = names.coming(name);
-  if (coming !== undefined) return standingOfComing(coming, name);
+  const coming = names.loadOutside(name);
+  if (coming !== undefined) return referentOfLoading(coming, name);
   const id = names.state.called.get(name);
-  return id === undefined || id === by?.id ? undefined : standingOf(names, id);
+  return id === undefined || id === by?.id ? undefined : referentOf(names, id);
+}
+
+/** A way to read a reference in a response. Ids may contain hyphens, and prose may put a hyphen after a name. */
+interface ReferenceReading extends Reference {
+  /** The part of the source that is text in this reading. */
+  readonly rest: string;
+}
+
+/** The possible readings of a reference, longest first. */
+function* readings(reference: Reference): Iterable<ReferenceReading> {
+  const { source } = reference;
+  yield { ...reference, rest: '' };
+  for (let end = source.lastIndexOf('-'); end > 0; end = source.lastIndexOf('-', end - 1)) {
+    const shorter = readWholeReference(source.slice(0, end));
+    if (shorter !== undefined) yield { ...shorter, rest: source.slice(end) };
+  }
+}
+
+/** The first reading of `reference` that stands for something. */
+function firstReading(
+  names: NameSpace,
+  reference: Reference,
+): { readonly reading: ReferenceReading; readonly referent: Referent } | undefined {
+  for (const reading of readings(reference)) {
+    const referent = findReferent(names, reading.name);
+    if (referent === undefined) continue;
+    if (referent.state === 'value' && readPath(referent.value, reading.path) === undefined) continue;
+    return { reading, referent };
+  }
+  return undefined;
+}
+
+/** What a `$reference` in a response stands for at this moment. */
+export function resolveResponseReference(names: NameSpace, source: string): Resolution {
+  const reference = readWholeReference(source);
+  const found = reference === undefined ? undefined : firstReading(names, reference);
+  if (found === undefined) return { state: 'unknown' };
+  const { rest, path } = found.reading;
+  const { referent } = found;
+  switch (referent.state) {
+    case 'open':
+      return { state: 'pending', id: referent.node.id, rest };
+    case 'value':
+      return { state: 'value', value: readPath(referent.value, path) as Json, id: referent.id, rest };
+    case 'failed': {
+      const { id, because } = referent;
+      if (referent.error !== undefined) return { state: 'failed', id, error: referent.error, rest };
+      const known = names.state.actions.get(id) ?? names.state.actions.get(because);
+      const error = known === undefined ? neverEnded(id) : whyUnavailable(known);
+      return { state: 'failed', id, error, rest };
+    }
+  }
+}
+
+/** The error of an action that was still open when the session ended. */
+const neverEnded = (id: string): ErrorJson => ({
+  code: 'cancelled',
+  message: `"${writtenId(id)}" came to no end.`,
+  retryable: false,
+});
+
+/** Why an ended action has no output. */
+function whyUnavailable(known: ActionState): ErrorJson {
+  if (known.error !== undefined) return known.error;
+  const id = writtenId(known.action.id);
+  const { reason, because } = known.skipped ?? {};
+  const detail = because === undefined ? '' : `: ${reason === 'if' ? because : writtenId(because)}`;
+  return {
+    code: known.status,
+    message:
+      reason === undefined ? `"${id}" was ${known.status}.` : `"${id}" was skipped (${reason}${detail}).`,
+    retryable: false,
+  };
 }

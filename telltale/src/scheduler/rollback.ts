@@ -1,53 +1,52 @@
 import type { ActionKind } from '../lib/calls.ts';
 import type { RuntimeError } from '../lib/errors.ts';
+
 import { isJsonObject, type Json } from '../lib/json.ts';
-import type { DeclaredAction } from '../log/action.ts';
-import { writtenId } from '../log/action-id.ts';
+import { type DeclaredAction, writtenId } from '../log/action.ts';
 import type { Cause } from '../log/event.ts';
 import type { SessionState } from '../log/state.ts';
-import { deadlock, forgetFree, freeStream } from './dependency-graph.ts';
-import { notInHistory } from './failures.ts';
-import { type ActionNode, above, isPending, type Node } from './graph.ts';
+import { addAction, isIdTaken } from './declare.ts';
+import { breakStreamDeadlocks, clearBlockers, deadlock } from './dependency-graph.ts';
+import { notInHistory } from './faults.ts';
+import { type ActionNode, dependenciesOf, isPending, type Node } from './graph.ts';
 import { type NameSpace, outputOf } from './names.ts';
-import { apply } from './record.ts';
-import type { SchedulerCore } from './run.ts';
-import type { RolledBack } from './scheduler.ts';
-import { stop, whenIdle } from './stop.ts';
-import { isTaken, take } from './take.ts';
+import { applyChanges } from './record.ts';
+import type { SchedulerCore } from './scheduler-core.ts';
+import type { RollbackResult } from './scheduler-deps.ts';
+import { stopRuns, whenIdle } from './stop.ts';
 
-/** Resolves when these have ended, or, once the log is lost, when nothing runs any more. */
-export const ended = (scheduler: SchedulerCore, ids: readonly string[]): Promise<void> =>
+/** Resolves when these have ended or, once the log is lost, when nothing runs any more. */
+export const whenStopped = (scheduler: SchedulerCore, ids: readonly string[]): Promise<void> =>
   new Promise((resolve) => {
-    if (scheduler.life === 'lost') {
+    if (scheduler.status === 'lost') {
       whenIdle(scheduler, resolve);
       return;
     }
-    scheduler.idle ??= new Set();
     scheduler.idle.add(resolve);
-    scheduler.whenEnded(ids, () => {
-      scheduler.idle?.delete(resolve);
+    scheduler.whenAllEnded(ids, () => {
+      scheduler.idle.delete(resolve);
       resolve();
     });
   });
 
-/** What asks for a rollback, which may go on after a restart: it tries nothing again that it tried before. */
-interface RollbackAsking {
+/** The action that asks for a rollback. After a restart, the same rollback does not undo an action twice. */
+interface RollbackRequest {
   readonly by: string;
-  /** Whether what was declared behind it stays as it is. */
+  /** Whether actions that were declared later stay as they are. */
   readonly sparesLater: boolean;
-  /** Aborted where no further one is to be undone. */
+  /** Aborting it stops the rollback before the next action. */
   readonly signal?: AbortSignal;
 }
 
-/** Undoes what was completed, back to `to`; one rollback after the other. */
+/** Undoes completed actions back to `to`. Rollbacks run one after the other. */
 export function rollback(
   scheduler: SchedulerCore,
   to: string | undefined,
   cause: Cause | undefined,
-  asking?: RollbackAsking,
-): Promise<RolledBack> {
-  const done = (scheduler.undoing ?? Promise.resolve()).then(() => undoAll(scheduler, to, cause, asking));
-  scheduler.undoing = done.catch(() => undefined); // the caller hears of it
+  request?: RollbackRequest,
+): Promise<RollbackResult> {
+  const done = (scheduler.undoing ?? Promise.resolve()).then(() => undoAll(scheduler, to, cause, request));
+  scheduler.undoing = done.catch(() => undefined); // the caller gets the error
   return done;
 }
 
@@ -55,26 +54,25 @@ async function undoAll(
   scheduler: SchedulerCore,
   to: string | undefined,
   cause: Cause | undefined,
-  asking: RollbackAsking | undefined,
-): Promise<RolledBack> {
+  request: RollbackRequest | undefined,
+): Promise<RollbackResult> {
   const { state } = scheduler;
-  const nobody = new Set<string>();
-  const later = asking === undefined ? nobody : declaredAfter(state, new Set([asking.by]));
-  const ids = undoneBy(state, later); // before a restart
+  const later = request === undefined ? new Set<string>() : declaredAfter(state, new Set([request.by]));
+  const ids = undoneByActions(state, later); // before a restart
   const left: string[] = [];
-  const spared = asking?.sparesLater === true ? later : nobody;
+  const spared = request?.sparesLater === true ? later : new Set<string>();
   for (const id of undoPlan(scheduler, scheduler.completed, to, spared)) {
-    if (isShut(scheduler) || asking?.signal?.aborted === true) break;
-    await undoOne(scheduler, id, cause, later, asking?.by);
+    if (isClosing(scheduler) || request?.signal?.aborted === true) break;
+    await undoOne(scheduler, id, cause, later, request?.by);
     (state.actions.get(id)?.status === 'compensated' ? ids : left).push(id);
   }
   return { undone: ids, left };
 }
 
-/** Nothing is undone any more: what was being undone may have been cancelled, or belongs to whoever goes on. */
-const isShut = ({ life }: SchedulerCore): boolean => life === 'closed' || life === 'lost';
+/** Whether nothing more may be undone: everything was cancelled, or another process owns the log. */
+const isClosing = ({ status }: SchedulerCore): boolean => status === 'closed' || status === 'lost';
 
-/** Bounded by the number of actions: each round but the last finds one. `own`: the tries of this very rollback are among these. */
+/** Undoes one action, unless that was tried before. `own` contains the attempts of this same rollback before a restart. */
 async function undoOne(
   scheduler: SchedulerCore,
   id: string,
@@ -88,47 +86,47 @@ async function undoOne(
   for (let n = 1; ; n++) {
     const by = undoId(id, n);
     const tried = state.actions.get(by);
-    if (tried === undefined && !isTaken(scheduler, by)) {
-      take(scheduler, undoAction(scheduler, by, known), cause, { turn: 'well', undoes: id });
+    if (tried === undefined && !isIdTaken(scheduler, by)) {
+      addAction(scheduler, undoAction(scheduler, by, known), cause, { turn: 'well', undoes: id });
       waitForUndo(scheduler, asker, by);
-      scheduler.goOn();
-      await ended(scheduler, [by]);
+      scheduler.advance();
+      await whenStopped(scheduler, [by]);
       return;
     }
-    if (tried === undefined || undone(state, tried.action) !== id) continue;
+    if (tried === undefined || undoneActionOf(state, tried.action) !== id) continue;
     waitForUndo(scheduler, asker, by);
-    await ended(scheduler, [by]);
-    if (isShut(scheduler)) return;
-    // Nobody knows whether an interrupted one did its work: doing it twice may be worse than not at all.
+    await whenStopped(scheduler, [by]);
+    if (isClosing(scheduler)) return;
+    // Nobody knows whether an interrupted undo did its work, and undoing twice may be worse than not at all.
     if (tried.status === 'completed' || tried.status === 'interrupted' || own.has(by)) return;
   }
 }
 
-/** An action with `on_error: fail` has failed: ends the rest, undoes what was done, then says so. */
+/** An action with `on_error: fail` has failed: stops the others, undoes what was done, then ends the session. */
 export function failSession(
   scheduler: SchedulerCore,
   id: string,
   error: RuntimeError,
   cause: Cause | undefined,
-  asking?: RollbackAsking,
+  request?: RollbackRequest,
 ): void {
-  scheduler.life = 'failing';
-  scheduler.shutReason = `Action "${id}" failed, and its on_error is "fail".`;
+  scheduler.status = 'failing';
+  scheduler.closeReason = `Action "${id}" failed, and its on_error is "fail".`;
   const others = [...scheduler.runs.values()].filter(({ undoes }) => undoes === undefined);
-  const open = stop(scheduler, others, scheduler.shutReason);
-  ended(scheduler, open)
-    .then(() => rollback(scheduler, undefined, cause, asking))
+  const open = stopRuns(scheduler, others, scheduler.closeReason);
+  whenStopped(scheduler, open)
+    .then(() => rollback(scheduler, undefined, cause, request))
     .then(({ left }) => {
-      if (scheduler.life !== 'failing') return; // cancelled meanwhile: whoever did that has the word
-      scheduler.life = 'closed';
+      if (scheduler.status !== 'failing') return; // cancelled meanwhile, which ends the session in another way
+      scheduler.status = 'closed';
       scheduler.options.onFatal(error, id, left);
     });
 }
 
 /**
- * Has the graph know that a rollback, which runs, waits for what undoes something: upwards only, since it is not started
- * again when that has ended. What undoes it must not wait for the rollback, nor for what only the rest of the turn could
- * bring where that waits for the rollback.
+ * Adds to the graph that a running rollback waits for an undo action, to find deadlocks: the undo action must not wait for
+ * the rollback, nor for something that only the rest of the turn can declare while the stream waits for the rollback. The
+ * undo action does not get the rollback as a dependent, because the rollback has started already.
  */
 function waitForUndo(scheduler: SchedulerCore, asker: string | undefined, undo: string): void {
   const { graph } = scheduler;
@@ -136,25 +134,29 @@ function waitForUndo(scheduler: SchedulerCore, asker: string | undefined, undo: 
   const node = graph.nodes.get(undo);
   if (asking === undefined || node === undefined) return;
   if (waitsFor(node, asking)) {
-    apply(scheduler, deadlock(graph, node, { kind: 'cycle', path: [undo, asking.id, undo] }, []), undefined);
+    applyChanges(
+      scheduler,
+      deadlock(graph, node, { kind: 'cycle', path: [undo, asking.id, undo] }, []),
+      undefined,
+    );
     return;
   }
   asking.waitsFor.push(node);
-  forgetFree(graph);
-  apply(scheduler, freeStream(graph), undefined);
+  clearBlockers(graph);
+  applyChanges(scheduler, breakStreamDeadlocks(graph), undefined);
 }
 
 function waitsFor(from: ActionNode, sought: ActionNode): boolean {
   const seen = new Set<Node>([from]);
-  // A Set is walked in the order of insertion, with what is added on the way.
+  // Iterating over a Set also visits what is added on the way.
   for (const node of seen) {
     if (node === sought) return true;
-    for (const next of above(node)) if (isPending(next)) seen.add(next);
+    for (const next of dependenciesOf(node)) if (isPending(next)) seen.add(next);
   }
   return false;
 }
 
-/** The action that `compensate` of a completed one asks for. */
+/** The action that the `compensate` of a completed action describes. */
 function undoAction(
   names: NameSpace,
   id: string,
@@ -181,7 +183,7 @@ function undoAction(
   };
 }
 
-const KINDS: ReadonlySet<string> = new Set<ActionKind>([
+const ACTION_KINDS: ReadonlySet<string> = new Set<ActionKind>([
   'tool',
   'agent',
   'relic',
@@ -193,17 +195,17 @@ const KINDS: ReadonlySet<string> = new Set<ActionKind>([
 
 function kindOf(type: Json | undefined): ActionKind {
   if (type === 'context_feed') return 'internal';
-  return typeof type === 'string' && KINDS.has(type) ? (type as ActionKind) : 'tool';
+  return typeof type === 'string' && ACTION_KINDS.has(type) ? (type as ActionKind) : 'tool';
 }
 
 /**
- * What undoes an action means its own output by its `output_key`, whoever has that name by now; and in a `<foreach>`
- * what is of the same round, by ids and keys.
+ * Values that an undo action knows by name: the output of the action that it undoes, by its `output_key`, even if that key
+ * was declared again since. In a `<foreach>` also the outputs of the same iteration, by id and key.
  */
 function ownOutputs(names: NameSpace, action: DeclaredAction): Record<string, Json> {
   const outputs = new Map<string, Json>();
-  const round = action.base === undefined ? undefined : names.loops?.get(action.base)?.actions;
-  for (const { id, output_key } of round ?? []) {
+  const iteration = action.base === undefined ? undefined : names.loops.get(action.base)?.actions;
+  for (const { id, output_key } of iteration ?? []) {
     const output = outputOf(names, `${id}[${action.index}]`);
     if (output === undefined) continue;
     for (const name of [writtenId(id), output_key])
@@ -213,31 +215,33 @@ function ownOutputs(names: NameSpace, action: DeclaredAction): Record<string, Js
   return Object.fromEntries(outputs);
 }
 
-/** The id that the `n`th try to undo `id` has. */
+/** The id of the `n`th attempt to undo `id`. */
 const undoId = (id: string, n: number): string => (n === 1 ? `undo_${id}` : `undo_${id}_${n}`);
 
-/** The action that this one undoes, if it was made to undo one. */
-export function undone(state: SessionState, { id, depends_on, name }: DeclaredAction): string | undefined {
+/** The action that this one undoes, if it is an undo action. */
+export function undoneActionOf(
+  state: SessionState,
+  { id, depends_on, name }: DeclaredAction,
+): string | undefined {
   const of = depends_on?.length === 1 ? depends_on[0] : undefined;
   if (of === undefined || !id.startsWith(`undo_${of}`)) return undefined;
   return state.actions.get(of)?.action.compensate?.name === name ? of : undefined;
 }
 
-/** What those of these that have completed have undone, in the order of their declaration. */
-function undoneBy(state: SessionState, ids: ReadonlySet<string>): string[] {
+/** The actions that these have undone, in the order in which the undo actions were declared. */
+function undoneByActions(state: SessionState, ids: ReadonlySet<string>): string[] {
   const all: string[] = [];
   for (const id of ids) {
     const known = state.actions.get(id);
-    const of = known?.status === 'completed' ? undone(state, known.action) : undefined;
+    const of = known?.status === 'completed' ? undoneActionOf(state, known.action) : undefined;
     if (of !== undefined) all.push(of);
   }
   return all;
 }
 
 /**
- * What a rollback has to undo, in its order: what completed last comes first. `completed` holds the ids of actions in
- * the order of their completion. Where `to` never completed, what was declared after it is undone. What is
- * `spared` is not.
+ * The actions that a rollback undoes, last completed first. `completed` has the ids of actions in the order of their
+ * completion. If `to` never completed, the rollback undoes what was declared after it. `spared` actions stay.
  */
 function undoPlan(
   { state, graph }: NameSpace,
@@ -250,9 +254,9 @@ function undoPlan(
     return known?.status === 'completed' && known.action.compensate !== undefined && !spared.has(id);
   };
   if (to === undefined) return completed.filter(still).reverse();
-  const gate = graph.gates?.get(to);
-  if (gate === undefined && !state.actions.has(to)) throw notInHistory(to);
-  const named = new Set([to, ...(gate?.members ?? [])]);
+  const join = graph.joins.get(to);
+  if (join === undefined && !state.actions.has(to)) throw notInHistory(to);
+  const named = new Set([to, ...(join?.members ?? [])]);
   const first = completed.findIndex((id) => named.has(id));
   if (first !== -1) return completed.slice(first).filter(still).reverse();
   const later = declaredAfter(state, named);

@@ -1,57 +1,75 @@
 import { decideTest, type EvaluateDecision } from '../expressions/cel/evaluate.ts';
 import type { Expression } from '../expressions/cel/parse-expression.ts';
+import { readWholeReference } from '../expressions/references/reference.ts';
 import { err, ok, type Result, type RuntimeError, stopWith, toRuntimeError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { withLists } from '../lib/with-lists.ts';
-import type { DeclaredAction } from '../log/action.ts';
-import { newestOf, writtenId } from '../log/action-id.ts';
-import { type AttemptOutcome, attempt, delayAfter, GRACE_MS, stopAttempt, triesAgain } from './attempt.ts';
-import { lateNeeds } from './bind.ts';
-import { freeStream, waitForMore } from './dependency-graph.ts';
-import { APPROVAL_VOID, type TargetTraits } from './edges.ts';
-import { expand } from './expand.ts';
-import { cancelled } from './failures.ts';
-import { leaveOnce } from './leave-once.ts';
-import { isLoop } from './loops.ts';
-import { resolveInput } from './named.ts';
+import { type DeclaredAction, isForEach, newestOf, writtenId } from '../log/action.ts';
+import {
+  Attempt,
+  type AttemptOutcome,
+  backoffDelay,
+  GRACE_MS,
+  isIdempotent,
+  shouldRetry,
+} from './attempt.ts';
+import { lookupsOf, needsOfUnresolved, resolveInput } from './bindings.ts';
+import { addAction } from './declare.ts';
+import { breakStreamDeadlocks, skipUnseen, waitForMore } from './dependency-graph.ts';
+import { cancelled, lastPart, listUnknown, loopFailed, partUnknown } from './faults.ts';
+import { itemsOf, iterationActions, loopOf } from './foreach.ts';
 import { type NameSpace, outputOf } from './names.ts';
-import { apply, cancel, complete, enqueue, fail, skip } from './record.ts';
-import { mayRunAgain } from './restore.ts';
-import { type Clearing, type Looking, type Run, type Running, type SchedulerCore, WAITING } from './run.ts';
-import { giveSlotBack, hasSlot, LET_GO, leave, lose } from './stop.ts';
+import { applyChanges, cancel, complete, enqueue, fail, skip } from './record.ts';
+import {
+  type AwaitingApproval,
+  type AwaitingSlot,
+  giveSlotBack,
+  type InHook,
+  QUEUED,
+  type Run,
+  type Running,
+  releaseGuard,
+  type SchedulerCore,
+  WAITING,
+} from './scheduler-core.ts';
+import { APPROVAL_VOID, type ForEachLoop, type TargetTraits } from './scheduler-deps.ts';
+import { forgetRun, RELEASED, releaseLog } from './stop.ts';
 
-/** Starts an action that has a place, unless something now speaks against it. */
+/**
+ * Starts a queued action, one condition after the other: its `if`, its parameters, hooks, approval, a slot. Where one of
+ * them has to be waited for, the action is queued again afterwards and passes those that are done.
+ */
 export function start(scheduler: SchedulerCore, run: Run): void {
   run.stage = WAITING;
-  // It was tried before, or a person was asked about just these parameters.
-  const again = run.input !== undefined;
-  if (!again && (waitsAfterAll(scheduler, run) || !isWanted(scheduler, run))) return;
-  if (isLoop(run.action)) expand(scheduler, run);
+  // The input is set once an attempt has begun, or once a person was asked to approve it.
+  const isResolved = run.input !== undefined;
+  if (!isResolved && (waitsForLateNames(scheduler, run) || !conditionHolds(scheduler, run))) return;
+  if (isForEach(run.action)) expand(scheduler, run);
   else if (
-    (again || isReady(scheduler, run)) &&
-    isLookedAt(scheduler, run) &&
-    isCleared(scheduler, run) &&
+    (isResolved || hasValidParameters(scheduler, run)) &&
+    passedBeforeHook(scheduler, run) &&
+    isApproved(scheduler, run) &&
     hasSlot(scheduler, run) &&
-    hasEntered(scheduler, run)
+    mayRunOnce(scheduler, run)
   )
     begin(scheduler, run);
 }
 
-/** Variables that named nothing when it was declared may do so now. */
-function waitsAfterAll(scheduler: SchedulerCore, run: Run): boolean {
-  const { late } = run.binding;
-  if (late.length === 0) return false;
-  const { nodes, failedBy } = lateNeeds(scheduler, run.action, late);
+/** Names that stood for nothing when the action was declared may stand for an unfinished action now. */
+function waitsForLateNames(scheduler: SchedulerCore, run: Run): boolean {
+  const { unresolved } = run.binding;
+  if (unresolved.length === 0) return false;
+  const { nodes, failedBy } = needsOfUnresolved(scheduler, run.action, unresolved);
   if (failedBy === undefined) {
     const waits = nodes.length > 0 && waitForMore(scheduler.graph, run.node, nodes);
-    if (waits) apply(scheduler, freeStream(scheduler.graph, [], [run.node]), run.cause);
+    if (waits) applyChanges(scheduler, breakStreamDeadlocks(scheduler.graph, [], [run.node]), run.cause);
     return waits;
   }
   skip(scheduler, run, 'dependency', failedBy);
   return true;
 }
 
-function isWanted(scheduler: SchedulerCore, run: Run): boolean {
+function conditionHolds(scheduler: SchedulerCore, run: Run): boolean {
   const { action } = run;
   if (action.if === undefined) return true;
   const { held, problem } = testIf(action.if, action, scheduler, scheduler.deps.context());
@@ -59,8 +77,8 @@ function isWanted(scheduler: SchedulerCore, run: Run): boolean {
   return held;
 }
 
-/** Resolves its parameters and asks its target whether they will do. */
-function isReady(scheduler: SchedulerCore, run: Run): boolean {
+/** Resolves the parameters and lets the target check them. */
+function hasValidParameters(scheduler: SchedulerCore, run: Run): boolean {
   const { action } = run;
   const resolved = resolveInput(scheduler, action, run.binding, action.parameters);
   run.traits ??= scheduler.deps.traits(action);
@@ -70,7 +88,7 @@ function isReady(scheduler: SchedulerCore, run: Run): boolean {
     return false;
   }
   const { value, fault } = resolved.value;
-  // A list in a string may have come from another action.
+  // Another action may have returned a list as a string.
   const lists = traits.parameters === undefined ? value : withLists(traits.parameters, value);
   const input = traits.inFull?.(lists) ?? lists;
   const problem = traits.check(input);
@@ -83,132 +101,308 @@ function isReady(scheduler: SchedulerCore, run: Run): boolean {
   return true;
 }
 
-const NO_INPUT: JsonObject = {};
+const EMPTY_INPUT: JsonObject = {};
 
-/** Asks for leave where its target says that it may need some. Until there is an answer it takes no place. */
-function isCleared(scheduler: SchedulerCore, run: Run): boolean {
-  const { deps } = scheduler;
-  const { action, traits, input = NO_INPUT } = run;
-  if (run.cleared || traits?.needs === undefined) return true;
+/** Runs the hooks that come before an action. Meanwhile the action uses no capacity. */
+function passedBeforeHook(scheduler: SchedulerCore, run: Run): boolean {
+  const { before } = scheduler.deps;
+  if (before === undefined || run.beforeHookDone || run.attempts > 0 || run.traits === undefined) return true;
+  const { action, cause, input = EMPTY_INPUT } = run;
+  const call = (signal: AbortSignal) => before({ action, input, cause, signal });
+  runHook(scheduler, run, call, (changed) => {
+    run.beforeHookDone = true;
+    if (changed.ok) {
+      run.input = changed.value;
+      enqueue(scheduler, run, undefined);
+    } else fail(scheduler, run, changed.error);
+  });
+  return false;
+}
+
+/** Runs the hooks that come after an action. They may change its output, which is then logged with its end. */
+function runsAfterHook(scheduler: SchedulerCore, run: Run, output: Json): boolean {
+  const { after, clock } = scheduler.deps;
+  if (after === undefined) return false;
+  const { action, cause, input = EMPTY_INPUT } = run;
+  run.targetEndedAt = clock.monotonic();
+  const call = (signal: AbortSignal) => after({ action, input, cause, output, signal });
+  runHook(scheduler, run, call, (changed) => {
+    if (!changed.ok) {
+      fail(scheduler, run, changed.error);
+      return;
+    }
+    for (const record of changed.value.records) scheduler.deps.append(record, cause);
+    complete(scheduler, run, changed.value.output);
+  });
+  return true;
+}
+
+/** Calls a hook, and uses what it returns unless the action has ended meanwhile. */
+function runHook<T>(
+  scheduler: SchedulerCore,
+  run: Run,
+  call: (signal: AbortSignal) => Promise<T>,
+  use: (result: Result<T, RuntimeError>) => void,
+): void {
   const controller = new AbortController();
-  const asked = deps.clear?.({ action, input, signal: controller.signal });
+  const withdraw = () => stopWith(controller, cancelled('The action was cancelled.'));
+  const stage: InHook = { at: 'in_hook', withdraw };
+  run.stage = stage;
+  const settled = (result: Result<T, RuntimeError>) => {
+    if (run.stage !== stage) return; // cancelled, or the log is lost
+    use(result);
+    scheduler.advance();
+  };
+  call(controller.signal).then(
+    (value) => settled(ok(value)),
+    (thrown: unknown) => settled(err(toRuntimeError(thrown))),
+  );
+}
+
+/** Asks for approval if the target may need one. Until there is an answer, the action uses no capacity. */
+function isApproved(scheduler: SchedulerCore, run: Run): boolean {
+  const { deps } = scheduler;
+  const { action, traits, input = EMPTY_INPUT } = run;
+  if (run.approved || traits?.needs === undefined) return true;
+  const controller = new AbortController();
+  const asked = deps.requestApproval?.({ action, input, signal: controller.signal });
   if (asked === undefined) return true;
-  const stage: Clearing = { at: 'clearing', withdraw: () => controller.abort() };
+  const stage: AwaitingApproval = { at: 'awaiting_approval', withdraw: () => controller.abort() };
   run.stage = stage;
   const answered = (refusal: RuntimeError | undefined) => {
     if (run.stage !== stage) return; // cancelled, or the log is lost
-    run.cleared = true;
+    run.approved = true;
     if (refusal === undefined) enqueue(scheduler, run, undefined);
     else fail(scheduler, run, refusal);
-    scheduler.goOn();
+    scheduler.advance();
   };
   asked.then(answered, (thrown: unknown) => answered(toRuntimeError(thrown)));
   return false;
 }
 
 /**
- * The log comes first: where a try must not be made twice, its start is committed before it begins. Other tries may run
- * ahead of the log, but only so many of them.
+ * Takes one of the target's slots if it has a limit. While an action waits for a slot, it uses no capacity, so that others
+ * can run. If it gets the slot when there is no capacity left, it gives the slot back: the action that uses the capacity
+ * may have called a sub-agent that needs the same slot. The next time, it keeps its capacity while it waits.
+ */
+function hasSlot(scheduler: SchedulerCore, run: Run): boolean {
+  const slots = run.traits?.slots;
+  if (slots === undefined || run.slot !== undefined) return true;
+  const controller = new AbortController();
+  const asked = scheduler.deps.takeSlot?.({ ...slots, signal: controller.signal });
+  if (asked === undefined) return true;
+  if (typeof asked === 'function') {
+    run.slot = asked;
+    return true;
+  }
+  waitForSlot(scheduler, run, asked, controller);
+  return false;
+}
+
+function waitForSlot(
+  scheduler: SchedulerCore,
+  run: Run,
+  asked: Promise<() => void>,
+  controller: AbortController,
+): void {
+  const holdsCapacity = run.usesCapacity && run.keepsCapacity === true;
+  if (holdsCapacity) scheduler.capacity--;
+  const giveCapacityBack = () => {
+    if (holdsCapacity) scheduler.capacity++;
+  };
+  const stage: AwaitingSlot = {
+    at: 'awaiting_slot',
+    withdraw() {
+      giveCapacityBack();
+      stopWith(controller, cancelled('The action was cancelled.'));
+    },
+  };
+  run.stage = stage;
+  const given = (free: () => void) => {
+    if (run.stage !== stage) {
+      free(); // cancelled, or the log is lost
+      return;
+    }
+    giveCapacityBack();
+    if (run.usesCapacity && scheduler.capacity === 0) {
+      free();
+      run.keepsCapacity = true;
+      enqueue(scheduler, run, undefined);
+    } else {
+      run.slot = free;
+      run.stage = QUEUED;
+      scheduler.uncountedQueue.push(run); // it has waited in the other queue already
+    }
+    scheduler.advance();
+  };
+  const refused = (error: RuntimeError) => {
+    if (run.stage !== stage) return;
+    giveCapacityBack();
+    fail(scheduler, run, error);
+    scheduler.advance();
+  };
+  asked.then(given, (thrown: unknown) => refused(toRuntimeError(thrown)));
+}
+
+/** Whether an attempt may begin. A call that must not be made twice does not start if nobody would see it end. */
+function mayRunOnce({ deps }: SchedulerCore, run: Run): boolean {
+  const { traits, input = EMPTY_INPUT } = run;
+  if (deps.enterNonIdempotent === undefined || traits === undefined || isIdempotent(traits, input))
+    return true;
+  run.releaseGuard = deps.enterNonIdempotent();
+  if (run.releaseGuard !== undefined) return true;
+  giveSlotBack(run);
+  return false;
+}
+
+/**
+ * Logs `action.started` and calls the target. A call that must not be made twice waits until that event is committed. Other
+ * calls may run ahead of the log, but only so many of them.
  */
 function begin(scheduler: SchedulerCore, run: Run): void {
   const { deps } = scheduler;
-  const { action, traits, input = NO_INPUT } = run;
+  const { action, traits, input = EMPTY_INPUT } = run;
   if (traits === undefined) {
     fail(scheduler, run, deps.unknownTarget(action));
     return;
   }
-  if (run.attempts++ === 0) run.since = deps.clock.monotonic();
-  if (run.counted) scheduler.places--;
+  if (run.attempts++ === 0) run.startedAt = deps.clock.monotonic();
+  if (run.usesCapacity) scheduler.capacity--;
   const started = { type: 'action.started', id: action.id, attempt: run.attempts, input } as const;
   run.cause = deps.append(started, run.cause);
-  if (mayBeginNow(scheduler, traits, input, run.cause.seq)) {
-    perform(scheduler, run, traits);
+  if (mayRunAhead(scheduler, traits, input, run.cause.seq)) {
+    runAttempt(scheduler, run, traits);
     return;
   }
   const stage = { at: 'committing' } as const;
   run.stage = stage;
   deps.committed(run.cause.seq, (error) => {
-    if (error !== undefined) lose(scheduler);
-    else if (run.stage === stage) perform(scheduler, run, traits);
+    if (error !== undefined) releaseLog(scheduler);
+    else if (run.stage === stage) runAttempt(scheduler, run, traits);
   });
 }
 
-const mayBeginNow = (
+const mayRunAhead = (
   { deps, ahead }: SchedulerCore,
   traits: TargetTraits,
   input: JsonObject,
   seq: number,
 ): boolean =>
-  mayRunAgain(traits, input) && deps.mayBeLost?.() !== true && ahead.admits(seq, deps.committedSeq());
+  isIdempotent(traits, input) && deps.mayBeLost?.() !== true && ahead.admits(seq, deps.committedSeq());
 
-function perform(scheduler: SchedulerCore, run: Run, traits: TargetTraits): void {
-  const { action, input = NO_INPUT } = run;
+function runAttempt(scheduler: SchedulerCore, run: Run, traits: TargetTraits): void {
+  const { action, input = EMPTY_INPUT } = run;
   const stage: Running = { at: 'running', attempt: undefined, cancelled: undefined };
   run.stage = stage;
   const timeoutMs =
     action.timeout !== undefined
       ? action.timeout * 1000
       : (traits.timeoutMs ?? scheduler.options.actionTimeoutMs);
-  const controller = new AbortController();
-  const { signal } = controller;
-  const call = { action, input, attempt: run.attempts, cause: run.cause, signal };
-  const done = (outcome: AttemptOutcome) => settled(scheduler, run, stage, outcome);
-  stage.attempt = attempt(scheduler.deps, controller, call, timeoutMs, traits.graceMs ?? GRACE_MS, done);
-  // The target may have had itself cancelled, or its session let go of, while it was called.
-  if (stage.cancelled !== undefined) stopAttempt(stage.attempt, cancelled(stage.cancelled));
-  else if (scheduler.life === 'lost') stopAttempt(stage.attempt, cancelled(LET_GO));
+  stage.attempt = new Attempt(
+    scheduler.deps,
+    { action, input, attempt: run.attempts, cause: run.cause },
+    { timeoutMs, graceMs: traits.graceMs ?? GRACE_MS },
+    (outcome) => attemptEnded(scheduler, run, stage, outcome),
+  );
+  // The target may have cancelled its own action, or released its session, while it was called.
+  if (stage.cancelled !== undefined) stage.attempt.stop(cancelled(stage.cancelled));
+  else if (scheduler.status === 'lost') stage.attempt.stop(cancelled(RELEASED));
 }
 
-function settled(scheduler: SchedulerCore, run: Run, stage: Running, outcome: AttemptOutcome): void {
+function attemptEnded(scheduler: SchedulerCore, run: Run, stage: Running, outcome: AttemptOutcome): void {
   stage.attempt = undefined;
-  if (run.counted) scheduler.places++;
+  if (run.usesCapacity) scheduler.capacity++;
   if (run.slot !== undefined) giveSlotBack(run);
-  if (scheduler.life === 'lost') {
-    leave(scheduler, run);
+  if (scheduler.status === 'lost') {
+    forgetRun(scheduler, run);
     return;
   }
   if (stage.cancelled !== undefined) cancel(scheduler, run, stage.cancelled);
   else if (outcome.ok) {
-    if (!isBeingLookedAt(scheduler, run, outcome.output)) complete(scheduler, run, outcome.output);
-  } else if (outcome.error.code === APPROVAL_VOID) clearAgain(scheduler, run, outcome.error);
-  else if (triesAgain(run.action, ++run.failures, outcome.error)) rest(scheduler, run, outcome.error);
+    if (!runsAfterHook(scheduler, run, outcome.output)) complete(scheduler, run, outcome.output);
+  } else if (outcome.error.code === APPROVAL_VOID) askApprovalAgain(scheduler, run, outcome.error);
+  else if (shouldRetry(run.action, ++run.failures, outcome.error))
+    scheduleRetry(scheduler, run, outcome.error);
   else fail(scheduler, run, outcome.error);
-  scheduler.goOn();
+  scheduler.advance();
 }
 
-/** Nothing was done: it is no failure, and begins anew once it has leave. */
-function clearAgain(scheduler: SchedulerCore, run: Run, voided: RuntimeError): void {
+/** Nothing was done, so the attempt is no failure. The action begins again once it is approved. */
+function askApprovalAgain(scheduler: SchedulerCore, run: Run, voided: RuntimeError): void {
   const retrying = { id: run.action.id, attempt: run.attempts + 1, error: voided.toJSON(), delay_ms: 0 };
   run.cause = scheduler.deps.append({ type: 'action.retrying', ...retrying }, run.cause);
-  leaveOnce(run);
-  run.cleared = false;
+  releaseGuard(run);
+  run.approved = false;
   enqueue(scheduler, run, undefined);
 }
 
-/** Until its next try it takes no place. */
-function rest(scheduler: SchedulerCore, run: Run, failure: RuntimeError): void {
+/** Until its next attempt, the action uses no capacity. */
+function scheduleRetry(scheduler: SchedulerCore, run: Run, failure: RuntimeError): void {
   const { deps } = scheduler;
   const { id } = run.action;
   const attempt = run.attempts + 1;
-  const delay_ms = delayAfter(run.failures, deps.random());
+  const delay_ms = backoffDelay(run.failures, deps.random());
   const error = failure.toJSON();
   run.cause = deps.append({ type: 'action.retrying', id, attempt, error, delay_ms }, run.cause);
-  const wake = deps.clock.after(delay_ms, () => {
+  const forget = deps.clock.after(delay_ms, () => {
     enqueue(scheduler, run, undefined);
-    scheduler.goOn();
+    scheduler.advance();
   });
-  run.stage = { at: 'resting', forget: wake };
-  leaveOnce(run);
+  run.stage = { at: 'backing_off', forget };
+  releaseGuard(run);
 }
 
-/** Whether a try may begin: one that must not be made twice does not where nobody would see it end. */
-function hasEntered({ deps }: SchedulerCore, run: Run): boolean {
-  const { traits, input = {} } = run;
-  if (deps.once === undefined || traits === undefined || mayRunAgain(traits, input)) return true;
-  run.leaveOnce = deps.once();
-  if (run.leaveOnce !== undefined) return true;
-  giveSlotBack(run);
-  return false;
+/** Declares the actions of a `<foreach>` whose list is there. After a restart, only those that are missing. */
+export function expand(scheduler: SchedulerCore, run: Run): void {
+  const { deps, graph, state } = scheduler;
+  const { action } = run;
+  const loop = loopOf(action);
+  const list = listOf(scheduler, run);
+  const items = list.ok ? itemsOf(loop, list.value, () => listMissing(scheduler, run, loop)) : list;
+  if (!items.ok) {
+    // Results do not show a `<foreach>` to the model, so its failure is reported as a fault.
+    run.cause = deps.append(loopFailed(items.error), run.cause);
+    fail(scheduler, run, items.error);
+    return;
+  }
+  if (run.attempts++ === 0) run.startedAt = deps.clock.monotonic();
+  const input = { in: items.value };
+  const at = deps.append({ type: 'action.started', id: action.id, attempt: run.attempts, input }, run.cause);
+  run.cause = at;
+  const ids: string[] = [];
+  const { joins } = run.node;
+  for (const member of iterationActions(loop, items.value, action.references)) {
+    ids.push(member.id);
+    if (!state.actions.has(member.id))
+      addAction(scheduler, member, at, { turn: run.turn, undoes: undefined });
+  }
+  const isOver = run.turn === 'well' || run.turn === 'broken';
+  if (isOver && graph.unseen.size > 0) applyChanges(scheduler, skipUnseen(graph, new Set(ids)), at);
+  complete(scheduler, run, { ids });
+  applyChanges(scheduler, breakStreamDeadlocks(graph, [], joins), at);
+}
+
+/** The error of a list that is not there: either its name is unknown, or the value has no such part. */
+function listMissing(
+  scheduler: SchedulerCore,
+  { action, binding, turn }: Run,
+  { in: source }: ForEachLoop,
+): RuntimeError {
+  const reference = readWholeReference(source);
+  if (reference === undefined) return listUnknown(source, turn === 'broken');
+  const { name, path } = reference;
+  const value = lookupsOf(scheduler, action, binding).whole(name);
+  if (value !== undefined) return partUnknown(source, lastPart(`$${name}`, value, path));
+  return scheduler.graph.joins.get(newestOf(scheduler.state, name))?.source === 'parallel'
+    ? partUnknown(source, `"${name}" is a <parallel>, whose actions have values of their own`)
+    : listUnknown(source, turn === 'broken');
+}
+
+/** The value of `in`. If the `<foreach>` started before a restart, the value it had then. */
+function listOf(scheduler: SchedulerCore, { action, binding, input }: Run): Result<Json> {
+  if (input?.in !== undefined) return ok(input.in);
+  const resolved = resolveInput(scheduler, action, binding, action.parameters.in ?? null);
+  return resolved.ok ? ok(resolved.value.value) : err(resolved.error);
 }
 
 /** Whether an action's `if` holds now. */
@@ -239,7 +433,7 @@ function contextOf(
   };
 }
 
-/** `{status, output?, error?}` by id. Only of the ids an expression names: one that walks over all pays for all. */
+/** `{status, output?, error?}` by id, for the ids that the expression names. */
 function viewOf(names: NameSpace, ids: Iterable<string>): Readonly<Record<string, unknown>> {
   const view: Record<string, unknown> = Object.create(null);
   for (const asked of ids) {
@@ -253,74 +447,16 @@ function viewOf(names: NameSpace, ids: Iterable<string>): Readonly<Record<string
         ...(output === undefined ? {} : { output }),
         ...(error === undefined ? {} : { error }),
       };
-    } else if (names.loops?.has(newest)) view[id] = viewOfLoop(names, newest);
+    } else if (names.loops.has(newest)) view[id] = viewOfLoop(names, newest);
   }
   return view;
 }
 
 function viewOfLoop(names: NameSpace, id: string): unknown {
-  const gate = names.graph.gates?.get(id);
-  if (gate === undefined || (gate.failedBy === undefined && !(gate.sealed && gate.open.size === 0)))
+  const join = names.graph.joins.get(id);
+  if (join === undefined || (join.failedBy === undefined && !(join.sealed && join.open.size === 0)))
     return { status: 'running' };
-  return gate.failedBy === undefined
+  return join.failedBy === undefined
     ? { status: 'completed', output: outputOf(names, id) }
     : { status: 'failed' };
-}
-
-const NOTHING_GIVEN: JsonObject = {};
-
-/** Has an action looked at before it begins, where anybody wants to. Until then it takes no place. */
-function isLookedAt(scheduler: SchedulerCore, run: Run): boolean {
-  const { before } = scheduler.deps;
-  if (before === undefined || run.looked || run.attempts > 0 || run.traits === undefined) return true;
-  const { action, cause, input = NOTHING_GIVEN } = run;
-  const ask = (signal: AbortSignal) => before({ action, input, cause, signal });
-  look(scheduler, run, ask, (looked) => {
-    run.looked = true;
-    if (looked.ok) {
-      run.input = looked.value;
-      enqueue(scheduler, run, undefined);
-    } else fail(scheduler, run, looked.error);
-  });
-  return false;
-}
-
-/** Has its output looked at, where anybody wants to: what they leave of it is on the log together with its end. */
-function isBeingLookedAt(scheduler: SchedulerCore, run: Run, output: Json): boolean {
-  const { after, clock } = scheduler.deps;
-  if (after === undefined) return false;
-  const { action, cause, input = NOTHING_GIVEN } = run;
-  run.until = clock.monotonic();
-  const ask = (signal: AbortSignal) => after({ action, input, cause, output, signal });
-  look(scheduler, run, ask, (looked) => {
-    if (!looked.ok) {
-      fail(scheduler, run, looked.error);
-      return;
-    }
-    for (const record of looked.value.records) scheduler.deps.append(record, cause);
-    complete(scheduler, run, looked.value.output);
-  });
-  return true;
-}
-
-/** What they come to counts, unless the action has ended meanwhile. */
-function look<T>(
-  scheduler: SchedulerCore,
-  run: Run,
-  ask: (signal: AbortSignal) => Promise<T>,
-  then: (looked: Result<T, RuntimeError>) => void,
-): void {
-  const controller = new AbortController();
-  const withdraw = () => stopWith(controller, cancelled('The action was cancelled.'));
-  const stage: Looking = { at: 'looking', withdraw };
-  run.stage = stage;
-  const looked = (result: Result<T, RuntimeError>) => {
-    if (run.stage !== stage) return; // cancelled, or the log is lost
-    then(result);
-    scheduler.goOn();
-  };
-  ask(controller.signal).then(
-    (value) => looked(ok(value)),
-    (thrown: unknown) => looked(err(toRuntimeError(thrown))),
-  );
 }

@@ -1,5 +1,4 @@
 import { RuntimeError } from '../lib/errors.ts';
-import type { Append } from './store.ts';
 
 /** What may wait, over all streams of a store, before more is turned away. */
 export const MAX_QUEUED = 200_000;
@@ -18,32 +17,6 @@ export function checkName(what: string, name: string): void {
   if (name.length > MAX_NAME_CHARS) throw nameMalformed(what, `${name.length} characters long`);
   if (LONE_SURROGATE.test(name)) throw nameMalformed(what, 'half of a character');
   if (name.includes('\0')) throw nameMalformed(what, 'a text with a NUL in it');
-}
-
-/**
- * The events of an append, a line each: JSON has no line break of its own. Throws what makes it impossible wherever the
- * log lives. Lines are looked at once they are put together: each alone would first be copied into one piece.
- */
-export function joinAppend(stream: string, append: Append): string {
-  const { events } = append;
-  checkSize(stream, append);
-  const [first = ''] = events;
-  const body = events.length < 2 ? first : events.join('\n');
-  let breaks = 0;
-  for (let at = body.indexOf('\n'); at !== -1; at = body.indexOf('\n', at + 1)) breaks++;
-  if (breaks !== Math.max(0, events.length - 1)) throw eventMalformed(stream);
-  return body;
-}
-
-function checkSize(stream: string, { events, writes }: Append): void {
-  let chars = 0;
-  for (const event of events) chars += event.length + 1;
-  if (chars > MAX_APPEND_CHARS) throw appendTooLarge(stream, chars, MAX_APPEND_CHARS);
-  if (writes === undefined) return;
-  for (const { table, key } of writes) {
-    checkName('A table', table);
-    checkName('A key', key);
-  }
 }
 
 export function checkMessage(stream: string, encoded: string): void {
@@ -106,14 +79,14 @@ export const storeOverloaded = (location: string, found: string) =>
     retryable: true,
   });
 
-const appendTooLarge = (stream: string, chars: number, limit: number) =>
+export const appendTooLarge = (stream: string, chars: number, limit: number) =>
   new RuntimeError(
     'append_too_large',
     `An append to stream "${stream}" has ${chars} characters, ${limit} are allowed.`,
     { hint: 'Keep large values in files or artifacts, and put their paths on the log.' },
   );
 
-const eventMalformed = (stream: string) =>
+export const eventMalformed = (stream: string) =>
   new RuntimeError('event_malformed', `An event for stream "${stream}" holds a line break.`, {
     hint: 'Encode each event as one line of JSON.',
   });

@@ -1,5 +1,6 @@
 import type { RuntimeError } from '../lib/errors.ts';
 import type { Append, StreamWriter, TableWrite } from './store.ts';
+import { appendTooLarge, checkName, eventMalformed, MAX_APPEND_CHARS } from './store-errors.ts';
 
 /** What is written in the same transaction as an event. */
 export interface Beside {
@@ -243,4 +244,30 @@ function wake(batches: Commits, error: RuntimeError | undefined): void {
   const due = error === undefined ? waiters.filter((waiter) => waiter.seq <= lastCommitted) : waiters;
   batches.waiters = error === undefined ? waiters.filter((waiter) => waiter.seq > lastCommitted) : [];
   for (const { then } of due) then(error);
+}
+
+/**
+ * The events of an append, one per line: JSON contains no line breaks. Throws if no store could write it. The lines are
+ * checked after joining, because checking each alone would copy it first.
+ */
+export function joinAppend(stream: string, append: Append): string {
+  const { events } = append;
+  checkSize(stream, append);
+  const [first = ''] = events;
+  const body = events.length < 2 ? first : events.join('\n');
+  let breaks = 0;
+  for (let at = body.indexOf('\n'); at !== -1; at = body.indexOf('\n', at + 1)) breaks++;
+  if (breaks !== Math.max(0, events.length - 1)) throw eventMalformed(stream);
+  return body;
+}
+
+function checkSize(stream: string, { events, writes }: Append): void {
+  let chars = 0;
+  for (const event of events) chars += event.length + 1;
+  if (chars > MAX_APPEND_CHARS) throw appendTooLarge(stream, chars, MAX_APPEND_CHARS);
+  if (writes === undefined) return;
+  for (const { table, key } of writes) {
+    checkName('A table', table);
+    checkName('A key', key);
+  }
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { loadAgent } from '../../src/agent/load-agent.ts';
 import { createSystemClock } from '../../src/lib/clock.ts';
 import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
-import { writtenId } from '../../src/log/action-id.ts';
+import { writtenId } from '../../src/log/action.ts';
 import type { SessionEvent } from '../../src/log/event.ts';
 import { fold } from '../../src/log/reduce.ts';
 import { resumeEverywhere } from '../../src/testing/crash.ts';

@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  createRepetition,
-  MAX_PERIOD,
-  readRepetition,
-  repeatedEnd,
-  untilLook,
-} from '../../src/lib/repetition.ts';
+import { createRepetition, MAX_PERIOD, readRepetition, repeatedEnd, untilLook } from '../../src/lib/text.ts';
 import { moreRuns } from '../more-runs.ts';
 
 /** The runs that are seen at each look, for a text in pieces. */

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLastFront, encodeEvent, encodeNext } from '../../src/log/codec.ts';
+import { createLastFront, encodeEvent, encodeNext, placeEvent } from '../../src/log/codec.ts';
 import type { Cause, EventBody } from '../../src/log/event.ts';
-import { placeEvent } from '../../src/log/line-json.ts';
 import { arbitraryLog } from './arbitrary-log.ts';
 
 const bodyOf = ({

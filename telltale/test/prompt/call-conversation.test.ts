@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { takenIds } from '../../src/agent/model-interface.ts';
-import type { ActionMode } from '../../src/lib/calls.ts';
-import { frameOf, openFrame, readTurnParts } from '../../src/lib/calls.ts';
-import { hasEnded } from '../../src/log/action.ts';
-import { declaredIn, idInTurn, newestOf } from '../../src/log/action-id.ts';
+import { type ActionMode, frameOf, openFrame, readTurnParts } from '../../src/lib/calls.ts';
+import { declaredIn, hasEnded, idInTurn, newestOf } from '../../src/log/action.ts';
 import { NO_CALL_NAMES } from '../../src/parser/calls/call-names.ts';
 import { type CallDialect, createCallDialectParser } from '../../src/parser/dialect-parser.ts';
 import type { CallStyle } from '../../src/prompt/calls/answer-calls.ts';

@@ -106,7 +106,7 @@ const SCRIPTS: readonly (readonly [where: string, ...turns: string[]])[] = [
 
 const of = <Type extends EventType>(log: readonly SessionEvent[], type: Type) =>
   log.filter((event): event is EventOf<Type> => event.type === type);
-const isLoop = ({ id }: DeclaredAction) => id.startsWith('foreach_');
+const isForEach = ({ id }: DeclaredAction) => id.startsWith('foreach_');
 /** The ids of what a `<foreach>` makes. */
 const madeBy = ({ parameters }: DeclaredAction): readonly string[] =>
   ((parameters as { actions?: readonly { id: string }[] }).actions ?? []).map(({ id }) => id);
@@ -132,7 +132,9 @@ function promised(
   undisturbed: readonly SessionEvent[],
   left: readonly SessionEvent[],
 ): ReadonlyMap<string, string> {
-  const all = of(undisturbed, 'action.declared').flatMap(({ action: each }) => (isLoop(each) ? [] : [each]));
+  const all = of(undisturbed, 'action.declared').flatMap(({ action: each }) =>
+    isForEach(each) ? [] : [each],
+  );
   const { actions } = fold(left);
   const looped = [...actions.values()].flatMap((known) => madeBy(known.action));
   const isKnown = ({ id, base = '' }: DeclaredAction) => actions.has(id) || looped.includes(base);
@@ -167,7 +169,7 @@ function ended(
   return new Map(
     of(undisturbed, 'action.declared').flatMap(({ action: { id, base = id, ...rest } }) => {
       const status = lost.includes(base) ? 'not run' : (actions.get(id)?.status ?? 'never declared');
-      return isLoop({ id, ...rest }) ? [] : [[id, status] as const];
+      return isForEach({ id, ...rest }) ? [] : [[id, status] as const];
     }),
   );
 }

@@ -38,7 +38,7 @@ describe('cancel', () => {
     const s = stage();
     await s.scheduler.cancel('enough');
     s.declare('a');
-    s.scheduler.loop({ in: '$x', as: 'item', actions: [] }, { stream: 's', seq: 0, depth: 0 });
+    s.scheduler.declareForEach({ in: '$x', as: 'item', actions: [] }, { stream: 's', seq: 0, depth: 0 });
     s.scheduler.turnEnded('well');
     expect(s.story()).toEqual(['declared a', 'cancelled a', 'declared foreach_1', 'cancelled foreach_1']);
     expect(s.ended).toEqual(['a', 'foreach_1']);
@@ -110,7 +110,7 @@ describe('abandon', () => {
     await s.fail('c');
     const before = s.story();
     let stopped = false;
-    const stopping = s.scheduler.abandon().then(() => {
+    const stopping = s.scheduler.release().then(() => {
       stopped = true;
     });
     expect(s.call('a').signal.reason).toMatchObject({ code: 'cancelled' });
@@ -262,7 +262,7 @@ describe('rollback', () => {
     await s.settle();
     await s.complete('undo_a_2', 'gone');
     expect(await again).toEqual({ undone: ['a'], left: [] });
-    expect(s.scheduler.resolve('$undone')).toEqual({
+    expect(s.scheduler.resolveReference('$undone')).toEqual({
       state: 'value',
       value: 'gone',
       id: 'undo_a_2',

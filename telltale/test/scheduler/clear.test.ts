@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { RuntimeError } from '../../src/lib/errors.ts';
-import type { ClearCall } from '../../src/scheduler/edges.ts';
+import type { ApprovalCall } from '../../src/scheduler/scheduler-deps.ts';
 import { restart, type StageOptions, stage } from './stage.ts';
 
 /** A stage on which `t_a` has to be cleared, by the test. */
 function cleared(options: StageOptions = {}) {
-  const asked: (ClearCall & { answer(refusal?: RuntimeError): void })[] = [];
+  const asked: (ApprovalCall & { answer(refusal?: RuntimeError): void })[] = [];
   const given: StageOptions = {
     targets: { t_a: { needs: () => undefined, idempotent: false } },
     clear: (call) => new Promise((resolve) => asked.push({ ...call, answer: resolve })),
@@ -97,7 +97,7 @@ describe('an action that has to be cleared', () => {
       input: { to: 'test' },
       grants: [],
     });
-    const asked: ClearCall[] = [];
+    const asked: ApprovalCall[] = [];
     const after = restart(on, {
       ...given,
       outside: { where: 'prod' },
@@ -115,15 +115,15 @@ describe('an action that has to be cleared', () => {
 
 it('a scheduler is at rest when all that is open waits for leave', async () => {
   const { on, asked } = cleared();
-  expect(on.scheduler.atRest()).toBe(false);
+  expect(on.scheduler.isParked()).toBe(false);
   on.declare('a');
   on.declare('b', { depends_on: ['a'] });
-  expect(on.scheduler.atRest()).toBe(true);
+  expect(on.scheduler.isParked()).toBe(true);
   on.declare('c');
-  expect(on.scheduler.atRest()).toBe(false);
+  expect(on.scheduler.isParked()).toBe(false);
   await on.complete('c');
-  expect(on.scheduler.atRest()).toBe(true);
+  expect(on.scheduler.isParked()).toBe(true);
   asked[0]?.answer();
   await on.settle();
-  expect(on.scheduler.atRest()).toBe(false);
+  expect(on.scheduler.isParked()).toBe(false);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
+  breakStreamDeadlocks,
   endTurn,
-  freeStream,
-  openGate,
+  openJoin,
   seal,
   settle,
   waitForMore,
@@ -15,21 +15,22 @@ describe('the graph', () => {
     const graph = createGraph();
     add(graph, 'later', ['nobody']);
     const first = add(graph, 'first').node;
-    const sync = add(graph, 'sync', [first], { holdsStream: true }).node;
+    const sync = add(graph, 'sync', [first], { blocksStream: true }).node;
     let searches = 0;
-    graph.lacking = new (class extends Map<ActionNode, Set<string>> {
+    const missing = new (class extends Map<ActionNode, Set<string>> {
       override get size() {
         searches++;
         return super.size;
       }
-    })(graph.lacking);
+    })(graph.missing);
+    Object.assign(graph, { missing });
     searches = 0; // made as a copy of the other
-    freeStream(graph);
+    breakStreamDeadlocks(graph);
     expect(searches).toBe(1);
     settle(graph, sync);
     searches = 0;
-    freeStream(graph);
-    expect(graph.holder).toBe(sync);
+    breakStreamDeadlocks(graph);
+    expect(graph.streamWaitsFor).toBe(sync);
     expect(searches).toBe(0);
   });
 
@@ -60,14 +61,14 @@ describe('the graph', () => {
     expect([lost.node.phase, graph.unseen?.size, graph.held?.size ?? 0]).toEqual(['ended', 0, 0]);
   });
 
-  test('a gate succeeds when it is sealed and all in it have', () => {
+  test('a join succeeds when it is sealed and all of its members have', () => {
     const graph = createGraph();
-    const gate = openGate(graph, 'g', 'parallel');
-    const a = add(graph, 'a', [], { gates: [gate] });
-    const z = add(graph, 'z', [gate]);
+    const join = openJoin(graph, 'g', 'parallel');
+    const a = add(graph, 'a', [], { joins: [join] });
+    const z = add(graph, 'z', [join]);
     expect(brief(settle(graph, a.node))).toEqual([]);
     expect(z.node.phase).toBe('waiting');
-    expect(brief(seal(graph, gate))).toEqual(['closed g', 'ready z']);
+    expect(brief(seal(graph, join))).toEqual(['closed g', 'ready z']);
   });
 
   test('a failure ends everything below it in one go, the nearest first', () => {

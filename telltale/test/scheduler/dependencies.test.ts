@@ -215,8 +215,8 @@ describe('groups', () => {
     expect(s.running()).toEqual([]);
     s.declare('b', { group: 'g' });
     let closed = false;
-    s.scheduler.closed('g');
-    s.scheduler.whenEnded(['g'], () => {
+    s.scheduler.parallelClosed('g');
+    s.scheduler.whenAllEnded(['g'], () => {
       closed = true;
     });
     expect(closed).toBe(false);
@@ -241,8 +241,8 @@ describe('groups', () => {
     s.declare('b', { group: 'g' });
     s.declare('z', { depends_on: ['g'] });
     let closed = false;
-    s.scheduler.closed('g');
-    s.scheduler.whenEnded(['g'], () => {
+    s.scheduler.parallelClosed('g');
+    s.scheduler.whenAllEnded(['g'], () => {
       closed = true;
     });
     await s.fail('a');
@@ -277,8 +277,8 @@ describe('groups', () => {
     s.declare('a', { group: 'g', depends_on: ['later'] });
     s.declare('b', { group: 'g', name: 'mail' });
     let closed = false;
-    s.scheduler.closed('g');
-    s.scheduler.whenEnded(['g'], () => {
+    s.scheduler.parallelClosed('g');
+    s.scheduler.whenAllEnded(['g'], () => {
       closed = true;
     });
     expect(closed).toBe(true);
@@ -298,8 +298,8 @@ describe('groups', () => {
 
   test('a group nobody has heard of has ended', () => {
     let ended = false;
-    stage().scheduler.closed('g');
-    stage().scheduler.whenEnded(['g'], () => {
+    stage().scheduler.parallelClosed('g');
+    stage().scheduler.whenAllEnded(['g'], () => {
       ended = true;
     });
     expect(ended).toBe(true);

@@ -12,7 +12,7 @@ const action = (id: string, fields: Partial<DeclaredAction> = {}): DeclaredActio
 });
 
 const loop = (s: Stage, list: string, ...actions: readonly DeclaredAction[]) =>
-  s.scheduler.loop({ in: list, as: 'item', actions }, CAUSE);
+  s.scheduler.declareForEach({ in: list, as: 'item', actions }, CAUSE);
 
 describe('foreach', () => {
   test('runs each action once per item, as soon as the list is there', async () => {
@@ -70,12 +70,17 @@ describe('foreach', () => {
     s.declare('a', { depends_on: ['page'] });
     s.declare('b', { parameters: { all: '$page', last: '$page[1]', key: '$texts' } });
     await s.complete('page[1]', 'two');
-    expect(s.scheduler.resolve('$page')).toEqual({ state: 'pending', id: 'page', rest: '' });
+    expect(s.scheduler.resolveReference('$page')).toEqual({ state: 'pending', id: 'page', rest: '' });
     expect(s.running()).toEqual(['page[0]']);
     await s.complete('page[0]', 'one');
     expect(s.running()).toEqual(['a', 'b']);
     expect(s.call('b').input).toEqual({ all: ['one', 'two'], last: 'two', key: ['one', 'two'] });
-    expect(s.scheduler.resolve('$page[0]')).toEqual({ state: 'value', value: 'one', id: 'page', rest: '' });
+    expect(s.scheduler.resolveReference('$page[0]')).toEqual({
+      state: 'value',
+      value: 'one',
+      id: 'page',
+      rest: '',
+    });
   });
 
   test('one that is named before it is made is waited for, also by its own id', async () => {
@@ -96,7 +101,7 @@ describe('foreach', () => {
     s.declare('a', { parameters: { x: '$page' } });
     await s.fail('page[1]');
     expect(s.story().at(-1)).toBe('skipped a dependency page[1]');
-    expect(s.scheduler.resolve('$page')).toMatchObject({ state: 'failed', error: { code: 'boom' } });
+    expect(s.scheduler.resolveReference('$page')).toMatchObject({ state: 'failed', error: { code: 'boom' } });
   });
 
   test('an empty list gives an empty list', () => {
@@ -215,8 +220,8 @@ describe('foreach', () => {
     s.declare('list');
     loop(s, '$list', action('page', { group: 'g' }));
     let closed = false;
-    s.scheduler.closed('g');
-    s.scheduler.whenEnded(['g'], () => {
+    s.scheduler.parallelClosed('g');
+    s.scheduler.whenAllEnded(['g'], () => {
       closed = true;
     });
     await s.complete('list', [1]);
@@ -231,8 +236,8 @@ describe('foreach', () => {
     loop(s, '$nope', action('page', { group: 'g' }));
     loop(s, '$list', action('text', { group: 'h' }));
     const over: string[] = [];
-    for (const id of ['g', 'h']) s.scheduler.closed(id);
-    for (const id of ['g', 'page', 'h', 'text']) s.scheduler.whenEnded([id], () => over.push(id));
+    for (const id of ['g', 'h']) s.scheduler.parallelClosed(id);
+    for (const id of ['g', 'page', 'h', 'text']) s.scheduler.whenAllEnded([id], () => over.push(id));
     expect(over).toEqual(['g', 'page']);
     await s.scheduler.cancel('enough', ['text']);
     expect(over).toEqual(['g', 'page', 'text', 'h']);
@@ -351,7 +356,7 @@ describe('a foreach whose list is declared behind it', () => {
     loop(s, '$untold', action('late'));
     outside.told = [1];
     outside.untold = [1];
-    s.scheduler.named({ told: [1], other: 1 }, CAUSE);
+    s.scheduler.valuesSet({ told: [1], other: 1 }, CAUSE);
     expect(s.running()).toEqual(['page[0]']);
     s.scheduler.turnEnded('well');
     expect(s.running()).toEqual(['page[0]', 'late[0]']);
@@ -429,8 +434,8 @@ describe('a foreach whose list is declared behind it', () => {
     const s = stage();
     loop(s, '$list', { ...page, group: 'g' });
     let closed = false;
-    s.scheduler.closed('g');
-    s.scheduler.whenEnded(['g'], () => {
+    s.scheduler.parallelClosed('g');
+    s.scheduler.whenAllEnded(['g'], () => {
       closed = true;
     });
     expect(closed).toBe(true);
@@ -472,8 +477,8 @@ describe('a foreach whose list is declared behind it', () => {
     await s.complete('a');
     loop(s, '$more', action('text', { group: 'g' }));
     outside.more = [1];
-    s.scheduler.closed('g');
-    s.scheduler.whenEnded(['g'], () => undefined);
+    s.scheduler.parallelClosed('g');
+    s.scheduler.whenAllEnded(['g'], () => undefined);
     expect(s.running()).toEqual(['text[0]']);
     expect(s.story().filter((line) => /fault|skipped/.test(line))).toEqual([]);
   });
@@ -573,8 +578,8 @@ describe('where the stream waits for what a foreach makes, and that would wait f
   const skips = (s: Stage) => s.story().filter((line) => line.startsWith('skipped'));
   const over = (s: Stage, id: string) => {
     const told: string[] = [];
-    s.scheduler.closed(id);
-    s.scheduler.whenEnded([id], () => told.push(id));
+    s.scheduler.parallelClosed(id);
+    s.scheduler.whenAllEnded([id], () => told.push(id));
     return told;
   };
 

@@ -17,12 +17,12 @@ export const add = (
       itself: false,
     },
     unnamed: undefined,
-    gates: [],
+    joins: [],
     held: 'no',
-    holdsStream: false,
+    blocksStream: false,
     makesMembers: false,
     ...more,
   });
 
 export const brief = (changes: readonly Change[]) =>
-  changes.map((change) => `${change.kind} ${change.kind === 'closed' ? change.gate.id : change.node.id}`);
+  changes.map((change) => `${change.kind} ${change.kind === 'closed' ? change.join.id : change.node.id}`);

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { blockerOf, openGate, seal, settle, waitForMore } from '../../src/scheduler/dependency-graph.ts';
+import { blockerOf, openJoin, seal, settle, waitForMore } from '../../src/scheduler/dependency-graph.ts';
 import {
   type ActionNode,
   createGraph,
-  type Gate,
   type Graph,
   isPending,
+  type JoinNode,
   type Node,
 } from '../../src/scheduler/graph.ts';
 import { moreRuns } from '../more-runs.ts';
@@ -73,7 +73,7 @@ function play(steps: readonly { readonly do: string; readonly needs: readonly nu
   const graph = createGraph();
   const known: Node[] = [];
   const coming = ['l0', 'l1', 'l2'];
-  let gate: Gate | undefined;
+  let join: JoinNode | undefined;
   let cycles = 0;
   let made = 0;
 
@@ -82,13 +82,13 @@ function play(steps: readonly { readonly do: string; readonly needs: readonly nu
     const at = n % (open.length + coming.length);
     return open[at] ?? (coming[at - open.length] as string);
   };
-  const declare = (id: string, needs: readonly (Node | string)[], gates: readonly Gate[] = []): Node => {
+  const declare = (id: string, needs: readonly (Node | string)[], joins: readonly JoinNode[] = []): Node => {
     const others = needs.filter((need) => need !== id);
-    const below = new Set<Node>([...(graph.unseen?.get(id) ?? []), ...gates]);
+    const below = new Set<Node>([...(graph.unseen?.get(id) ?? []), ...joins]);
     const itself = [...allAbove(others.filter((need) => typeof need !== 'string'))].some((node) =>
       below.has(node),
     );
-    const { node, changes } = add(graph, id, others, { gates });
+    const { node, changes } = add(graph, id, others, { joins });
     expect(changes.some((change) => change.kind === 'deadlock' && change.node === node)).toBe(itself);
     if (itself) cycles++;
     known.push(node);
@@ -105,12 +105,13 @@ function play(steps: readonly { readonly do: string; readonly needs: readonly nu
       const [id] = coming.splice(0, 1, `l${coming.length + made++}`);
       declare(id as string, picked);
     } else if (what === 'member') {
-      const open: Gate = gate === undefined || gate.sealed ? openGate(graph, `g${made++}`, 'parallel') : gate;
-      if (open !== gate) known.push(open);
-      gate = open;
+      const open: JoinNode =
+        join === undefined || join.sealed ? openJoin(graph, `g${made++}`, 'parallel') : join;
+      if (open !== join) known.push(open);
+      join = open;
       declare(`a${made++}`, picked, [open]);
     } else if (what === 'seal') {
-      if (gate !== undefined) seal(graph, gate);
+      if (join !== undefined) seal(graph, join);
     } else {
       const ready = known.filter(
         (node): node is ActionNode => node.kind === 'action' && node.phase === 'ready',

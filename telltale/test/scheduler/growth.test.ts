@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DeclaredAction } from '../../src/log/action.ts';
-import { closeParallel, type Declaration, openGate, settle } from '../../src/scheduler/dependency-graph.ts';
-import { createGraph, type Gate, type Graph, type Node } from '../../src/scheduler/graph.ts';
+import { closeParallel, type Declaration, openJoin, settle } from '../../src/scheduler/dependency-graph.ts';
+import { createGraph, type Graph, type JoinNode, type Node } from '../../src/scheduler/graph.ts';
 import { add } from './graph-of.ts';
 import { CAUSE, stage } from './stage.ts';
 
@@ -23,7 +23,7 @@ function counted() {
     steps: () => steps,
     add: (id: string, needs: readonly (Node | string)[] = [], more: Partial<Declaration> = {}) =>
       watched(add(graph, id, needs, more).node),
-    gate: (id: string) => watched(openGate(graph, id, 'parallel')),
+    join: (id: string) => watched(openJoin(graph, id, 'parallel')),
   };
 }
 type Counted = ReturnType<typeof counted>;
@@ -38,7 +38,7 @@ function chain(on: Counted, id: string, n: number, needs: readonly (Node | strin
 }
 
 /** A sync action: what the stream waited for before has ended. */
-const sync = { holdsStream: true } as const;
+const sync = { blocksStream: true } as const;
 
 const FAMILIES: readonly (readonly [string, (on: Counted, n: number) => void])[] = [
   ['a chain', (on, n) => chain(on, 'a', n)],
@@ -98,8 +98,8 @@ const FAMILIES: readonly (readonly [string, (on: Counted, n: number) => void])[]
     (on, n) => {
       const above = chain(on, 'above', n);
       chain(on, 'below', n, ['g']);
-      const gates: readonly Gate[] = [on.gate('g')];
-      for (const i of times(n)) on.add(`m${i}`, [above], { gates });
+      const joins: readonly JoinNode[] = [on.join('g')];
+      for (const i of times(n)) on.add(`m${i}`, [above], { joins });
     },
   ],
   [
@@ -147,10 +147,10 @@ const FAMILIES: readonly (readonly [string, (on: Counted, n: number) => void])[]
     (on, n) => {
       for (const i of times(n)) on.add(`a${i}`, ['nobody']);
       for (const i of times(n)) {
-        const gate = on.gate(`g${i}`);
-        const first = on.add(`b${i}`, [], { gates: [gate] });
-        const second = on.add(`c${i}`, [first], { gates: [gate] });
-        closeParallel(on.graph, gate);
+        const join = on.join(`g${i}`);
+        const first = on.add(`b${i}`, [], { joins: [join] });
+        const second = on.add(`c${i}`, [first], { joins: [join] });
+        closeParallel(on.graph, join);
         settleAll(on.graph, first, second);
       }
     },
@@ -194,7 +194,7 @@ describe('a name that nothing has is looked up as often as it may have come to s
       };
       const { scheduler, declare } = stage({ fetch });
       for (const i of times(2)) declare(`first${i}`, { name: 'search' });
-      for (const i of times(n)) scheduler.loop(loopOver('$search', i), CAUSE);
+      for (const i of times(n)) scheduler.declareForEach(loopOver('$search', i), CAUSE);
       for (const i of times(n)) declare(`a${i}`, { name: 'search' });
       return asked;
     };

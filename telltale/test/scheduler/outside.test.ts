@@ -62,15 +62,15 @@ describe('what has to be loaded first', () => {
   test('is waited for by a response, which then says its value, or that there is none', async () => {
     const { options, arrive } = loading();
     const s = stage(options);
-    const pending = s.scheduler.resolve('$tree');
+    const pending = s.scheduler.resolveReference('$tree');
     expect(pending).toEqual({ state: 'pending', id: 'feed:tree', rest: '' });
     let out = 0;
-    s.scheduler.whenEnded(['feed:tree'], () => out++);
+    s.scheduler.whenAllEnded(['feed:tree'], () => out++);
     expect(out).toBe(0);
     arrive('a\nb');
     await s.settle();
     expect(out).toBe(1);
-    expect(s.scheduler.resolve('$tree')).toEqual({ state: 'value', value: 'a\nb', rest: '' });
+    expect(s.scheduler.resolveReference('$tree')).toEqual({ state: 'value', value: 'a\nb', rest: '' });
     expect(s.ended).toEqual([]);
   });
 
@@ -82,9 +82,9 @@ describe('what has to be loaded first', () => {
       clear: () => new Promise(() => undefined),
     });
     s.declare('a', { name: 'ask' });
-    expect(s.scheduler.atRest()).toBe(true);
+    expect(s.scheduler.isParked()).toBe(true);
     s.declare('b', { parameters: { x: '$tree' } });
-    expect(s.scheduler.atRest()).toBe(false);
+    expect(s.scheduler.isParked()).toBe(false);
   });
 
   test('an action that is cancelled meanwhile does not start when it comes', async () => {

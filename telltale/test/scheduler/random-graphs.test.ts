@@ -144,7 +144,7 @@ async function play(
   };
   const watch = (id: string) => {
     told.set(id, 0);
-    s.scheduler.whenEnded([id], () => told.set(id, (told.get(id) ?? 0) + 1));
+    s.scheduler.whenAllEnded([id], () => told.set(id, (told.get(id) ?? 0) + 1));
   };
   const checked = async () => {
     await s.settle();
@@ -218,7 +218,7 @@ async function play(
           parameters: at.sibling ? { of: `$${first.id}` } : {},
           depends_on: at.sibling ? [first.id] : [],
         };
-        s.scheduler.loop({ in: at.list, as: 'item', actions: [second, first] }, CAUSE);
+        s.scheduler.declareForEach({ in: at.list, as: 'item', actions: [second, first] }, CAUSE);
         break;
       }
       case 'end': {
@@ -232,7 +232,7 @@ async function play(
         break;
       case 'close_group': {
         const group = `g${groups++}`;
-        s.scheduler.closed(group);
+        s.scheduler.parallelClosed(group);
         watch(group);
         break;
       }

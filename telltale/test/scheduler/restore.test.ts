@@ -171,7 +171,7 @@ describe('after a restart', () => {
   test('a loop that had not come to its list goes on waiting for it', async () => {
     const before = inTurn();
     before.declare('list');
-    before.scheduler.loop(
+    before.scheduler.declareForEach(
       { in: '$list', as: 'n', actions: [action('page', { parameters: { n: '$n' } })] },
       CAUSE,
     );
@@ -181,13 +181,13 @@ describe('after a restart', () => {
     await after.complete('page[1]', 'b');
     await after.complete('page[0]', 'a');
     expect(after.call('z').input).toEqual({ all: ['a', 'b'] });
-    after.scheduler.loop({ in: '$list', as: 'n', actions: [action('more')] }, CAUSE);
+    after.scheduler.declareForEach({ in: '$list', as: 'n', actions: [action('more')] }, CAUSE);
     expect(after.state.actions.has('foreach_2')).toBe(true);
   });
 
   test('a loop that was cut off makes what is missing, with the items it had', async () => {
     const before = inTurn({ outside: { list: [1, 2, 3] } });
-    before.scheduler.loop(
+    before.scheduler.declareForEach(
       { in: '$list', as: 'n', actions: [action('page', { parameters: { n: '$n' } })] },
       CAUSE,
     );
@@ -202,7 +202,7 @@ describe('after a restart', () => {
       ['page[2]', 3],
     ]);
     for (const id of ['page[2]', 'page[0]', 'page[1]']) await after.complete(id, id);
-    expect(after.scheduler.resolve('$page')).toEqual({
+    expect(after.scheduler.resolveReference('$page')).toEqual({
       state: 'value',
       value: ['page[0]', 'page[1]', 'page[2]'],
       id: 'page',
@@ -254,7 +254,7 @@ describe('after a restart', () => {
     await before.complete('a');
     before.declare('b', { on_error: 'fail' });
     await before.fail('b');
-    for (const end of ['cancel', 'abandon'] as const) {
+    for (const end of ['cancel', 'release'] as const) {
       const after = restart(before);
       await after.settle(); // the rollback waits for what it finds under way
       expect(after.running()).toEqual(['undo_a']);

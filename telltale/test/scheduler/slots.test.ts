@@ -129,7 +129,7 @@ describe('an action whose target has slots', () => {
     const options = limited(1, slots);
     const before = stage(options);
     for (const id of ['a', 'b']) before.declare(id, LIMITED);
-    const left = before.scheduler.abandon();
+    const left = before.scheduler.release();
     before.call('a').reject(new Error('stopped'));
     await left;
     const after = restart(before, options);

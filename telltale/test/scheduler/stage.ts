@@ -5,9 +5,13 @@ import type { DeclaredAction } from '../../src/log/action.ts';
 import type { Cause, EventBody, SessionEvent } from '../../src/log/event.ts';
 import { fold, reduce } from '../../src/log/reduce.ts';
 import { emptyState, type SessionState } from '../../src/log/state.ts';
-import { createScheduler } from '../../src/scheduler/drive.ts';
-import type { PerformCall, SchedulerDeps, TargetTraits } from '../../src/scheduler/edges.ts';
-import type { Scheduler, SchedulerOptions } from '../../src/scheduler/scheduler.ts';
+import { type ActionScheduler, createScheduler } from '../../src/scheduler/action-scheduler.ts';
+import type {
+  PerformCall,
+  SchedulerDeps,
+  SchedulerOptions,
+  TargetTraits,
+} from '../../src/scheduler/scheduler-deps.ts';
 
 /** A call of a target that has not come to its end: the test says how it ends. */
 export interface Call extends PerformCall {
@@ -33,18 +37,18 @@ export interface StageOptions extends Partial<Omit<SchedulerOptions, 'state'>> {
   readonly perform?: (call: PerformCall) => Promise<Json>;
   readonly clock?: SimulatedClock;
   /** Asked before a target with `needs` starts. */
-  readonly clear?: SchedulerDeps['clear'];
+  readonly clear?: SchedulerDeps['requestApproval'];
   /** Asked before a target with `maxParallel` starts. */
-  readonly slot?: SchedulerDeps['slot'];
+  readonly slot?: SchedulerDeps['takeSlot'];
   /** Told of each try that must not be made twice. */
-  readonly once?: SchedulerDeps['once'];
+  readonly once?: SchedulerDeps['enterNonIdempotent'];
   /** What an earlier process left. */
   readonly events?: readonly SessionEvent[];
 }
 
 /** A scheduler with a log in memory, a clock that stands still and targets that end when they are told to. */
 export interface Stage {
-  readonly scheduler: Scheduler;
+  readonly scheduler: ActionScheduler;
   readonly state: SessionState;
   readonly clock: SimulatedClock;
   readonly events: readonly SessionEvent[];
@@ -150,9 +154,9 @@ export function stage(options: StageOptions = {}): Stage {
       committedSeq: () => committed,
       traits,
       unknownTarget: ({ name }) => new RuntimeError('target_unknown', `No tool is named "${name}".`),
-      ...(options.clear === undefined ? {} : { clear: options.clear }),
-      ...(options.slot === undefined ? {} : { slot: options.slot }),
-      once: options.once,
+      ...(options.clear === undefined ? {} : { requestApproval: options.clear }),
+      ...(options.slot === undefined ? {} : { takeSlot: options.slot }),
+      enterNonIdempotent: options.once,
       perform: options.perform ?? perform,
       lookup: (name) => {
         const outside = options.outside ?? {};

@@ -40,7 +40,7 @@ describe('the log comes first', () => {
       stopped = true;
     });
     s.declare('d');
-    s.scheduler.loop({ in: '$b', as: 'item', actions: [] }, CAUSE);
+    s.scheduler.declareForEach({ in: '$b', as: 'item', actions: [] }, CAUSE);
     s.scheduler.turnEnded('well');
     await s.settle();
     expect(stopped).toBe(false);
@@ -250,7 +250,7 @@ describe('being told', () => {
   test('whoever waits for an end can declare the next action from there', async () => {
     const s = stage();
     s.declare('a', { mode: 'sync' });
-    s.scheduler.whenEnded(['a'], () => {
+    s.scheduler.whenAllEnded(['a'], () => {
       s.declare('b', { mode: 'sync' });
       expect(s.running()).toEqual(['b']);
     });

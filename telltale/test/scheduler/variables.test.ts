@@ -72,11 +72,11 @@ describe('parameters', () => {
     await s.fail('c');
     await s.complete('b', 'b');
     await s.complete('a', 'a');
-    expect(s.scheduler.resolve('$k')).toEqual({ state: 'value', value: 'a', id: 'a', rest: '' });
+    expect(s.scheduler.resolveReference('$k')).toEqual({ state: 'value', value: 'a', id: 'a', rest: '' });
     for (const id of ['d', 'e']) s.declare(id, { output_key: 'k' });
     await s.complete('e', 'e');
     await s.complete('d', 'd');
-    expect(s.scheduler.resolve('$k')).toEqual({ state: 'value', value: 'e', id: 'e', rest: '' });
+    expect(s.scheduler.resolveReference('$k')).toEqual({ state: 'value', value: 'e', id: 'e', rest: '' });
   });
 
   test('an action may take the value its own output_key had before', async () => {
@@ -86,7 +86,12 @@ describe('parameters', () => {
     await s.complete('a', 'first');
     expect(s.call('b').input).toEqual({ text: 'first' });
     await s.complete('b', 'second');
-    expect(s.scheduler.resolve('$draft')).toEqual({ state: 'value', value: 'second', id: 'b', rest: '' });
+    expect(s.scheduler.resolveReference('$draft')).toEqual({
+      state: 'value',
+      value: 'second',
+      id: 'b',
+      rest: '',
+    });
   });
 
   test('an unknown name stays as it is written, with one fault, and the action runs', () => {
@@ -266,7 +271,7 @@ describe('what is known is decided when an action is declared', () => {
     const s = stage({ outside });
     s.declare('x', { parameters: { v: '$v' } });
     outside.v = 'set';
-    s.scheduler.named({ v: 'set' }, CAUSE);
+    s.scheduler.valuesSet({ v: 'set' }, CAUSE);
     expect(s.call('x').input).toEqual({ v: 'set' });
   });
 
@@ -284,7 +289,7 @@ describe('what is known is decided when an action is declared', () => {
     const t = stage();
     t.declare('x', { group: 'g', parameters: { home: '$HOME' } });
     t.declare('y', { group: 'g', parameters: { later: '$x', home: '$HOME' } });
-    t.scheduler.closed('g');
+    t.scheduler.parallelClosed('g');
     expect(t.running()).toEqual(['x']);
   });
 
@@ -381,7 +386,7 @@ describe('in a foreach', () => {
     await s.complete('before', 'B');
     const text = '{{item.n}} {{before}} {{first}} {{second}} {{after}}';
     const actions = [made('first', { text }), made('second', { text }, { output_key: 'k' })];
-    s.scheduler.loop({ in: '$list', as: 'item', actions }, CAUSE);
+    s.scheduler.declareForEach({ in: '$list', as: 'item', actions }, CAUSE);
     s.declare('after');
     await s.complete('after', 'A');
     expect(s.call('first[1]').input).toEqual({ text: '2 B {{first}} {{second}} {{after}}' });
@@ -395,7 +400,7 @@ describe('in a foreach', () => {
     await s.complete('k1', 'one');
     s.declare('list');
     const actions = [made('page', { text: '{{k}} {{later}} {{item}}', whole: '$k' }, { output_key: 'k' })];
-    s.scheduler.loop({ in: '$list', as: 'item', actions }, CAUSE);
+    s.scheduler.declareForEach({ in: '$list', as: 'item', actions }, CAUSE);
     s.declare('later', { output_key: 'k' });
     await s.complete('later', 'two');
     await s.complete('list', ['x']);
@@ -408,7 +413,7 @@ describe('in a foreach', () => {
   test('a round of an action does not find the other rounds under its own name', async () => {
     const s = stage({ outside: { list: [1, 2] } });
     const actions = [made('page', { id: '$page', key: '$k', text: '{{page}} {{k}}' }, { output_key: 'k' })];
-    s.scheduler.loop({ in: '$list', as: 'item', actions }, CAUSE);
+    s.scheduler.declareForEach({ in: '$list', as: 'item', actions }, CAUSE);
     const input = { id: '$page', key: '$k', text: '{{page}} {{k}}' };
     expect(s.call('page[0]').input).toEqual(input);
     expect(s.call('page[1]').input).toEqual(input);
@@ -416,7 +421,7 @@ describe('in a foreach', () => {
 
   test('all rounds stand behind the id of an action: {{page[0]}} is the first of them', async () => {
     const s = stage({ outside: { list: [1, 2] } });
-    s.scheduler.loop({ in: '$list', as: 'item', actions: [made('page', { of: '$item' })] }, CAUSE);
+    s.scheduler.declareForEach({ in: '$list', as: 'item', actions: [made('page', { of: '$item' })] }, CAUSE);
     s.declare('sum', { parameters: { all: '$page', text: '{{page[1]}} of {{page}}' } });
     expect(s.running()).toEqual(['page[0]', 'page[1]']);
     await s.complete('page[0]', 'a');
@@ -427,7 +432,7 @@ describe('in a foreach', () => {
   test('an action of it may be literal', () => {
     const s = stage({ outside: { list: [1] } });
     const actions = [made('page', { a: '$item', b: '{{item}}' }, { literal: true })];
-    s.scheduler.loop({ in: '$list', as: 'item', actions }, CAUSE);
+    s.scheduler.declareForEach({ in: '$list', as: 'item', actions }, CAUSE);
     expect(s.call('page[0]').input).toEqual({ a: '$item', b: '{{item}}' });
   });
 });
@@ -437,20 +442,25 @@ describe('what a reference of a response stands for', () => {
     const s = stage();
     s.declare('a');
     await s.complete('a', { n: [1, 2] });
-    expect(s.scheduler.resolve('$a.n[1]')).toEqual({ state: 'value', value: 2, id: 'a', rest: '' });
-    expect(s.scheduler.resolve('$a.n-x')).toEqual({ state: 'value', value: [1, 2], id: 'a', rest: '-x' });
-    expect(s.scheduler.resolve('$a.nope')).toEqual({ state: 'unknown' });
+    expect(s.scheduler.resolveReference('$a.n[1]')).toEqual({ state: 'value', value: 2, id: 'a', rest: '' });
+    expect(s.scheduler.resolveReference('$a.n-x')).toEqual({
+      state: 'value',
+      value: [1, 2],
+      id: 'a',
+      rest: '-x',
+    });
+    expect(s.scheduler.resolveReference('$a.nope')).toEqual({ state: 'unknown' });
   });
 
   test('an action that has not ended, or has not ended well', async () => {
     const s = stage();
     s.declare('a', { output_key: 'k' });
     s.declare('b', { depends_on: ['a'] });
-    expect(s.scheduler.resolve('$k.x')).toEqual({ state: 'pending', id: 'a', rest: '' });
+    expect(s.scheduler.resolveReference('$k.x')).toEqual({ state: 'pending', id: 'a', rest: '' });
     await s.fail('a', new RuntimeError('boom', 'It broke.'));
     const error = { code: 'boom', message: 'It broke.', retryable: false };
-    expect(s.scheduler.resolve('$k.x')).toEqual({ state: 'failed', id: 'a', error, rest: '' });
-    expect(s.scheduler.resolve('$b')).toMatchObject({
+    expect(s.scheduler.resolveReference('$k.x')).toEqual({ state: 'failed', id: 'a', error, rest: '' });
+    expect(s.scheduler.resolveReference('$b')).toMatchObject({
       state: 'failed',
       id: 'b',
       error: { code: 'skipped', message: '"b" was skipped (dependency: a).' },
@@ -459,9 +469,9 @@ describe('what a reference of a response stands for', () => {
 
   test('nothing', () => {
     const s = stage({ outside: { v: 0 } });
-    expect(s.scheduler.resolve('$nope')).toEqual({ state: 'unknown' });
-    expect(s.scheduler.resolve('nope')).toEqual({ state: 'unknown' });
-    expect(s.scheduler.resolve('$v')).toEqual({ state: 'value', value: 0, rest: '' });
+    expect(s.scheduler.resolveReference('$nope')).toEqual({ state: 'unknown' });
+    expect(s.scheduler.resolveReference('nope')).toEqual({ state: 'unknown' });
+    expect(s.scheduler.resolveReference('$v')).toEqual({ state: 'value', value: 0, rest: '' });
   });
 });
 
@@ -503,7 +513,10 @@ describe('if', () => {
     const s = stage({ outside: { list: [1, 2] } });
     const page = { kind: 'tool', mode: 'async', parameters: {} } as const;
     const loop = (id: string) =>
-      s.scheduler.loop({ in: '$list', as: 'item', actions: [{ ...page, id, name: `t_${id}` }] }, CAUSE);
+      s.scheduler.declareForEach(
+        { in: '$list', as: 'item', actions: [{ ...page, id, name: `t_${id}` }] },
+        CAUSE,
+      );
     loop('good');
     loop('bad');
     s.declare('early', { if: 'actions.good.status == "running" && actions.bad.status == "running"' });

@@ -6,7 +6,7 @@ describe('who waits for the first of some actions', () => {
     const on = stage();
     for (const id of ['a', 'b', 'c']) on.declare(id);
     let told = 0;
-    on.scheduler.whenOneEnded(['a', 'b', 'c'], () => told++);
+    on.scheduler.whenAnyEnded(['a', 'b', 'c'], () => told++);
     expect(told).toBe(0);
     await on.complete('b');
     expect(told).toBe(1);
@@ -21,7 +21,7 @@ describe('who waits for the first of some actions', () => {
     on.declare('b');
     await on.complete('b');
     let told = 0;
-    on.scheduler.whenOneEnded(['a', 'b'], () => told++);
+    on.scheduler.whenAnyEnded(['a', 'b'], () => told++);
     expect(told).toBe(1);
     await on.complete('a');
     expect(told).toBe(1);
@@ -34,13 +34,13 @@ describe('who does not wait any more', () => {
     on.declare('a');
     on.declare('b');
     const told: string[] = [];
-    on.scheduler.whenEnded(['a'], () => told.push('stays'));
+    on.scheduler.whenAllEnded(['a'], () => told.push('stays'));
     const forgetters = [
-      on.scheduler.whenEnded(['a', 'b'], () => told.push('both')),
-      on.scheduler.whenOneEnded(['a', 'b'], () => told.push('one')),
+      on.scheduler.whenAllEnded(['a', 'b'], () => told.push('both')),
+      on.scheduler.whenAnyEnded(['a', 'b'], () => told.push('one')),
     ];
     for (const forget of forgetters) forget();
-    const { waiters } = on.scheduler as unknown as { waiters: ReadonlyMap<string, readonly unknown[]> };
+    const { waiters } = on.scheduler.notifier;
     expect([...waiters].map(([id, all]) => [id, all.length])).toEqual([['a', 1]]);
     await on.complete('a');
     await on.complete('b');
@@ -52,8 +52,8 @@ describe('who does not wait any more', () => {
     on.declare('a');
     let told = 0;
     let forget = () => {};
-    on.scheduler.whenEnded(['a'], () => forget());
-    forget = on.scheduler.whenEnded(['a'], () => told++);
+    on.scheduler.whenAllEnded(['a'], () => forget());
+    forget = on.scheduler.whenAllEnded(['a'], () => told++);
     await on.complete('a');
     expect(told).toBe(0);
   });

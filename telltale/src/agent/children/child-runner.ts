@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';
-import type { PerformCall } from '../../scheduler/edges.ts';
+import type { PerformCall } from '../../scheduler/scheduler-deps.ts';
 import { agentCall, takesVars } from '../../workflows/steps/call-below.ts';
 import { readSession } from '../read-session.ts';
 import { isLetGo, type Stop, type StopReason } from '../stop.ts';

@@ -1,16 +1,23 @@
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
-import { type ActionState, cameToNothing, completesStep, isShown } from '../../log/action.ts';
-import { idFor, newestOf, writtenId } from '../../log/action-id.ts';
+import {
+  type ActionState,
+  cameToNothing,
+  completesStep,
+  idFor,
+  isShown,
+  newestOf,
+  writtenId,
+} from '../../log/action.ts';
 import type { SessionState, TaskState } from '../../log/state.ts';
-import type { Scheduler } from '../../scheduler/scheduler.ts';
+import type { ActionScheduler } from '../../scheduler/action-scheduler.ts';
 import { allOf, claimProblems } from '../../workflows/guided/check-claim.ts';
 import type { WorkedAction } from '../../workflows/guided/task.ts';
 import type { SessionLog } from '../session-log.ts';
 import { keptFromActing } from '../turn/groups.ts';
 
-type Working = Pick<Scheduler, 'tracked' | 'whenEnded' | 'awaitsMore'>;
+type Working = Pick<ActionScheduler, 'tracked' | 'whenAllEnded' | 'waitsForStream'>;
 
 /** What `complete_step` does: waits for what runs, judges the claim by the step's rules, and puts it on the log. */
 export type CompleteStep = (input: JsonObject, own: string, signal: AbortSignal) => Promise<Json>;
@@ -74,13 +81,13 @@ async function othersEnded(
     const known = new Map([[own, true]]);
     return scheduler.tracked().filter((id) => !isBehind(id, actions, known));
   };
-  const moving = () => others().filter((id) => !(holdsStream && scheduler.awaitsMore(id)));
+  const moving = () => others().filter((id) => !(holdsStream && scheduler.waitsForStream(id)));
   for (let ids = moving(); ids.length > 0; ids = moving())
     await new Promise<void>((resolve, reject) => {
       const stop = () => reject(signal.reason);
       if (signal.aborted) stop();
       signal.addEventListener('abort', stop, { once: true });
-      scheduler.whenEnded(ids, () => {
+      scheduler.whenAllEnded(ids, () => {
         signal.removeEventListener('abort', stop);
         resolve();
       });

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { createTurnstile } from '../../lib/semaphore.ts';
 import type { SessionEvent } from '../../log/event.ts';
 import { TURN_BROKEN_OFF, TURN_CUT_SHORT } from '../../log/fold-turns.ts';
-import type { SchedulerDeps, TargetTraits } from '../../scheduler/edges.ts';
+import type { SchedulerDeps, TargetTraits } from '../../scheduler/scheduler-deps.ts';
 import type { DecisionContext } from '../../tools/artifacts/artifacts.ts';
 import type { Invoke } from '../../tools/artifacts/create-invoke.ts';
 import type { RunCommand } from '../../tools/process/command-request.ts';

@@ -2,13 +2,12 @@ import { isOwnFeed } from '../../feeds/feed.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
-import { type DeclaredAction, isShown } from '../../log/action.ts';
-import { idFor, newestOf } from '../../log/action-id.ts';
+import { type DeclaredAction, idFor, isShown, newestOf } from '../../log/action.ts';
 import type { EventBody } from '../../log/event.ts';
 import type { SessionState } from '../../log/state.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Memory } from '../../memory/memory.ts';
-import type { RolledBack } from '../../scheduler/scheduler.ts';
+import type { RollbackResult } from '../../scheduler/scheduler-deps.ts';
 import type { Target } from '../../tools/target.ts';
 import type { OpenDesk } from '../artifact-desk.ts';
 import type { FeedDesk } from '../feeds/feed-service.ts';
@@ -23,7 +22,7 @@ export interface InternalDeps {
   readonly setVariable: SetVariable;
   readonly desk: OpenDesk;
   /** Undoes what was asked for before the action `own`, which asks for it, until the signal is aborted. */
-  readonly rollback: (to: string | undefined, own: string, signal: AbortSignal) => Promise<RolledBack>;
+  readonly rollback: (to: string | undefined, own: string, signal: AbortSignal) => Promise<RollbackResult>;
   /** Stops an action that has not ended; resolves when it has. */
   readonly cancel: (id: string, reason: string) => Promise<void>;
   /** The feeds of the session; rejects where it has none. */

@@ -1,7 +1,6 @@
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
-import { type ActionStatus, COMPLETE_STEP, hasEnded, ROLLBACK } from '../../log/action.ts';
-import { idFor, newestOf } from '../../log/action-id.ts';
+import { type ActionStatus, COMPLETE_STEP, hasEnded, idFor, newestOf, ROLLBACK } from '../../log/action.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { maxResultOf } from '../../prompt/block-style.ts';
 import { readOutput } from '../../prompt/show-result.ts';

@@ -5,13 +5,16 @@ import {
   type ActionStatus,
   type DeclaredAction,
   hasEnded,
+  idFor,
+  isForEach,
   isShown,
+  newestOf,
+  writtenId,
 } from '../../log/action.ts';
-import { idFor, newestOf, writtenId } from '../../log/action-id.ts';
 import { reviewOf } from '../../log/reviews.ts';
 import type { SessionState } from '../../log/state.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import { isLoop, loopOf } from '../../scheduler/loops.ts';
+import { loopOf } from '../../scheduler/foreach.ts';
 import { refuseArtifacts } from '../../tools/access/artifact-permission.ts';
 import type { ArtifactVersion } from '../../tools/artifacts/artifacts.ts';
 import { type Definition, type InternalDeps, noSuchAction } from './definition.ts';
@@ -113,7 +116,7 @@ export const cancelAction: Definition = {
 /** What has not ended of a `<parallel>` or of what a `<foreach>` makes of an action; undefined where the id is of neither. */
 function openMembers({ actions }: SessionState, id: string): readonly ActionState[] | undefined {
   const members = [...actions.values()].filter(({ action }) =>
-    isLoop(action) ? loopOf(action).actions.some((each) => isOf(each, id)) : isOf(action, id),
+    isForEach(action) ? loopOf(action).actions.some((each) => isOf(each, id)) : isOf(action, id),
   );
   if (members.length === 0) return undefined;
   return members.filter(({ status }) => !hasEnded(status));
@@ -122,7 +125,7 @@ function openMembers({ actions }: SessionState, id: string): readonly ActionStat
 /** What else comes to nothing with these: a `<foreach>` that waits for its list has made none of its actions, and ends whole. */
 const alsoMade = (open: readonly ActionState[], id: string): readonly string[] =>
   open
-    .flatMap(({ action }) => (isLoop(action) ? loopOf(action).actions : []))
+    .flatMap(({ action }) => (isForEach(action) ? loopOf(action).actions : []))
     .flatMap((each) => (isOf(each, id) ? [] : [each.id]));
 
 /** A model knows an action of a `<foreach>` by the id that it wrote. */

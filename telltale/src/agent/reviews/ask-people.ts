@@ -7,7 +7,7 @@ import type { Cause } from '../../log/event.ts';
 import type { ReplacedReview, ReviewAnswer } from '../../log/review-event.ts';
 import { openReviews, reviewOf, voidedReviewOf } from '../../log/reviews.ts';
 import type { Review, StandingApproval } from '../../log/state.ts';
-import type { ClearCall } from '../../scheduler/edges.ts';
+import type { ApprovalCall } from '../../scheduler/scheduler-deps.ts';
 import { type BoundCall, boundCall, changesOf } from '../../tools/access/need.ts';
 import type { Approve, Need, Target } from '../../tools/target.ts';
 import type { SessionLog } from '../session-log.ts';
@@ -55,7 +55,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingDeps
   };
 
   const request = (
-    { action }: ClearCall,
+    { action }: ApprovalCall,
     { what, because, always }: Need,
     bound: BoundCall,
     before: ReplacedReview | undefined,
@@ -109,7 +109,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingDeps
     }
   };
 
-  const answered = (review: Review, { action, signal }: ClearCall): Promise<RuntimeError | undefined> =>
+  const answered = (review: Review, { action, signal }: ApprovalCall): Promise<RuntimeError | undefined> =>
     new Promise((resolve) => {
       const over = new AbortController();
       const settle = () => {
@@ -129,7 +129,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingDeps
 
   /** Puts a question, unless a person has answered it for the rest of the session. */
   const put = async (
-    call: AskedCall & ClearCall,
+    call: AskedCall & ApprovalCall,
     need: Need,
     bound: BoundCall,
     before: ReplacedReview | undefined,
@@ -258,16 +258,19 @@ export interface Decided {
 }
 
 /** What of an action is asked about, as it would be called now. */
-export interface AskedCall extends Omit<ClearCall, 'signal'> {
+export interface AskedCall extends Omit<ApprovalCall, 'signal'> {
   readonly target: Pick<Target, 'needs' | 'definition'>;
 }
 
 /** Questions to people: put, waited for and closed. Made when there is the first. */
 export interface Asking {
   /** Puts a new question. Resolves with its answer: why the action may not start, or undefined where it may. */
-  ask(call: AskedCall & ClearCall, need: Need | Promise<Need | undefined>): Promise<RuntimeError | undefined>;
+  ask(
+    call: AskedCall & ApprovalCall,
+    need: Need | Promise<Need | undefined>,
+  ): Promise<RuntimeError | undefined>;
   /** The same of one that was put before: where the call is another by now, a new one takes its place. */
-  askAgain(known: Review, call: AskedCall & ClearCall): Promise<RuntimeError | undefined>;
+  askAgain(known: Review, call: AskedCall & ApprovalCall): Promise<RuntimeError | undefined>;
   /** What an approved call was given leave for. Where it is another by now, its approval is void, and this rejects. */
   confirm(known: Review, call: AskedCall): Promise<readonly string[]>;
   /** Puts a decision on the log, with what is consumed by it. False where the review is not open. */

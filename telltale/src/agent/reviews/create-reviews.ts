@@ -3,20 +3,19 @@ import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { openReviews, reviewOf } from '../../log/reviews.ts';
 import type { Review } from '../../log/state.ts';
-import type { ClearCall, PerformCall } from '../../scheduler/edges.ts';
-import type { Scheduler } from '../../scheduler/scheduler.ts';
+import type { ActionScheduler } from '../../scheduler/action-scheduler.ts';
+import type { ApprovalCall, PerformCall } from '../../scheduler/scheduler-deps.ts';
 import type { Approve, Target } from '../../tools/target.ts';
 import { type CalledAtRest, type Rest, waitsFor } from '../children/idle.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { StartWait, Stop } from '../stop.ts';
-import type { Asking } from './ask-people.ts';
-import { createAsking } from './ask-people.ts';
+import { type Asking, createAsking } from './ask-people.ts';
 import { refusedBy } from './review-table.ts';
 
 export interface RestDeps {
   readonly log: SessionLog;
   readonly stop: Stop;
-  readonly scheduler: Pick<Scheduler, 'atRest' | 'tracked'>;
+  readonly scheduler: Pick<ActionScheduler, 'isParked' | 'tracked'>;
   /** The agents that it calls. */
   readonly called: CalledAtRest;
   readonly rest: Rest;
@@ -54,9 +53,9 @@ class ComingToRest {
     const speaker = called.speaker();
     const isAtRest =
       speaker === undefined
-        ? deps.scheduler.atRest()
+        ? deps.scheduler.isParked()
         : speaker.rest.reviews() !== undefined &&
-          (deps.scheduler.atRest() || deps.scheduler.tracked().length === 0);
+          (deps.scheduler.isParked() || deps.scheduler.tracked().length === 0);
     return isAtRest ? [...open, ...called.reviews()] : undefined;
   }
 
@@ -84,7 +83,7 @@ class ComingToRest {
   /** Whether there is a message for the agent, and nothing will move by itself before a person answers. */
   hasWord(): boolean {
     const { log, scheduler } = this.deps;
-    return log.state.news.messages.length > 0 && scheduler.atRest();
+    return log.state.news.messages.length > 0 && scheduler.isParked();
   }
 
   private look(): void {
@@ -127,7 +126,7 @@ function unwritten(): void {
 /** What a session asks people, and how it waits for them. */
 export interface Reviews {
   /** For the scheduler: asks before an action starts, once, whatever happens to the process. */
-  clear(call: ClearCall): Promise<RuntimeError | undefined> | undefined;
+  clear(call: ApprovalCall): Promise<RuntimeError | undefined> | undefined;
   /**
    * What a person approved for an action that is about to be called; undefined where nobody was asked. Rejects where
    * what would be called is something else: the scheduler then asks for leave again.
@@ -157,7 +156,7 @@ export interface Reviews {
 
 export interface ReviewDeps extends RestDeps {
   readonly clock: Clock;
-  traits(action: ClearCall['action']): Target | undefined;
+  traits(action: ApprovalCall['action']): Target | undefined;
   view(): JsonObject;
   readonly approve?: Approve | undefined;
 }
@@ -192,7 +191,7 @@ class SessionReviews implements Reviews {
     this.rest.lookIfWaiting();
   }
 
-  clear(call: ClearCall): Promise<RuntimeError | undefined> | undefined {
+  clear(call: ApprovalCall): Promise<RuntimeError | undefined> | undefined {
     const { deps } = this;
     const known = reviewOf(deps.log.state, call.action.id);
     if (known?.answer === 'rejected') return Promise.resolve(refusedBy(known));

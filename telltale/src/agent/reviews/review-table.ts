@@ -9,7 +9,7 @@ import type { ApprovalRequest } from '../../log/run-event.ts';
 import type { RunState } from '../../log/run-state.ts';
 import type { Review, SessionState } from '../../log/state.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { APPROVAL_VOID } from '../../scheduler/edges.ts';
+import { APPROVAL_VOID } from '../../scheduler/scheduler-deps.ts';
 import type { Store, TableWrite } from '../../store/store.ts';
 
 /** Written with the events, in their transaction, so that no log has to be folded to find what is open. */

@@ -5,7 +5,7 @@ import { decodeEvent } from '../../log/codec.ts';
 import type { SessionEvent } from '../../log/event.ts';
 import type { SessionState, StartedRun } from '../../log/state.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import type { PerformCall } from '../../scheduler/edges.ts';
+import type { PerformCall } from '../../scheduler/scheduler-deps.ts';
 import type { Store } from '../../store/store.ts';
 import { allSteps } from '../../workflows/machine/composite.ts';
 import { childId } from '../children/child-id.ts';

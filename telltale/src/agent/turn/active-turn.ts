@@ -47,7 +47,7 @@ export interface Streamed {
 }
 
 /** One turn of the model, as it is read and acted on. */
-export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedFaults {
+export interface Hearing extends Asker, Branches, Groups, PassedFaults {
   context: SessionContext;
   /** Ends the model's stream. */
   abort: AbortController;
@@ -64,6 +64,10 @@ export interface Hearing extends Asker, CloseSplitter, Branches, Groups, PassedF
   parser: TagParser | CallParser;
   /** The parser, where the model calls tools natively: a call site of its own keeps that of tags fast. */
   calls: CallParser | undefined;
+  /** Whether the stream ends inside a closing tag: `</` has come and its `>` has not. */
+  closing: boolean;
+  /** Whether the stream ends with a `<`. */
+  endsWithLess: boolean;
   /** Made once something is held back: in most turns nothing is. */
   gate: ActiveTurnGate | undefined;
   readonly spoken: Spoken;
@@ -152,48 +156,6 @@ export function leftOpenIf(faults: PassedFaults): ActiveTurnFault | undefined {
 }
 
 const OF_IF: readonly string[] = [leftOpen('if'), truncated('if')].map(({ message }) => message);
-
-/**
- * Cuts the stream behind closing tags, so that what is on the log ends where an intent does: after a crash the model goes
- * on from there, and nothing it said is acted on twice or lost. What looks like a closing tag and is none costs a cut
- * and nothing else.
- */
-export interface CloseSplitter {
-  /** Whether `</` has come and its `>` has not. */
-  closing: boolean;
-  endsWithLess: boolean;
-}
-
-export function renewCloseSplitter(splitter: CloseSplitter): void {
-  splitter.closing = false;
-  splitter.endsWithLess = false;
-}
-
-/** The pieces of a chunk; undefined where it is one piece. */
-export function splitAtCloses(splitter: CloseSplitter, chunk: string): readonly string[] | undefined {
-  if (chunk === '') return undefined;
-  if (splitter.endsWithLess && chunk.startsWith('/')) splitter.closing = true;
-  splitter.endsWithLess = chunk.endsWith('<');
-  if (!splitter.closing && !chunk.includes('</')) return undefined;
-  const pieces: string[] = [];
-  let from = 0;
-  for (let at = 0; ; ) {
-    if (!splitter.closing) {
-      const open = chunk.indexOf('</', at);
-      if (open === -1) break;
-      splitter.closing = true;
-      at = open + 2;
-    }
-    const end = chunk.indexOf('>', at);
-    if (end === -1) break;
-    splitter.closing = false;
-    at = end + 1;
-    pieces.push(chunk.slice(from, at));
-    from = at;
-  }
-  if (from < chunk.length) pieces.push(chunk.slice(from));
-  return pieces;
-}
 
 /** What may queue up behind a sync action before the generation is cut. */
 const MAX_HELD_CHARS = 4 * 1024 * 1024;

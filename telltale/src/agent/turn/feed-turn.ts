@@ -1,7 +1,6 @@
 import type { GivenPart } from '../../lib/calls.ts';
-import type { Result } from '../../lib/errors.ts';
-import { stopWith } from '../../lib/errors.ts';
-import { createRepetition, type Repetition, readRepetition, untilLook } from '../../lib/repetition.ts';
+import { type Result, stopWith } from '../../lib/errors.ts';
+import { createRepetition, type Repetition, readRepetition, untilLook } from '../../lib/text.ts';
 import { weighTokens } from '../../lib/tokens.ts';
 import { wasCutShort } from '../../log/fold-turns.ts';
 import type { ModelEnd, ModelRequest } from '../../models/model.ts';
@@ -15,18 +14,8 @@ import { modelInTurn } from '../fallback.ts';
 
 import type { SessionContext } from '../session-context.ts';
 import { endWith, type ModelStream, startStream } from '../stream-model.ts';
-import { act, closeOpen } from './act.ts';
-import {
-  cut,
-  dropQueue,
-  endStream,
-  type Heard,
-  type Hearing,
-  queueAt,
-  splitAtCloses,
-  whenOpen,
-} from './active-turn.ts';
-import { sameText } from './declare.ts';
+import { act, closeOpen, sameText } from './act.ts';
+import { cut, dropQueue, endStream, type Heard, type Hearing, queueAt, whenOpen } from './active-turn.ts';
 import { closeThoughts, dropUnwritten, endRun, keepPart, sayRaw, writeRest } from './output-buffer.ts';
 
 /** The stream of one turn. One for each: a model that was left to itself may still have something to say to its own. */
@@ -269,6 +258,37 @@ function hear(hearing: Hearing, delta: string): void {
     hearPiece(hearing, piece);
     if (hearing.observed !== undefined) return;
   }
+}
+
+type CloseSplitter = Pick<Hearing, 'closing' | 'endsWithLess'>;
+
+/**
+ * Splits a chunk after its closing tags, so that the log ends where an intent does. After a crash the model then continues
+ * from there, and nothing it wrote is acted on twice or lost. Undefined if the chunk is one piece.
+ */
+export function splitAtCloses(splitter: CloseSplitter, chunk: string): readonly string[] | undefined {
+  if (chunk === '') return undefined;
+  if (splitter.endsWithLess && chunk.startsWith('/')) splitter.closing = true;
+  splitter.endsWithLess = chunk.endsWith('<');
+  if (!splitter.closing && !chunk.includes('</')) return undefined;
+  const pieces: string[] = [];
+  let from = 0;
+  for (let at = 0; ; ) {
+    if (!splitter.closing) {
+      const open = chunk.indexOf('</', at);
+      if (open === -1) break;
+      splitter.closing = true;
+      at = open + 2;
+    }
+    const end = chunk.indexOf('>', at);
+    if (end === -1) break;
+    splitter.closing = false;
+    at = end + 1;
+    pieces.push(chunk.slice(from, at));
+    from = at;
+  }
+  if (from < chunk.length) pieces.push(chunk.slice(from));
+  return pieces;
 }
 
 /** Something that the provider wants back with the text. */

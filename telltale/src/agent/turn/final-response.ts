@@ -5,18 +5,20 @@ import {
   type ActionState,
   cameToNothing,
   type DeclaredAction,
+  isForEach,
   isInBackground,
   isReported,
   isShown,
+  newestOf,
+  writtenId,
 } from '../../log/action.ts';
-import { newestOf, writtenId } from '../../log/action-id.ts';
 import type { Cause } from '../../log/event.ts';
 import { turnsInOne } from '../../log/fold-turns.ts';
 import type { SessionState } from '../../log/state.ts';
 import { isEmptyNews } from '../../log/turn-record.ts';
-import { isLoop, loopOf } from '../../scheduler/loops.ts';
+import type { ActionScheduler } from '../../scheduler/action-scheduler.ts';
+import { loopOf } from '../../scheduler/foreach.ts';
 import { baseOf } from '../../scheduler/names.ts';
-import type { Scheduler } from '../../scheduler/scheduler.ts';
 import { leadsThread } from '../internal/handoff.ts';
 import type { SessionContext } from '../session-context.ts';
 import type { HeardResponse } from './active-turn.ts';
@@ -135,8 +137,8 @@ const namedIn = ({ manifest, scheduler }: SessionContext, source: string): Reado
     ),
   );
 
-function idOf(scheduler: Scheduler, reference: string): string | undefined {
-  const found = scheduler.resolve(reference);
+function idOf(scheduler: ActionScheduler, reference: string): string | undefined {
+  const found = scheduler.resolveReference(reference);
   return found.state === 'unknown' || found.id === undefined ? undefined : baseOf(found.id);
 }
 
@@ -166,7 +168,7 @@ function neededBy(action: DeclaredAction, { state, scheduler }: SessionContext):
   const loop = action.base === undefined ? undefined : loopMaking(state, action.base);
   for (const each of loop === undefined ? [action] : [action, loop]) {
     for (const id of each.depends_on ?? []) needed.add(each.references?.[id] ?? newestOf(state, id));
-    const parameters = isLoop(each) ? loopOf(each).in : each.parameters;
+    const parameters = isForEach(each) ? loopOf(each).in : each.parameters;
     for (const { name } of each.literal === true ? [] : referencesInParameters(parameters)) {
       const id = each.references?.[name] ?? idOf(scheduler, `$${name}`);
       needed.add(id ?? name);
@@ -177,7 +179,7 @@ function neededBy(action: DeclaredAction, { state, scheduler }: SessionContext):
 
 function loopMaking({ actions }: SessionState, base: string): DeclaredAction | undefined {
   for (const { action } of actions.values())
-    if (isLoop(action) && loopOf(action).actions.some(({ id }) => id === base)) return action;
+    if (isForEach(action) && loopOf(action).actions.some(({ id }) => id === base)) return action;
   return undefined;
 }
 
@@ -197,7 +199,7 @@ async function settled(context: SessionContext): Promise<void> {
   for (;;) {
     const open = scheduler.tracked();
     if (open.length === 0 || stop.reason !== undefined || state.news.messages.length > 0) return;
-    const moving = scheduler.moving();
+    const moving = scheduler.trackedAndActive();
     if (moving.some((id) => resting.includes(id))) left = full; // a person has decided: it runs only now
     resting = open.filter((id) => !moving.includes(id));
     if (left <= 0 && resting.length === 0) return;
@@ -222,13 +224,13 @@ function oneEnded(
 ): Promise<void> | undefined {
   let isOver = () => {};
   const moved = () => {
-    const now = scheduler.moving();
+    const now = scheduler.trackedAndActive();
     if (now.length !== moving.length || now.some((id) => !moving.includes(id))) isOver();
   };
   return reviews.untilMoved((done) => {
     isOver = done;
     const deafen = inbox.onMessage(done);
-    const forget = scheduler.whenOneEnded(open, done);
+    const forget = scheduler.whenAnyEnded(open, done);
     const disarm = ms === undefined ? undefined : clock.after(ms, done);
     return () => {
       deafen();
@@ -297,7 +299,7 @@ export async function allEndedOrSpokenTo({ scheduler, stop, reviews }: SessionCo
     ids.length > 0 && stop.reason === undefined && !reviews.isSpokenTo();
     ids = scheduler.tracked()
   )
-    await reviews.untilSpokenTo((done) => scheduler.whenEnded(ids, done));
+    await reviews.untilSpokenTo((done) => scheduler.whenAllEnded(ids, done));
 }
 
 /** What follows a turn; `over`: of a chat, too, since an agent ended the conversation. `cause` is what ended the session, where that is not on its own log. */

@@ -1,11 +1,9 @@
 import { quote } from '../../expressions/issue.ts';
-import type { DeclaredAction } from '../../log/action.ts';
-import { writtenId } from '../../log/action-id.ts';
+import { type DeclaredAction, writtenId } from '../../log/action.ts';
 import type { EventBody } from '../../log/event.ts';
 import type { FaultCode, ParserEvent } from '../../parser/intents.ts';
 import { leftOpen } from '../../parser/tags/faults.ts';
-
-export type FaultBody = Extract<EventBody, { readonly type: 'fault' }>;
+import type { FaultBody } from '../../scheduler/faults.ts';
 
 /** What is around it ended: all that stood in it has been read. */
 const ENDED_BY_ANOTHER = leftOpen('parallel').message;

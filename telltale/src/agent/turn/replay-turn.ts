@@ -1,15 +1,12 @@
 import { quote } from '../../expressions/issue.ts';
-import { completesStep } from '../../log/action.ts';
-import { declaredIn, idInTurn, idsOf } from '../../log/action-id.ts';
+import { completesStep, declaredIn, idInTurn, idsOf, isForEach } from '../../log/action.ts';
 import type { SessionState } from '../../log/state.ts';
 import type { ParserEvent } from '../../parser/intents.ts';
-import { isLoop } from '../../scheduler/loops.ts';
+import type { FaultBody } from '../../scheduler/faults.ts';
 import { takenIds } from '../model-interface.ts';
 import type { SessionContext } from '../session-context.ts';
-import { decideIf, isTag } from './act.ts';
-import type { Heard, HeardResponse } from './active-turn.ts';
-import { leftOpenIf, type PassedFaults, passBy } from './active-turn.ts';
-import { loopNotMade, notMade } from './declare.ts';
+import { decideIf, isTag, loopNotMade, notMade } from './act.ts';
+import { type Heard, type HeardResponse, leftOpenIf, type PassedFaults, passBy } from './active-turn.ts';
 import { createTurnParser } from './dialect.ts';
 import { closedAtStop } from './feed-turn.ts';
 import {
@@ -17,7 +14,6 @@ import {
   badTest,
   closeBranch,
   createGroups,
-  type FaultBody,
   faultIn,
   followGroups,
   type Groups,
@@ -238,7 +234,7 @@ const notRun = (id: string, { groups }: Pick<Groups, 'groups'>): FaultBody => ({
 /** How many `<foreach>` of the turn in hand are on the log. */
 function loopsIn({ actions, turn }: SessionState): number {
   let found = 0;
-  for (const known of actions.values()) if (known.turn === turn && isLoop(known.action)) found++;
+  for (const known of actions.values()) if (known.turn === turn && isForEach(known.action)) found++;
   return found;
 }
 

@@ -1,16 +1,19 @@
-import type { Reference } from '../../expressions/references/reference.ts';
-import { createReferenceReader, type ReferencePiece } from '../../expressions/references/reference.ts';
+import {
+  createReferenceReader,
+  type Reference,
+  type ReferencePiece,
+} from '../../expressions/references/reference.ts';
 import { asText } from '../../expressions/values.ts';
 import type { Json } from '../../lib/json.ts';
 import { extendText } from '../../lib/text.ts';
-import { writtenId } from '../../log/action-id.ts';
+import { writtenId } from '../../log/action.ts';
 import { createMarkdown, isCalm, type Markdown, PROSE, stepMarkdown } from '../../parser/tags/markdown.ts';
-import type { Scheduler } from '../../scheduler/scheduler.ts';
+import type { ActionScheduler } from '../../scheduler/action-scheduler.ts';
 import type { SessionLog } from '../session-log.ts';
 
 type ShownOn = Pick<SessionLog, 'state' | 'watched' | 'show'>;
 
-type Resolving = Pick<Scheduler, 'resolve' | 'whenEnded'>;
+type Resolving = Pick<ActionScheduler, 'resolveReference' | 'whenAllEnded'>;
 
 /**
  * One `<response>`: its text goes out as it comes; at a `$name` whose action is still running it waits there, while
@@ -135,16 +138,16 @@ const UNDECIDED = 'it waits for a person to decide.';
 function put(stream: ResponseStream, piece: ReferencePiece): boolean {
   if (piece.kind === 'text') say(stream, piece.text);
   else if (piece.kind === 'escaped') {
-    const isKnown = stream.scheduler.resolve(`$${piece.name}`).state !== 'unknown';
+    const isKnown = stream.scheduler.resolveReference(`$${piece.name}`).state !== 'unknown';
     say(stream, isKnown ? piece.source : `$${piece.source}`);
   } else {
     const { scheduler } = stream;
-    const found = scheduler.resolve(piece.source);
+    const found = scheduler.resolveReference(piece.source);
     if (found.state === 'pending' && !stream.patient)
       fill(stream, `[unavailable: ${writtenId(found.id)}: ${UNDECIDED}]`, found.rest);
     else if (found.state === 'pending') {
       stream.held = true;
-      scheduler.whenEnded([found.id], () => goOn(stream));
+      scheduler.whenAllEnded([found.id], () => goOn(stream));
       return false;
     } else if (found.state === 'value') fill(stream, found.value, found.rest);
     else if (found.state === 'failed')

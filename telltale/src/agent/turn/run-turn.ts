@@ -14,7 +14,7 @@ import { modelInTurn, nextFallback } from '../fallback.ts';
 import type { SessionContext } from '../session-context.ts';
 import type { OpenSpeech } from '../speech.ts';
 import type { Heard, Hearing, Streamed } from './active-turn.ts';
-import { renewCloseSplitter, renewPassed } from './active-turn.ts';
+import { renewPassed } from './active-turn.ts';
 import { takeTurnParser } from './dialect.ts';
 import { abandonHearing, dropHeldBack, heardIn, isHeldBack } from './feed-turn.ts';
 import { renewBranches, renewGroups } from './groups.ts';
@@ -67,7 +67,7 @@ export function openTurn(
  * one that broke off waits for the actions of both.
  */
 function givenUp({ scheduler, state }: SessionContext): readonly string[] {
-  return state.news.broken === undefined && state.again !== true ? scheduler.moving() : [];
+  return state.news.broken === undefined && state.again !== true ? scheduler.trackedAndActive() : [];
 }
 
 /** Writes down how the turn ended, once all that was heard has been acted on. */
@@ -167,7 +167,7 @@ function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
     usage,
     cost_usd: costWith(modelInTurn(context), usage),
   });
-  scheduler.spoil(groups);
+  scheduler.invalidateParallels(groups);
   scheduler.turnEnded('broken');
   return { kind: 'broken', error, retryInMs: 0, heard: heardIn(hearing) };
 }
@@ -286,7 +286,8 @@ function renew(hearing: Hearing, context: SessionContext, parser: Hearing['parse
   hearing.sameAction = undefined;
   hearing.parser = parser;
   hearing.calls = 'advance' in parser ? parser : undefined;
-  renewCloseSplitter(hearing);
+  hearing.closing = false;
+  hearing.endsWithLess = false;
   renewBranches(hearing);
   renewSpoken(hearing.spoken);
   hearing.responses = [];

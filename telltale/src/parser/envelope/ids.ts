@@ -1,4 +1,4 @@
-import { MINUS, NINE, UNDERSCORE, ZERO } from '../prose/chars.ts';
+import { MINUS, NINE, UNDERSCORE, ZERO } from '../tags/names.ts';
 
 /** Ids taken in the session, with the exception for the branches of an `<if>`. */
 export interface IdBook {

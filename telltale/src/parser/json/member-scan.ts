@@ -11,7 +11,7 @@ import {
   QUOTE,
   SLASH,
   STAR,
-} from '../prose/chars.ts';
+} from '../tags/names.ts';
 import { ESCAPES, HEX } from './tolerant-json.ts';
 
 /** What a scan came upon. */

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
-import { isSpace } from '../prose/chars.ts';
+import { isSpace } from '../tags/names.ts';
 
 export interface ParsedValue {
   readonly value: Json;

@@ -1,5 +1,5 @@
 import type { ParserEvent, Place } from '../intents.ts';
-import { CR, isSpace, LF } from './chars.ts';
+import { CR, isSpace, LF } from '../tags/names.ts';
 
 /** The events of one push, and the run of prose they are written from. */
 export interface ProseOutput {

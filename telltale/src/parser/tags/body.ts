@@ -1,5 +1,14 @@
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, isSpace, LF, QUOTE, SLASH } from '../prose/chars.ts';
-import { type BodyTag, mayBeginTag } from './names.ts';
+import {
+  BACKSLASH,
+  type BodyTag,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  isSpace,
+  LF,
+  mayBeginTag,
+  QUOTE,
+  SLASH,
+} from './names.ts';
 import { COMPLETE, createTagScan, PENDING, startTag, stepTag, type TagScan } from './tag-scan.ts';
 
 /** The body goes on. */

@@ -251,7 +251,7 @@ export function frameAt({ stack }: Elements, index: number): ElementsFrame | und
 }
 
 /** The open `<foreach>`, if any; it cannot hold another. */
-export function openForeach(elements: Elements): Extract<ElementsFrame, { name: 'foreach' }> | undefined {
+export function currentForeach(elements: Elements): Extract<ElementsFrame, { name: 'foreach' }> | undefined {
   const frame = frameAt(elements, elements.last.foreach);
   return frame?.name === 'foreach' ? frame : undefined;
 }

@@ -2,6 +2,7 @@ import {
   BACKTICK,
   CLOSE_PAREN,
   DOT,
+  type ElementName,
   GT,
   isSpace,
   LF,
@@ -12,8 +13,7 @@ import {
   STAR,
   TILDE,
   ZERO,
-} from '../prose/chars.ts';
-import type { ElementName } from './names.ts';
+} from './names.ts';
 import { COMPLETE, createTagScan, PENDING, startTag, stepTag, type TagScan } from './tag-scan.ts';
 
 // What the line holds so far.

@@ -1,4 +1,3 @@
-import { EQUALS, GT, isSpace, LT, QUOTE, SLASH } from '../prose/chars.ts';
 import { endPair, mayBeHeld, putText } from '../prose/output.ts';
 import { NO_ATTRIBUTES, readAttributes } from './action-intent.ts';
 import { earlier, WORTH_THREE_CALLS } from './body.ts';
@@ -19,17 +18,22 @@ import {
   ALL_NAMES,
   attributeCode,
   bitOf,
+  EQUALS,
+  GT,
   isElement,
+  isSpace,
+  LT,
   nameAt,
   nextAttributeNode,
   OTHER,
+  QUOTE,
   ROOT,
+  SLASH,
   spellingLength,
   type TagName,
   tagNode,
 } from './names.ts';
-import { closable, closeTag, openThought } from './open-tag.ts';
-import { endOpeningTag, faultOf } from './read-tag.ts';
+import { closable, closeTag, endOpeningTag, faultOf, openThought } from './read-tag.ts';
 import {
   AFTER_CLOSING_RUN,
   ALONE_IN_BLOCK,

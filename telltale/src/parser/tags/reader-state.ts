@@ -1,13 +1,12 @@
 import type { EarlierIds } from '../envelope/ids.ts';
 import type { Place } from '../intents.ts';
-import { BACKTICK, isSpace, LF, LT, OPEN_BRACE, TILDE } from '../prose/chars.ts';
 import { createOutput, type ProseOutput, putText, renewOutput } from '../prose/output.ts';
 import type { ReadTag } from './action-intent.ts';
 import { type BodyScan, createBodyScan, dropBody } from './body.ts';
 import { createTurn, faultBeforeText, renewTurn, type Turn } from './elements.ts';
 import type { Fault } from './faults.ts';
 import { createMarkdown, type Markdown, renewMarkdown, restartLine, stepMarkdown } from './markdown.ts';
-import { ALL_NAMES } from './names.ts';
+import { ALL_NAMES, BACKTICK, isSpace, LF, LT, OPEN_BRACE, TILDE } from './names.ts';
 import { commonScan, type TagScan } from './tag-scan.ts';
 
 // What the next character belongs to.

@@ -2,8 +2,7 @@ import type { EarlierIds } from '../envelope/ids.ts';
 import type { ParserEvent, Place } from '../intents.ts';
 import { emit, holdsNothing, takeEvents, textEvent } from '../prose/output.ts';
 import { DEFAULT_MAX_BODY, pushedAfterEnd, type TurnParser } from '../turn-parser.ts';
-import type { ReadTag } from './action-intent.ts';
-import { hasName } from './action-intent.ts';
+import { hasName, type ReadTag } from './action-intent.ts';
 import {
   BROKEN_BY_CLOSE,
   BROKEN_BY_TAG,
@@ -17,21 +16,23 @@ import {
   startBody,
   strictValue,
 } from './body.ts';
+import { bodyTooLarge, noBody, truncatedBody } from './faults.ts';
+import { endText, isCalm } from './markdown.ts';
+import type { BodyTag } from './names.ts';
+import { passes, readText } from './read-prose.ts';
 import {
   aboutTag,
   beginBody,
   beginClosing,
   breakBody,
+  closeFromCode,
   cutEmpty,
   endBody,
+  finishTurn,
   readEmpty,
-} from './empty-action.ts';
-import { bodyTooLarge, noBody, truncatedBody } from './faults.ts';
-import { endText, isCalm } from './markdown.ts';
-import type { BodyTag } from './names.ts';
-import { finishTurn } from './open-tag.ts';
-import { passes, readText } from './read-prose.ts';
-import { closeFromCode, readTag, readTail } from './read-tag.ts';
+  readTag,
+  readTail,
+} from './read-tag.ts';
 import {
   BEGINS,
   BODY,

@@ -1,24 +1,22 @@
 import {
   APOSTROPHE,
+  attributeCode,
   CLOSE_BRACKET,
+  DEPENDS_ON,
   EQUALS,
+  FINAL,
   GT,
+  isControl,
   isSpace,
   LF,
   LT,
-  OPEN_BRACKET,
-  QUOTE,
-  SLASH,
-} from '../prose/chars.ts';
-import {
-  attributeCode,
-  DEPENDS_ON,
-  FINAL,
-  isControl,
   nameAt,
   nextAttributeNode,
   nextNode,
+  OPEN_BRACKET,
+  QUOTE,
   ROOT,
+  SLASH,
   type TagName,
 } from './names.ts';
 

@@ -1,6 +1,5 @@
 import type { Json, JsonObject } from '../../lib/json.ts';
-import { type ActionState, isReported } from '../../log/action.ts';
-import { declaredIn, writtenId } from '../../log/action-id.ts';
+import { type ActionState, declaredIn, isReported, writtenId } from '../../log/action.ts';
 import type { FieldError } from '../../log/session-events.ts';
 import type { SessionState } from '../../log/state.ts';
 import type { CallNames } from '../../parser/calls/call-names.ts';

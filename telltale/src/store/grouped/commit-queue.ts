@@ -1,6 +1,7 @@
 import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
 import type { Append, StreamHead } from '../store.ts';
-import { joinAppend, MAX_QUEUED, MAX_QUEUED_CHARS, storeOverloaded } from '../store-errors.ts';
+import { MAX_QUEUED, MAX_QUEUED_CHARS, storeOverloaded } from '../store-errors.ts';
+import { joinAppend } from '../stream-batches.ts';
 import {
   abandon,
   addAppend,

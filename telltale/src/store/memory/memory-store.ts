@@ -8,7 +8,6 @@ import {
   checkMessage,
   checkName,
   inboxFull,
-  joinAppend,
   MAX_INBOX_MESSAGES,
   storeClosed,
   streamExists,
@@ -19,6 +18,7 @@ import {
   streamRestoring,
   streamUnknown,
 } from '../store-errors.ts';
+import { joinAppend } from '../stream-batches.ts';
 import { RESTORING } from '../upkeep/upkeep.ts';
 import {
   addRow,

@@ -57,11 +57,11 @@ describe('complete_step', () => {
     const open: string[] = [];
     const scheduler = {
       tracked: () => open,
-      whenEnded(ids: readonly string[], end: () => void) {
+      whenAllEnded(ids: readonly string[], end: () => void) {
         waits.push({ ids, end });
         return () => undefined;
       },
-      awaitsMore: () => false,
+      waitsForStream: () => false,
     };
     const complete = createCompleteStep(led.log, () => scheduler);
     const control = new AbortController();
@@ -169,8 +169,8 @@ describe('complete_step', () => {
     late.fold(declared('z'), failed('z'), { type: 'task.given', task: 'u', prompt: 'Next.' });
     const complete = createCompleteStep(late.log, () => ({
       tracked: () => [],
-      whenEnded: () => () => {},
-      awaitsMore: () => false,
+      whenAllEnded: () => () => {},
+      waitsForStream: () => false,
     }));
     expect(await complete({ notes: NOTES }, 'end', new AbortController().signal)).toBe('Taken.');
   });

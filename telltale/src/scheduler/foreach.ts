@@ -1,51 +1,48 @@
 import { readWholeReference } from '../expressions/references/reference.ts';
-import type { RuntimeError } from '../lib/errors.ts';
-import { err, ok, type Result } from '../lib/errors.ts';
+import { err, ok, type Result, type RuntimeError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { DeclaredAction } from '../log/action.ts';
-import { listTooLong, noList } from './failures.ts';
-import type { Loop } from './scheduler.ts';
+import { listTooLong, noList } from './faults.ts';
+import type { ForEachLoop } from './scheduler-deps.ts';
 
-/** Items of the list a `<foreach>` may have. */
+/** How many items the list of a `<foreach>` may have. */
 const MAX_LOOP_ITEMS = 1000;
-/** Actions that one `<foreach>` may make: items times the actions in it. */
+/** How many actions one `<foreach>` may create: items times the actions in it. */
 const MAX_LOOP_ACTIONS = 10_000;
 
-/** A `<foreach>` as it stands on the log: an action of its own, so that it survives a restart. */
-export const loopAction = (id: string, { in: list, as, actions }: Loop): DeclaredAction => ({
+/** A `<foreach>` as an action of its own on the log, so that it survives a restart. */
+export const loopAction = (id: string, { in: list, as, actions }: ForEachLoop): DeclaredAction => ({
   id,
   kind: 'internal',
   mode: loopMode(actions),
   name: 'foreach',
-  // Plain data, in both directions: actions came from JSON.
+  // The actions are plain JSON.
   parameters: { in: list, as, actions: actions as unknown as Json },
 });
 
-/** Somebody waits for it where somebody waits for anything that it makes. */
-function loopMode(actions: Loop['actions']): DeclaredAction['mode'] {
+/** The agent waits for a `<foreach>` if it waits for any of its actions. */
+function loopMode(actions: ForEachLoop['actions']): DeclaredAction['mode'] {
   if (actions.every(({ mode }) => mode === 'fire_and_forget')) return 'fire_and_forget';
   const isAwaited = actions.some(({ mode }) => mode !== 'fire_and_forget' && mode !== 'background');
   return isAwaited ? 'async' : 'background';
 }
 
-export const isLoop = ({ kind, name }: DeclaredAction): boolean => kind === 'internal' && name === 'foreach';
-
-/** The inverse of `loopAction`, for a log that is read again. */
-export function loopOf({ parameters }: DeclaredAction): Loop {
-  const { in: list, as, actions } = parameters as unknown as Loop;
+/** Reads the `<foreach>` back from its action on the log. */
+export function loopOf({ parameters }: DeclaredAction): ForEachLoop {
+  const { in: list, as, actions } = parameters as unknown as ForEachLoop;
   return { in: list, as, actions };
 }
 
-/** The list, once `in` was resolved to `value`; `nothing` says why it is none where it was not. */
+/** The list that `in` was resolved to. `whyUnresolved` makes the error if `in` is a reference that stands for nothing. */
 export function itemsOf(
-  { in: source, actions }: Loop,
+  { in: source, actions }: ForEachLoop,
   given: Json,
-  nothing: () => RuntimeError,
+  whyUnresolved: () => RuntimeError,
 ): Result<readonly Json[]> {
   const value = given === source ? (writtenList(source) ?? given) : given;
   if (!Array.isArray(value)) {
     const unresolved = value === source && readWholeReference(source) !== undefined;
-    return err(unresolved ? nothing() : noList(source, described(value)));
+    return err(unresolved ? whyUnresolved() : noList(source, described(value)));
   }
   if (value.length > MAX_LOOP_ITEMS) return err(listTooLong(source, value.length, MAX_LOOP_ITEMS));
   const made = value.length * actions.length;
@@ -54,13 +51,13 @@ export function itemsOf(
     : ok(value as readonly Json[]);
 }
 
-/** A list that stands in the tag itself, as JSON. */
+/** A list that is written in the tag itself, as JSON. */
 function writtenList(source: string): Json | undefined {
   if (!source.trimStart().startsWith('[')) return undefined;
   try {
     return JSON.parse(source) as Json;
   } catch {
-    return undefined; // told as no list
+    return undefined; // reported as no list
   }
 }
 
@@ -69,9 +66,9 @@ function described(value: Json): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** What the loop makes, round by round. `references`: what was bound when the loop was declared. */
-export function* rounds(
-  loop: Loop,
+/** The actions of a `<foreach>`, iteration by iteration. `references`: what was bound when the loop was declared. */
+export function* iterationActions(
+  loop: ForEachLoop,
   items: readonly Json[],
   references: DeclaredAction['references'],
 ): Iterable<DeclaredAction> {

@@ -90,12 +90,28 @@ describe.each(['tags', 'tools', 'step'] as const)('a final response in the diale
     expect(prompts[1]).toContain('Your response names $e in code, where nothing is replaced');
   });
 
-  it('that names another action of the turn in code, and this one outside of it, is told of the first', async () => {
-    const { faults } = await run(dialect, [
-      [ECHO, { call: 'list', run: { id: 'l' } }, { respond: '$e, `$l` and `$list`.' }],
+  it('that names the action in code by its output_key or its target is told the same', async () => {
+    const { prompts, faults } = await run(dialect, [
+      [
+        { call: 'echo', run: { output_key: 'said' } },
+        { call: 'list' },
+        { respond: 'Not `$saids`, but `$said` and `$list[0]`.' },
+      ],
       [CONFIRM],
     ]);
     expect(faults).toEqual(['reference_in_code']);
+    expect(prompts[1]).toContain('names $said, $list in code');
+  });
+
+  it('that writes a name with two dollars means the name, and is only held', async () => {
+    const { responses, faults } = await run(dialect, [[ECHO, { respond: 'Write $$e.' }], [CONFIRM]]);
+    expect(responses.map(([text]) => text)).toEqual(['Write $e.', 'Write $e.']);
+    expect(faults).toEqual([]);
+  });
+
+  it('that names the action by its target counts in its turn', async () => {
+    const { result } = await run(dialect, [[{ call: 'echo' }, { respond: 'It said $echo.' }]]);
+    expect(result).toMatchObject({ status: 'completed', result: 'It said said.', turns: 1 });
   });
 
   it('that names only what depends on another action counts in its turn', async () => {

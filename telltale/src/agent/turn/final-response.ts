@@ -45,14 +45,25 @@ export async function finishWithFinal(context: SessionContext, { stream }: Heard
   return concludeWith(context, final);
 }
 
-/** Whether the text of a response that does not name an action still has its `$id`, which was not replaced in code. */
-const namesInCode = (text: string, id: string): boolean =>
-  new RegExp(`(?<![$\\w])\\$${id}(?![\\w-])`).test(text);
+/** The names that a response gives to results only in code, where they are not replaced. Elsewhere they would be seen. */
+function namedOnlyInCode({ state }: SessionContext, source: string, unseen: readonly string[]): string[] {
+  return unseen.flatMap((id) => {
+    const action = state.actions.get(id)?.action;
+    const names = [writtenId(id), action?.output_key, action?.name];
+    return names.flatMap((name) => (name !== undefined && holdsName(source, name) ? [`$${name}`] : []));
+  });
+}
 
-const notInCode = (ids: readonly string[]): string => {
-  const named = ids.map((id) => `$${writtenId(id)}`).join(', ');
-  return `Your response names ${named} in code, where nothing is replaced: the user would read that as it is. Name it outside of code, or write out what you want to show.`;
-};
+/** Whether a text has `$name`, and not `$$name` or a longer one. */
+function holdsName(text: string, name: string): boolean {
+  const pieces = text.split(`$${name}`);
+  return pieces.some(
+    (piece, at) => at > 0 && !/^[\w-]/.test(piece) && pieces[at - 1]?.endsWith('$') === false,
+  );
+}
+
+const notInCode = (names: readonly string[]): string =>
+  `Your response names ${names.join(', ')} in code, where nothing is replaced: the user would read that as it is. Name it outside of code, or write out what you want to show.`;
 
 /** An empty final response confirms the one that is held. */
 function meant({ held }: SessionState, final: Final): Final {
@@ -70,7 +81,7 @@ export function concludeWith(context: SessionContext, { text, source }: Final): 
   log.speaking = undefined; // a chat may wait for long, and need not keep the turn
   if (undone !== undefined) log.append({ type: 'fault', code: 'final_undone', message: undone });
   else if (output?.ok === false) log.append({ type: 'fault', code: 'bad_output', message: output.problem });
-  const inCode = unseen.filter((id) => namesInCode(text, writtenId(id)));
+  const inCode = namedOnlyInCode(context, source, unseen);
   if (inCode.length > 0) log.append({ type: 'fault', code: 'reference_in_code', message: notInCode(inCode) });
   if (!final) return { kind: 'turn' };
   return completedWith(context, output.value);

@@ -64,21 +64,23 @@ async function setUp({ extent, builds }) {
 /**
  * @param {string} what
  * @param {string} done What is said once it is over.
- * @param {() => Promise<void>} work
+ * @param {() => Promise<unknown>} work Resolves to false where there was nothing to do.
  * @param {number} [quietMs] A step that took less is not worth a line.
  */
 async function step(what, done, work, quietMs = 0) {
   const started = Date.now();
   progress.start(what);
   if (!process.stderr.isTTY && quietMs === 0) process.stderr.write(`… ${what}\n`);
+  /** @type {unknown} */
+  let did;
   try {
-    await work();
+    did = await work();
   } catch (error) {
     progress.end();
     throw error;
   }
   const tookMs = Date.now() - started;
-  progress.end(tookMs < quietMs ? undefined : `✓ ${done}, ${(tookMs / 1000).toFixed(1)} s`);
+  progress.end(did === false || tookMs < quietMs ? undefined : `✓ ${done}, ${(tookMs / 1000).toFixed(1)} s`);
 }
 
 /** The repository's own Node; where it brings none (macOS, Windows, Alpine), the running one if it is new enough. */

@@ -1,18 +1,44 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runCaptured } from './run-captured.js';
 import { SetupFailure } from './setup-failure.js';
 
 /**
- * Builds the package where sources have changed, and takes away what was built from sources that are gone.
+ * Builds what is older than its sources, and deletes what was built from sources that are gone. Resolves to whether
+ * there was anything to build.
  * @param {string} root
  * @param {string} node
  */
 export async function build(root, node) {
-  for (const step of [compilePackage, bundleConsole]) {
-    const { code, output } = await step(root, node);
+  let isBuilt = false;
+  for (const step of [compileChanged, bundlePackage, bundleConsole]) {
+    const { code, output, isNew } = await step(root, node);
     if (code !== 0) throw buildFailed(output);
+    isBuilt ||= isNew !== false;
   }
+  return isBuilt;
+}
+
+/** There was nothing to do. */
+const UNCHANGED = { code: 0, output: '', isNew: false };
+
+/** What the package is compiled from. */
+const PACKAGE_SOURCES = ['telltale/src', 'telltale/tsconfig.json', 'tsconfig.base.json', 'package-lock.json'];
+
+/**
+ * Compiles the package where its sources are newer than the compiler's notes. The compiler would find out by itself, but
+ * it takes most of a second for that.
+ * @param {string} root
+ * @param {string} node
+ */
+async function compileChanged(root, node) {
+  const notes = join(root, 'telltale', 'dist', '.tsbuildinfo');
+  const built = changedAt(notes);
+  if (PACKAGE_SOURCES.every((source) => changedAt(join(root, source)) <= built)) return UNCHANGED;
+  const compiled = await compile(root, node, ['telltale']);
+  // Sources that were only touched leave the notes as they are.
+  if (compiled.code === 0) utimesSync(notes, new Date(), new Date());
+  return compiled;
 }
 
 /**
@@ -47,7 +73,7 @@ export async function bundlePackage(root, node) {
   copyDocs(root);
   const built = changedAt(join(root, 'telltale', 'bundle', 'cli', 'start.js'));
   const sources = [join('telltale', 'dist', '.tsbuildinfo'), join('scripts', 'bundle'), 'package-lock.json'];
-  if (sources.every((source) => changedAt(join(root, source)) <= built)) return { code: 0, output: '' };
+  if (sources.every((source) => changedAt(join(root, source)) <= built)) return UNCHANGED;
   return runCaptured(node, [join(root, 'scripts', 'bundle', 'bundle-package.ts')], { cwd: root });
 }
 
@@ -67,14 +93,13 @@ const CONSOLE_SOURCES = [
  */
 export async function bundleConsole(root, node) {
   const built = changedAt(join(root, 'telltale', 'web', 'index.html'));
-  if (CONSOLE_SOURCES.every((source) => changedAt(join(root, source)) <= built))
-    return { code: 0, output: '' };
+  if (CONSOLE_SOURCES.every((source) => changedAt(join(root, source)) <= built)) return UNCHANGED;
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
   return runCaptured(node, [vite, 'build', 'console', '--logLevel', 'warn'], { cwd: root });
 }
 
 /**
- * When a file was last changed, or the newest one below a folder; 0 where there is none.
+ * When a file was last changed, or the newest of a folder and all in it; 0 where there is none.
  * @param {string} path
  * @returns {number}
  */
@@ -83,7 +108,7 @@ function changedAt(path) {
   if (found === undefined) return 0;
   if (!found.isDirectory()) return found.mtimeMs;
   const inside = readdirSync(path).filter((name) => name !== 'node_modules');
-  return Math.max(0, ...inside.map((name) => changedAt(join(path, name))));
+  return Math.max(found.mtimeMs, ...inside.map((name) => changedAt(join(path, name))));
 }
 
 /**
@@ -119,6 +144,6 @@ const originOf = (built) => built.replace(/\.(d\.ts|js)$/, '.ts');
 const buildFailed = (output) =>
   new SetupFailure({
     what: 'The sources do not compile.',
-    mend: 'Mend what is listed above, then run the command again.',
+    mend: 'Fix what is listed above, then run the command again.',
     output,
   });

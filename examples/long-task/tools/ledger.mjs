@@ -33,12 +33,12 @@ async function oldLedger() {
 }
 
 /**
- * Records whose amounts were mended by hand.
+ * Records whose amounts were fixed by hand.
  * @param {string} folder
  * @returns {Promise<Record<string, string>>}
  */
-async function mended(folder) {
-  const file = join(folder, 'mended.json');
+async function fixed(folder) {
+  const file = join(folder, 'fixed.json');
   return existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : {};
 }
 
@@ -72,7 +72,7 @@ export async function copyBatch({ batch }, context) {
     await rm(lock, { force: true });
     throw new Error('the new ledger was locked by a writer that is gone; the lock is off now');
   }
-  const amounts = await mended(folder);
+  const amounts = await fixed(folder);
   const entries = (await oldLedger()).slice((batch - 1) * BATCH, batch * BATCH).map((entry) => ({
     ...entry,
     amount: amounts[entry.record] ?? entry.amount,
@@ -91,12 +91,9 @@ export async function dropBatch({ batch }, context) {
 }
 
 /** @param {{ record: number, amount: string }} parameters @param {Context} context */
-export async function mendRecord({ record, amount }, context) {
+export async function fixRecord({ record, amount }, context) {
   const folder = await workFolder(context);
-  await writeFile(
-    join(folder, 'mended.json'),
-    JSON.stringify({ ...(await mended(folder)), [record]: amount }),
-  );
+  await writeFile(join(folder, 'fixed.json'), JSON.stringify({ ...(await fixed(folder)), [record]: amount }));
   return { record, amount };
 }
 
@@ -123,7 +120,7 @@ export async function endWatch(_, context) {
 /** @param {{ month?: string }} parameters @param {Context} context */
 export async function checkSums({ month = '' }, context) {
   const folder = await workFolder(context);
-  const amounts = await mended(folder);
+  const amounts = await fixed(folder);
   const old = (await oldLedger()).map((entry) => ({
     ...entry,
     amount: amounts[entry.record] ?? entry.amount,

@@ -33,7 +33,7 @@ export interface LiveCollection<Row, Event> {
 }
 
 const tooManyHeld = () =>
-  new RuntimeError('too_many_events', `More than ${MAX_HELD} events came while the list was read.`, {
+  new RuntimeError('too_many_events', `More than ${MAX_HELD} events arrived while the list was being read.`, {
     hint: 'Try again. Nothing is lost.',
     retryable: true,
   });

@@ -5,7 +5,7 @@ import { Page } from './page.tsx';
 export const NotFoundPage = () => (
   <Page title="No such page">
     <EmptyState icon="search" title="There is nothing at this address.">
-      It may be from another version.{' '}
+      The address may belong to another version of the console.{' '}
       <Link href="/sessions" className="text-accent underline">
         See the sessions
       </Link>

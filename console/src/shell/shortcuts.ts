@@ -49,7 +49,7 @@ export const LISTED_SHORTCUTS: readonly {
   {
     where: 'A session',
     keys: [
-      { keys: [',', '.'], does: 'One event back, one event on' },
+      { keys: [',', '.'], does: 'Previous, next event' },
       { keys: ['p'], does: 'Play the session, pause' },
       { keys: ['Escape'], does: 'Back to now' },
     ],

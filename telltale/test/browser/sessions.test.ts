@@ -133,7 +133,7 @@ describe('reviews', () => {
     expect((tabs?.y ?? 1_000) + (tabs?.height ?? 0)).toBeLessThan(500);
     await waiting.getByRole('button', { name: 'Answer' }).click();
     const inner = waiting.getByRole('article').filter({ hasText: 'May the inner one go on?' });
-    await inner.getByRole('link', { name: 'The workflow inner of nested' }).waitFor();
+    await inner.getByRole('link', { name: 'workflow inner of nested' }).waitFor();
     await inner.getByRole('button', { name: 'Approve' }).click();
     await inner.waitFor({ state: 'detached' });
 
@@ -429,7 +429,7 @@ describe('a first visit', () => {
 });
 
 describe('while manifests are edited', () => {
-  it('a broken edit shows where it is broken, and the version before it stays in force', async () => {
+  it('a broken edit shows where it is broken, and the version before it stays in use', async () => {
     const live = await openStage({ files: { ...TOOLS, ...WORKER }, dev: true });
     onTestFinished(() => live.close());
     const { page } = await browsing.open(live.at('/agents/worker'));
@@ -442,7 +442,7 @@ describe('while manifests are edited', () => {
       renameSync(`${file}~`, file);
     };
     edit(text.replace('description:', 'descripton:'));
-    await page.getByText(/^The version of .* is in force/).waitFor();
+    await page.getByText(/^The version from .* is in use/).waitFor();
     await page.getByText(/Did you mean "description"/).waitFor();
     await page.getByRole('button', { name: 'Start', exact: true }).click();
     await page.getByRole('textbox', { name: 'What should the agent do?' }).fill('Leap.');
@@ -452,6 +452,6 @@ describe('while manifests are edited', () => {
     await page.getByRole('link', { name: 'worker' }).click();
     edit(text.replace('Leaps', 'Jumps'));
     await page.getByText('Jumps once it has looked.').first().waitFor();
-    await expect.poll(() => page.getByText(/is in force/).count()).toBe(0);
+    await expect.poll(() => page.getByText(/is in use\./).count()).toBe(0);
   });
 });

@@ -53,7 +53,7 @@ it('who has read nothing starts the demo, sees it think and act, steers it, answ
   const declared = page.getByRole('definition').filter({ hasText: /^[A-Z]{4,}$/ });
   await expect.poll(() => declared.innerText()).toMatch(/READING|CHECKING|WRITING/);
   await conversation.getByText('Thought…').first().waitFor(); // it is shown while it is thought
-  await conversation.getByText('A release begins with what is there.').waitFor();
+  await conversation.getByText('I read package.json and the changelog.').waitFor();
   await conversation.getByText('the model speaks…').waitFor();
   await conversation.getByRole('button', { name: /^completed: filesystem manifest/ }).waitFor();
   const waterfall = page.getByRole('listbox', { name: /over time/ });
@@ -82,7 +82,7 @@ it('who has read nothing starts the demo, sees it think and act, steers it, answ
   await review.getByRole('button', { name: 'Approve' }).click();
 
   await page.getByRole('definition').filter({ hasText: 'Completed' }).waitFor();
-  await conversation.getByText(/1\.4\.0 is out/).waitFor();
+  await conversation.getByText(/Version 1\.4\.0 is published/).waitFor();
   await review.waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'Reviews', exact: true }).waitFor();
   expect(JSON.parse(readFileSync(join(folder, 'telltale-tour/package/published.json'), 'utf8'))).toEqual({

@@ -150,12 +150,12 @@ describe('agents', () => {
     expect(problemsElsewhere([file], [problem('a.yml', 9), problem('b.yml', 1)])).toHaveLength(1);
   });
 
-  test('an edit that broke it says since when the version in force is there', () => {
+  test('a broken edit says from when the version in use is', () => {
     const loadedAt = new Date(2026, 10, 15, 12, 3).getTime();
     const broken = [problem('a.yml', 1)];
     expect(healthOf({ usable: true, problems: broken, loadedAt })).toEqual({
       kind: 'old',
-      text: '1 error: the version of 12:03 is in force',
+      text: '1 error: the version from 12:03 is in use',
     });
     expect(healthOf({ usable: false, problems: broken, loadedAt }).kind).toBe('broken');
     expect(healthOf({ usable: true, problems: [problem('a.yml', 1, 'warning')], loadedAt }).kind).toBe(

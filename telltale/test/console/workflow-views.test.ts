@@ -459,10 +459,7 @@ describe('triggers in words', () => {
     [{ status: 'CODING' }, 'status is CODING'],
     [{ status: ['A', 'B', 'C'] }, 'status is A, B or C'],
     [{ status: { from: 'A', to: 'B' } }, 'status changes from A to B'],
-    [
-      { context: { phase: 'x', feature: { exists: true } } },
-      'context.phase is x and context.feature is there',
-    ],
+    [{ context: { phase: 'x', feature: { exists: true } } }, 'context.phase is x and context.feature is set'],
     [{ load: { gte: 3, lt: 9 } }, 'load is at least 3 and load is less than 9'],
     [{ any: [{ a: 1 }, { b: { not: 2 } }] }, '(a is 1 or b is not 2)'],
     [{ not: { a: null } }, 'not (a is null)'],

@@ -83,9 +83,9 @@ export function TokensPanel() {
 }
 
 const ROLES: Readonly<Record<Role, string>> = {
-  read: 'Reads everything and changes nothing.',
-  run: 'Also starts, steers and cancels sessions and runs, and answers reviews.',
-  admin: 'Also changes artifacts, manifests and tokens.',
+  read: 'Can read everything and change nothing.',
+  run: 'Can read everything, start, steer and cancel sessions and runs, and answer reviews.',
+  admin: 'Can do everything: also change artifacts, manifests and tokens.',
 };
 
 /** What the server accepts as the name of a token. */

@@ -75,7 +75,7 @@ export function WorkersPanel() {
         <section aria-label="Quarantined" className="border-t border-line">
           <h2 className="px-3 pt-3 pb-1 font-semibold">Quarantined</h2>
           <p className="px-3 pb-1 text-small text-ink-soft">
-            Nothing picks these up by itself. Fix the cause, then release them.
+            These do not continue by themselves. Fix the cause, then resume them.
           </p>
           <ul className="divide-y divide-line">
             {quarantined.map((each) => (
@@ -150,7 +150,7 @@ function FleetView({ fleet: { fleet, workers, queue } }: { readonly fleet: Fleet
               <span className="min-w-0 font-mono text-small break-all text-ink-soft">{worker.url}</span>
             )}
             <span className="ml-auto text-small text-ink-faint">
-              since <RelativeTime at={worker.startedAt} />
+              started <RelativeTime at={worker.startedAt} />
             </span>
           </li>
         ))}

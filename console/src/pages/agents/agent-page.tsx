@@ -74,7 +74,7 @@ export function AgentPage({ name }: { readonly name: string }) {
         className="rounded-lg border border-line bg-surface"
         tabs={[
           { id: 'files', label: 'Files', count: agent.files.length },
-          { id: 'manifest', label: 'In force' },
+          { id: 'manifest', label: 'In use' },
         ]}
         active={view}
         onChange={setView}
@@ -84,7 +84,7 @@ export function AgentPage({ name }: { readonly name: string }) {
         ) : agent.manifest === null ? (
           <p className="p-4 text-ink-soft">No version of this agent could be loaded.</p>
         ) : (
-          <JsonView value={agent.manifest} label="The manifest in force" className="m-3" />
+          <JsonView value={agent.manifest} label="The manifest in use" className="m-3" />
         )}
       </Tabs>
     </Page>
@@ -103,10 +103,10 @@ function AgentNotice({ agent }: { readonly agent: AgentInfo }) {
         {kind === 'old' ? (
           <>
             <strong className="font-semibold">
-              The version of {formatClock(agent.loadedAt)} is in force.
+              The version from {formatClock(agent.loadedAt)} is in use.
             </strong>{' '}
             The files have changed since, and {plural(errors, 'problem')} keep{errors === 1 ? 's' : ''} them
-            from being loaded. Sessions go on and start with the old version.
+            from being loaded. Sessions use the old version.
           </>
         ) : (
           <>

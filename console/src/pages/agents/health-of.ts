@@ -20,7 +20,7 @@ export function healthOf({
   if (errors > 0)
     return {
       kind: 'old',
-      text: `${errorText}: the version of ${formatClock(loadedAt).slice(0, 5)} is in force`,
+      text: `${errorText}: the version from ${formatClock(loadedAt).slice(0, 5)} is in use`,
     };
   if (warnings > 0) return { kind: 'warned', text: `${warnings} warning${warnings === 1 ? '' : 's'}` };
   return { kind: 'fine', text: 'Loaded' };

@@ -220,7 +220,7 @@ const VersionList = ({ versions, chosen, onChoose }: VersionListProps) => (
           >
             <span className="flex items-baseline gap-2">
               <span className="font-semibold">Version {one.version}</span>
-              {at === 0 ? <span className="text-small text-done">in force</span> : null}
+              {at === 0 ? <span className="text-small text-done">in use</span> : null}
               <span className="ml-auto text-small text-ink-faint">
                 {isBuiltIn(one) ? null : <RelativeTime at={one.at} />}
               </span>

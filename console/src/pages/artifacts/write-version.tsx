@@ -14,7 +14,7 @@ export interface WriteVersionProps {
   readonly onWritten: (version: number) => void;
 }
 
-/** A draft, based on the newest version. It can be tested before it is in force. */
+/** A draft, from the newest version on: to be tried before it is in use. */
 export function WriteVersion({ newest, onWritten }: WriteVersionProps) {
   const { name, version } = newest;
   const { toasts } = useData();
@@ -34,7 +34,7 @@ export function WriteVersion({ newest, onWritten }: WriteVersionProps) {
       ...(description === undefined ? {} : { description }),
     });
     if (made === undefined) return;
-    toasts.say('done', `Version ${made.version} of ${name} is in force.`);
+    toasts.say('done', `Version ${made.version} of ${name} is in use.`);
     onWritten(made.version);
   };
   return (
@@ -70,7 +70,7 @@ export function WriteVersion({ newest, onWritten }: WriteVersionProps) {
             }
             onClick={() => void onWrite()}
           >
-            Put version {version + 1} in force
+            Use version {version + 1}
           </Button>
           <Button icon="play" aria-expanded={isTrying} onClick={() => setTrying(!isTrying)}>
             Try the draft

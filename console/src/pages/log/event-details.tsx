@@ -36,12 +36,12 @@ export const EventDetails = ({ view, event, count, sentence, when, actions }: Ev
       </h2>
       <IconButton
         icon="arrowLeft"
-        label="The event before"
+        label="Previous event"
         onClick={() => view.select(Math.max(1, event.seq - 1))}
       />
       <IconButton
         icon="arrowRight"
-        label="The next event"
+        label="Next event"
         onClick={() => view.select(Math.min(count, event.seq + 1))}
       />
       <Button size="small" icon="history" onClick={() => view.seek(event.seq)}>

@@ -133,7 +133,7 @@ const ReviewFacts = ({ review }: { readonly review: ReviewInfo }) => (
 /** Tells who reads the note. */
 const noteHint = ({ kind, of }: ReviewInfo): string =>
   kind === 'escalation'
-    ? '"Try again" needs them. They are kept with your answer on the log.'
+    ? '"Try again" needs instructions. The log keeps them with your answer.'
     : of === 'session'
       ? 'The agent reads your note, and the log keeps it.'
       : 'The note is kept with your answer on the log.';

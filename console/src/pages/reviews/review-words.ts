@@ -15,7 +15,7 @@ type Asked = Pick<ReviewInfo, 'kind' | 'what' | 'target' | 'because' | 'agent' |
 
 /** The agent or the workflow that asks. */
 export const askerOf = ({ agent, workflow }: Pick<ReviewInfo, 'agent' | 'workflow'>): string =>
-  workflow === undefined ? agent : `The workflow ${workflow} of ${agent}`;
+  workflow === undefined ? agent : `workflow ${workflow} of ${agent}`;
 
 export interface ReviewQuestion {
   readonly title: string;

@@ -188,7 +188,7 @@ function Silence() {
   return (
     <p role="status" className="flex shrink-0 items-center gap-2 text-small text-ink-soft">
       <Icon name="clock" size={14} className="text-wait" />
-      No news from this session for {formatDuration(now - state.at)}. If its process is gone, resume it.
+      No events from this session for {formatDuration(now - state.at)}. If its process is gone, resume it.
     </p>
   );
 }
@@ -232,7 +232,7 @@ function SessionFigures() {
         <Cost usd={totals.cost_usd} />
       </Figure>
       <Figure label="Worked" seen>
-        <span title={downMs > 0 ? `plus ${formatDuration(downMs)} without any work` : undefined}>
+        <span title={downMs > 0 ? `plus ${formatDuration(downMs)} without work` : undefined}>
           {formatDuration(worked)}
         </span>
       </Figure>

@@ -101,7 +101,7 @@ const NoMatch = ({ onClear, more, busy, onMore }: NoMatchProps) => (
           <Button onClick={onClear}>Show all</Button>
           {more ? (
             <Button busy={busy} onClick={onMore}>
-              Look further back
+              Search older sessions
             </Button>
           ) : null}
         </>

@@ -74,9 +74,9 @@ function operatorWords(field: string, operator: string, value: Json, depth: numb
     case 'in':
       return `${field} is ${Array.isArray(value) ? either(value) : told(value)}`;
     case 'exists':
-      return value === false ? `${field} is missing` : `${field} is there`;
+      return value === false ? `${field} is missing` : `${field} is set`;
     case 'changed':
-      return value === false ? `${field} stays as it is` : `${field} changes`;
+      return value === false ? `${field} does not change` : `${field} changes`;
     case 'from':
       return `${field} was ${told(value)}`;
     case 'to':

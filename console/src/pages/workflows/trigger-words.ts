@@ -14,8 +14,8 @@ export interface TriggerWords {
 const FIRES: Readonly<Record<string, string>> = {
   on_enter: 'As soon as',
   on_change: 'Whenever something changes while',
-  on_update: 'At every update at which',
-  on_exit: 'Once it is no longer so that',
+  on_update: 'At every update while',
+  on_exit: 'As soon as this stops being true:',
   once: 'The first time that',
 };
 
@@ -54,13 +54,13 @@ export function triggerWords(trigger: JsonObject): TriggerWords {
     case 'webhook':
       return {
         icon: 'arrowRight',
-        when: `When a signed call comes to /hooks/${String(trigger.hook ?? 'its name')}`,
+        when: `When a signed request arrives at /hooks/${String(trigger.hook ?? 'its name')}`,
         pace,
       };
     case 'manual':
       return { icon: 'person', when: 'When somebody starts it by hand', pace };
     default:
-      return { icon: 'bolt', when: `By a trigger of type ${String(type)}`, pace };
+      return { icon: 'bolt', when: `When a trigger of the type ${String(type)} fires`, pace };
   }
 }
 
@@ -82,11 +82,7 @@ function scheduleWords({ cron, every, timezone, missed }: JsonObject): string {
       ? `Every ${durationOf(every) ?? 'now and then'}`
       : `At the times of "${String(cron)}" (${String(timezone ?? 'UTC')})`;
   const late =
-    missed === 'skip'
-      ? ', missed times are skipped'
-      : missed === 'all'
-        ? ', missed times are made up for'
-        : '';
+    missed === 'skip' ? ', missed times are skipped' : missed === 'all' ? ', missed times are run later' : '';
   return `${when}${late}`;
 }
 
@@ -101,12 +97,12 @@ function paceOf({ debounce, cooldown, delay, concurrency, cancel_on_exit }: Json
   const later = durationOf(delay);
   const busy = isJsonObject(concurrency) ? concurrency : undefined;
   return [
-    ...(quiet === undefined ? [] : [`after ${quiet} of quiet`]),
+    ...(quiet === undefined ? [] : [`after ${quiet} without changes`]),
     ...(apart === undefined ? [] : [`at most once in ${apart}`]),
-    ...(later === undefined ? [] : [`${later} later`]),
+    ...(later === undefined ? [] : [`after ${later}`]),
     ...(busy === undefined
       ? []
       : [`${String(busy.max ?? 1)} at a time, else ${String(busy.when_busy ?? 'skip')}`]),
-    ...(cancel_on_exit === true ? ['cancelled when it is no longer so'] : []),
+    ...(cancel_on_exit === true ? ['cancelled when the condition stops being true'] : []),
   ];
 }

@@ -57,7 +57,7 @@ function OpenForkDialog({ from, onClose }: ForkDialogProps) {
       return now === undefined ? variable : { ...variable, fallback: JSON.stringify(now.value) };
     });
   const missing = !isPlace
-    ? `Give an event from 1 to ${last}.`
+    ? `Enter an event from 1 to ${last}.`
     : said !== undefined && message.trim() === ''
       ? 'Write a message.'
       : undefined;

@@ -49,7 +49,7 @@ export function eventClause(event: SessionEvent): string {
     case 'thought':
       return `the model thought ${quoted(event.text)}`;
     case 'text':
-      return `the model wrote beside its tags ${quoted(event.text)}`;
+      return `the model wrote outside of its tags ${quoted(event.text)}`;
     case 'response':
       return `the model ${event.final ? 'answered' : 'said meanwhile'} ${quoted(event.text)}`;
     case 'message.received':
@@ -71,11 +71,11 @@ export function eventClause(event: SessionEvent): string {
     case 'handoff.requested':
       return `the agent asked to hand the conversation to ${event.to}${noteOf(event.reason)}`;
     case 'review.voided':
-      return `the approval is void: ${event.changed.join(', ')}`;
+      return `the approval is no longer valid: ${event.changed.join(', ')}`;
     case 'action.declared':
       return `the model asked for ${event.action.name} (action ${event.action.id})`;
     case 'action.started':
-      return `action ${event.id} began${event.attempt > 1 ? ` its try ${event.attempt}` : ''}`;
+      return `action ${event.id} began${event.attempt > 1 ? ` try ${event.attempt}` : ''}`;
     case 'action.completed':
       return `action ${event.id} completed in ${formatDuration(event.ms)}`;
     case 'action.failed':
@@ -83,7 +83,7 @@ export function eventClause(event: SessionEvent): string {
     case 'action.skipped':
       return `action ${event.id} was skipped: ${event.reason}${event.because === undefined ? '' : ` (${event.because})`}`;
     case 'action.retrying':
-      return `action ${event.id} failed and was to be tried again in ${formatDuration(event.delay_ms)}`;
+      return `action ${event.id} failed and will be tried again in ${formatDuration(event.delay_ms)}`;
     case 'action.cancelled':
       return `action ${event.id} was cancelled: ${event.reason}`;
     case 'action.interrupted':
@@ -103,7 +103,7 @@ export function eventClause(event: SessionEvent): string {
     case 'budget.charged':
       return `the ${event.what} cost ${event.amount} of the budget; ${event.balance} left`;
     case 'prompt.compacted':
-      return `the turns up to ${event.through} were put together as a summary`;
+      return `the turns up to ${event.through} were summarized`;
     case 'timer.set':
       return `the timer ${event.id} was set`;
     case 'timer.fired':
@@ -127,13 +127,13 @@ export function eventClause(event: SessionEvent): string {
     case 'artifact.written':
       return `artifact ${event.artifact} got version ${event.version} from ${event.by}`;
     case 'task.given':
-      return `a step was given: ${quoted(event.prompt)}`;
+      return `the agent got a step: ${quoted(event.prompt)}`;
     case 'task.claimed':
       return `the agent said that the step was done: ${quoted(event.notes)}`;
     case 'task.stuck':
       return `the agent is stuck: ${brief(stuckForPeople(event.why))}`;
     case 'task.turn':
-      return 'the turn was put to the verifier';
+      return 'the verifier checked the turn';
     case 'task.answered':
       return `${identityText(event.by)} answered${event.text === undefined ? ': go on' : ` ${quoted(event.text)}`}`;
     case 'task.over':
@@ -143,7 +143,7 @@ export function eventClause(event: SessionEvent): string {
     case 'feed.removed':
       return `feed ${event.id} was removed by ${event.by}`;
     case 'feed.updated':
-      return `feed ${event.id} brought ${event.tokens.toLocaleString('en')} tokens${event.cached === true ? ' from the cache' : ''}`;
+      return `feed ${event.id} loaded ${event.tokens.toLocaleString('en')} tokens${event.cached === true ? ' from the cache' : ''}`;
     case 'feed.failed':
       return `feed ${event.id} failed: ${errorClause(event.error)}`;
     case 'custom':

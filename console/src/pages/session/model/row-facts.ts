@@ -15,8 +15,8 @@ export interface RowFacts {
 }
 
 const PHASE_WORDS: Readonly<Record<PhaseKind, string>> = {
-  dependency: 'Waited for others',
-  queue: 'Waited for a place',
+  dependency: 'Waited for other actions',
+  queue: 'Waited for a free slot',
   review: 'Waited for a person',
   run: 'Ran',
   retry: 'Paused before the next try',

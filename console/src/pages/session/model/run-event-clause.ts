@@ -26,7 +26,7 @@ export function runEventClause(event: RunEvent): string {
     case 'state.entered':
       return `the run entered the state ${event.state} (by ${event.by})`;
     case 'step.started':
-      return `step ${event.step} began${event.attempt > 1 ? ` its try ${event.attempt}` : ''}`;
+      return `step ${event.step} began${event.attempt > 1 ? ` try ${event.attempt}` : ''}`;
     case 'step.completed':
       return `step ${event.step} completed in ${formatDuration(event.ms)}`;
     case 'step.failed':
@@ -36,19 +36,19 @@ export function runEventClause(event: RunEvent): string {
     case 'step.cancelled':
       return `step ${event.step} was cancelled: ${event.reason}`;
     case 'step.retrying':
-      return `step ${event.step} failed and was to be tried again`;
+      return `step ${event.step} failed and will be tried again`;
     case 'step.interrupted':
       return `step ${event.step} was cut off when the process ended`;
     case 'step.compensating':
-      return `step ${event.step} was about to be undone`;
+      return `step ${event.step} is being undone`;
     case 'step.compensated':
       return `step ${event.step} was undone`;
     case 'step.claimed':
       return `${identityText(event.by)} said that step ${event.step} was done: ${quoted(event.notes)}`;
     case 'step.stuck':
-      return `${event.by} did not come further with step ${event.step}: ${brief(event.why)}`;
+      return `${event.by} was stuck at step ${event.step}: ${brief(event.why)}`;
     case 'client.asked':
-      return `step ${event.step} was put to the client`;
+      return `step ${event.step} was sent to the client`;
     case 'client.claimed':
       return `${identityText(event.by)} said that step ${event.step} was done: ${quoted(event.notes)}`;
     case 'verify':
@@ -65,7 +65,7 @@ export function runEventClause(event: RunEvent): string {
     case 'hook.ran':
       return `the hook ${event.by} (${event.hook}) ${event.outcome}`;
     case 'component.injected':
-      return `component ${event.component} was put into step ${event.step}`;
+      return `component ${event.component} was added to step ${event.step}`;
     case 'timer.set':
       return `the timer ${event.id} was set`;
     case 'timer.fired':
@@ -79,13 +79,13 @@ export function runEventClause(event: RunEvent): string {
     case 'review.resolved':
       return `${identityText(event.by)} answered ${quoted(event.choice)}`;
     case 'review.voided':
-      return 'the approval is void';
+      return 'the approval is no longer valid';
     case 'budget.charged':
       return `an artifact cost ${event.amount} of the budget`;
     case 'model.used':
       return `step ${event.step} used ${event.model}`;
     case 'audit':
-      return `${identityText(event.who)} did ${event.what}`;
+      return `${identityText(event.who)}: ${event.what}`;
     case 'custom':
       return `${event.name}: ${brief(event.data)}`;
   }
@@ -93,6 +93,6 @@ export function runEventClause(event: RunEvent): string {
 
 function originOf({ origin }: RunEventOf<'workflow.started'>): string {
   if (origin.parent !== undefined) return ` for step ${origin.parent.step} of ${origin.parent.run}`;
-  if (origin.trigger !== undefined) return `, triggered by ${origin.trigger.id}`;
+  if (origin.trigger !== undefined) return '';
   return origin.action === undefined ? '' : ` for action ${origin.action}`;
 }

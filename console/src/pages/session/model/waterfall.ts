@@ -233,10 +233,10 @@ function endAction(row: ActionRow | undefined, event: ActionEnding): void {
 }
 
 const SKIPPED: Readonly<Record<EventOf<'action.skipped'>['reason'], string>> = {
-  if: 'its "if" does not hold',
+  if: 'its "if" is false',
   dependency: 'what it depends on did not succeed',
   unknown_dependency: 'it depends on an action that does not exist',
-  deadlock: 'it would have waited for itself',
+  deadlock: 'it depends on itself',
   turn_failed: 'the turn that asked for it failed',
 };
 

@@ -46,7 +46,7 @@ export function whyStory({ events, lost }: WhyChain): WhyStory {
   const origin =
     lost === undefined
       ? 'A person or a program started it all.'
-      : `Before that, event ${lost.seq} of ${lost.stream}, which is in this store no more.`;
+      : `Before that, event ${lost.seq} of ${lost.stream}, which is no longer in this store.`;
   return { summary: summaryOf(links), links, origin };
 }
 

@@ -36,7 +36,7 @@ export function FieldBand({ field, changes, metrics }: FieldBandProps) {
       />
       {metrics === undefined ? null : (
         <section
-          aria-label={`What was spent in each ${field}`}
+          aria-label={`Time, tokens and cost for each ${field}`}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
           tabIndex={0}
           className="mt-2 overflow-x-auto"

@@ -41,13 +41,13 @@ export function TimeBar() {
       )}
     >
       <div className="flex items-center">
-        <IconButton icon="stepBack" label="One event back (,)" onClick={() => go(seq - 1)} />
+        <IconButton icon="stepBack" label="Previous event (,)" onClick={() => go(seq - 1)} />
         <IconButton
           icon={playback.isPlaying ? 'pause' : 'play'}
           label={playback.isPlaying ? 'Pause (p)' : 'Play the session (p)'}
           onClick={playback.toggle}
         />
-        <IconButton icon="stepForward" label="One event on (.)" onClick={() => go(seq + 1)} />
+        <IconButton icon="stepForward" label="Next event (.)" onClick={() => go(seq + 1)} />
       </div>
       <div className="relative flex h-8 min-w-40 flex-1 items-center">
         <StateTrack />

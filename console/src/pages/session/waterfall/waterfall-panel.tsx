@@ -45,7 +45,7 @@ export function WaterfallPanel({ className }: { readonly className?: string }) {
           <Legend />
           <IconButton icon="minus" label="Zoom out (-)" onClick={() => zoom.by(1 / STEP)} />
           <IconButton icon="plus" label="Zoom in (+)" onClick={() => zoom.by(STEP)} />
-          <IconButton icon="fit" label="Fit all of it (0)" pressed={zoom.isFit} onClick={zoom.fit} />
+          <IconButton icon="fit" label="Fit everything (0)" pressed={zoom.isFit} onClick={zoom.fit} />
         </>
       }
       bodyClassName="relative flex min-h-0"

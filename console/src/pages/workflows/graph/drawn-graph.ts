@@ -22,6 +22,6 @@ export function drawnGraph(graph: ApiGraph): DrawnGraph {
   const left = graph.edges.length - edges.length;
   return {
     graph: { ...graph, edges },
-    note: `${left.toLocaleString('en')} of ${graph.edges.length.toLocaleString('en')} ways are not drawn.`,
+    note: `${left.toLocaleString('en')} of ${graph.edges.length.toLocaleString('en')} connections are not drawn.`,
   };
 }

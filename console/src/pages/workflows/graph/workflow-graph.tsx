@@ -214,7 +214,7 @@ function GraphControls({ width, height, focus }: GraphControlsProps) {
     <Panel position="top-right" className="m-2! flex rounded-md border border-line bg-surface">
       <IconButton icon="plus" label="Zoom in" onClick={() => void zoomIn()} />
       <IconButton icon="minus" label="Zoom out" onClick={() => void zoomOut()} />
-      <IconButton icon="fit" label="Show all of it" onClick={showAll} />
+      <IconButton icon="fit" label="Fit the graph" onClick={showAll} />
     </Panel>
   );
 }

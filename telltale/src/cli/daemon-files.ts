@@ -117,12 +117,12 @@ async function mustBeOwn(path: string): Promise<void> {
   const stats = await lstat(path);
   const uid = process.getuid?.();
   if (!stats.isDirectory() || (uid !== undefined && stats.uid !== uid))
-    throw cannotKeep(path, new Error('it is not a folder of this user'));
+    throw cannotKeep(path, new Error('the folder belongs to another user'));
   if (uid !== undefined && (stats.mode & 0o077) !== 0) await chmod(path, 0o700);
 }
 
 const cannotKeep = (path: string, cause: Error) =>
-  new RuntimeError('cannot_write', `Tokens of daemons cannot be kept in ${path}: ${cause.message}.`, {
+  new RuntimeError('cannot_write', `The server’s token cannot be saved in ${path}: ${cause.message}.`, {
     hint: 'Set TELLTALE_HOME to a folder of your own, or remove that one.',
     cause,
   });

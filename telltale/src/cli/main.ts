@@ -10,7 +10,7 @@ import { isUsage, underlineArgument, usage, usageOf } from './options.ts';
 import { packageVersion } from './program.ts';
 import { asTyped, storeFlagIn } from './session/store-options.ts';
 import { jsonText } from './view/json-text.ts';
-import { sentences } from './view/text-width.ts';
+import { sentences, wrap } from './view/text-width.ts';
 
 /**
  * Runs one command line (without the program's own name) and resolves to the exit code. It never rejects, never ends
@@ -103,6 +103,10 @@ async function runCommand(
 const isHelpAll = (argv: readonly string[]): boolean =>
   argv.length === 2 && argv[0] === 'help' && argv[1] === 'all';
 
+const USUAL_COLUMNS = 80;
+/** If descriptions would get less room than this, they get lines of their own. */
+const LEAST_DESCRIPTION = 30;
+
 /** Sets up commander so that it cannot reach the process: it prints through `print` and throws instead of exiting. */
 function createProgram(io: Io, print: (text: string) => void, isAll: boolean): Command {
   const visible = (command: Command): Command[] => {
@@ -111,6 +115,7 @@ function createProgram(io: Io, print: (text: string) => void, isAll: boolean): C
     const first = known.filter((each) => FIRST_COMMANDS.includes(each.name()));
     return first.length === 0 ? known : first;
   };
+  const plain = new Help();
   return (
     new Command(io.program)
       .description("Telltale runs your agent's tool calls while the model is still talking.")
@@ -119,27 +124,40 @@ function createProgram(io: Io, print: (text: string) => void, isAll: boolean): C
       .enablePositionalOptions()
       .helpOption('-h, --help', 'print help')
       .helpCommand('help [command]', 'print help for a command')
-      .configureHelp({ visibleCommands: visible })
+      .configureHelp({
+        visibleCommands: visible,
+        subcommandTerm: (command) => new Help().subcommandTerm(command).replace(' [options]', ''),
+        formatItem(term, width, description, help) {
+          const columns = help.helpWidth ?? USUAL_COLUMNS;
+          if (columns - width >= LEAST_DESCRIPTION) return plain.formatItem(term, width, description, help);
+          return `  ${term}\n${wrap(description, columns - 7)
+            .map((row) => `      ${row}`)
+            .join('\n')}`;
+        },
+      })
       .configureOutput({
         writeOut: print,
         writeErr: print,
         outputError: () => {},
-        getOutHelpWidth: () => io.stdout.columns ?? 80,
-        getErrHelpWidth: () => io.stderr.columns ?? 80,
+        getOutHelpWidth: () => io.stdout.columns ?? USUAL_COLUMNS,
+        getErrHelpWidth: () => io.stderr.columns ?? USUAL_COLUMNS,
         getOutHasColors: () => io.stdout.color,
         getErrHasColors: () => io.stderr.color,
       })
       .addHelpText(
         'after',
         `${isAll ? '' : MORE_HELP}
-Exit codes: 0 done, 1 failed, 2 bad usage or manifest, 3 stalled or waiting for a person, 130 interrupted.`,
+Exit codes: 0 done, 1 failed, 2 bad usage or manifest, 3 stalled or waiting for
+a person, 130 interrupted.`,
       )
       .exitOverride()
   );
 }
 
 const MORE_HELP = `
-"telltale help all" lists every command, "telltale help COMMAND" explains one. Try "telltale demo" first: it needs no key.
+All commands:            telltale help all
+One command in detail:   telltale help COMMAND
+See an agent at work:    telltale demo
 `;
 
 /** For `help nosuch`, commander itself would print the help page on stderr and fail without a message. */

@@ -132,11 +132,11 @@ describe('the artifacts of a store', () => {
     );
 
     const back = await ask(['rollback', 'gate', '1']);
-    expect(back.out).toBe('gate has the source of version 1 again, as version 3.\n');
+    expect(back.out).toBe('Version 1 of gate is restored as version 3.\n');
     const json = JSON.parse((await ask(['show', 'gate', '--json'])).out);
     expect(json).toMatchObject({ version: 3, restores: 1, author: signer(), source: 'a\nb\nc' });
     expect(json.versions).toHaveLength(3);
-    expect((await ask(['show', 'gate', '--diff', '1..3'])).out).toContain('No line of the source differs.');
+    expect((await ask(['show', 'gate', '--diff', '1..3'])).out).toContain('The source is the same.');
   });
 
   it('that are not there are answered with the nearest', async () => {

@@ -41,7 +41,7 @@ describe('telltale inspect', () => {
       'model        scripted:./turns.yml',
       'dialect      tags',
       'limits       7 turns, 300 s of wall time',
-      'metadata     status: enum IDLE | CODING, begins as "IDLE" – Mode',
+      'metadata     status: enum IDLE | CODING; default "IDLE" – Mode',
       'prompts      shorten',
     ])
       expect(out).toContain(line);

@@ -99,7 +99,7 @@ describe('a session that is led', () => {
       expect((await at('import', '')).split('\n')).toContain('workrail');
 
       expect((await tell('reviews', 'approve', review)).out).toContain(
-        `No process works on ${lead} now; continue with:\n  telltale resume ${session}\n`,
+        `No process is working on it now. Continue with:\n  telltale resume ${session}\n`,
       );
       const ended = await tell('resume', session);
       expect(ended).toMatchObject({ code: 0, err: '' });
@@ -148,7 +148,7 @@ describe('a session that is led', () => {
         'session.failed workflow_failed:',
       ]);
       expect(begun.err).toContain(
-        `  → To see what happened: telltale workflow show ${lead}\n  → See: telltale logs ${session}\n`,
+        `  → See: telltale logs ${session}\n  → To see what happened: telltale workflow show ${lead}\n`,
       );
     },
     SLOW,

@@ -33,7 +33,9 @@ describe('telltale memory', { timeout: 60_000 }, () => {
     const indexed = await telltale(['index'], cwd);
     expect(indexed).toMatchObject({ code: 0, err: '' });
     expect(indexed.out).toMatch(/^3 files: 3 read with \d+ symbols, 0 removed in .+ files\/s\n/);
-    expect(indexed.out).toContain('Of 1 file less is known: 1 with mistakes, read as far as possible');
+    expect(indexed.out).toContain(
+      '1 file could not be indexed completely: 1 with syntax errors, read as far as possible',
+    );
 
     const asked = await telltale(['query', '--symbol', 'sleep'], cwd);
     expect(asked.code).toBe(0);

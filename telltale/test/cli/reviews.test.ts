@@ -163,7 +163,7 @@ turns:
     const resume = `telltale resume ${lead.session}\n`;
     expect((await telltale(['steer', `${lead.session}.w`, 'Hurry.'], cwd)).out).toContain(resume);
     const { out } = await telltale(['reviews', 'approve', 'last'], cwd);
-    expect(out).toContain(`continue with:\n  ${resume}`);
+    expect(out).toContain(`Continue with:\n  ${resume}`);
     expect(await telltale(['resume', lead.session, '--quiet'], cwd)).toMatchObject({
       code: 0,
       out: 'It says Done.\n',

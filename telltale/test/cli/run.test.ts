@@ -145,7 +145,7 @@ describe('telltale run', () => {
     );
     expect(code).toBe(1);
     expect(err).toBe(
-      `failed: Too many turns. [limit_turns]\n  session ${SESSION}, turn 1\n  → Raise "limits.turns".\n  → See: telltale logs ${SESSION}\n`,
+      `failed: Too many turns. [limit_turns]\n  session ${SESSION}, turn 1\n  → See: telltale logs ${SESSION}\n  → Raise "limits.turns".\n`,
     );
     expect((await command(['run', 'a.yml', 'x', '--events'], ending({ status: 'failed', error }))).err).toBe(
       '',

@@ -119,7 +119,7 @@ describe('moving a session to a database', { timeout: 60_000 }, () => {
     });
     expect(statSync(join(cwd, 'all.jsonl')).mode & 0o777).toBe(0o600);
     const pruned = await telltale(['store', 'prune', '--older-than', '0s', '--store', database.url], cwd);
-    expect(pruned.out).toMatch(/^Took out 1 session or run, \d+ events, /);
+    expect(pruned.out).toMatch(/^Deleted 1 session or run, \d+ events, /);
     expect((await telltale(['store', 'import', 'all.jsonl', '--store', database.url], cwd)).code).toBe(0);
     expect((await telltale(['show', 'last', '--store', database.url], cwd)).out).toContain('completed');
 
@@ -148,10 +148,10 @@ it('info says what there is, and makes nothing where there is nothing', async ()
   expect(out).toMatch(
     /sessions +2\n +runs +0\n +events +5\n +tables +1 table with 1 row\n +lists +1 list with 1 entry\n/,
   );
-  expect(out).toContain('nobody who works on a session');
+  expect(out).toContain('no process that runs a session');
   const writer = await openStore(STORE, { cwd, clock, durability: 'process', pid: process.pid });
   await putSession(writer, 'ses_live');
-  expect((await telltale(['store'], cwd)).out).toContain(`process ${process.pid} (works on 1)`);
+  expect((await telltale(['store'], cwd)).out).toContain(`process ${process.pid} (runs 1)`);
   await writer.close();
   expect(await json(['store', 'info'], cwd)).toMatchObject({ kind: 'sqlite', sessions: 3, owners: [] });
   expect((await telltale(['store', 'inof'], cwd)).err).toContain('Did you mean "info"?');
@@ -171,7 +171,7 @@ it('check ends with 0 where all is well, and with 1 and the place where it is no
   expect(out).toContain(
     '✗ ses_one, event 2: In its place stands the event 7.\n  → Restore it from a backup.',
   );
-  expect(out).toContain('1 thing is wrong in 2 sessions and runs');
+  expect(out).toContain('1 problem in 2 sessions and runs');
   expect(await json(['store', 'check'], cwd)).toMatchObject({
     code: 1,
     ok: false,
@@ -207,8 +207,8 @@ it('prune shows what would go, takes only that, and asks for a rule', async () =
   expect(shown.out).toMatch(
     /^SESSION +AGENT +STATUS +LAST WRITTEN +WITH +EVENTS +SIZE +INPUT\nses_one +coder +completed +just now +0 +3 +\d+ bytes +Do it\n/,
   );
-  expect(shown.out).toContain('Would take out 1 session or run, 3 events');
-  expect(shown.out).toContain('Kept: 1 that have not ended');
+  expect(shown.out).toContain('Would delete 1 session or run, 3 events');
+  expect(shown.out).toContain('Kept: 1 that are unfinished');
   expect(await json(['store', 'prune', '--keep', '0'], cwd)).toMatchObject({
     code: 0,
     dry_run: false,
@@ -218,7 +218,7 @@ it('prune shows what would go, takes only that, and asks for a rule', async () =
   });
   expect(await json(['store', 'info'], cwd)).toMatchObject({ sessions: 1 });
   expect((await telltale(['store', 'prune', '--keep', '0'], cwd)).out).toMatch(
-    /^Nothing is to be taken out\.\n/,
+    /^There is nothing to delete\.\n/,
   );
   for (const [argv, found] of [
     [[], 'Say which sessions to delete'],
@@ -273,7 +273,7 @@ it('export and import are each other’s inverse, over files and pipes', async (
     piped.out.split('\n').slice(1),
   );
   expect((await telltale(['store', 'import', 'a.jsonl', '--store', 'new.db'], cwd)).out).toContain(
-    '2 sessions and runs are there already',
+    '2 sessions and runs are already there',
   );
 
   const one = await telltale(['store', 'export', '-', '--session', 'ses_one', '--no-snapshots'], cwd);
@@ -321,7 +321,9 @@ it('copy takes what names two stores, and says so where it does not', async () =
 it('copy says where both could go on with the same, and what to do about it', async () => {
   const cwd = await filled();
   const { out } = await telltale(['store', 'copy', STORE, 'b.db'], cwd);
-  expect(out).toMatch(/would be done twice\. Put sqlite:\S+ away before anything works on the copy/);
+  expect(out).toMatch(
+    /would then run twice\. Before anything uses the copy, make sure that nothing uses sqlite:\S+ any more/,
+  );
   expect(await json(['store', 'copy', STORE, 'b.db', '--merge'], cwd)).toMatchObject({ alive: true });
   await withStore(cwd, (store) => keepSession(store, 'ses_one', { bodies: [COMPLETED] }), 'done.db');
   const over = await telltale(['store', 'copy', 'done.db', 'c.db'], cwd);

@@ -64,7 +64,7 @@ describe('telltale workflow run', () => {
     for (const id of ['', 'last', '../x', 'a b', '-x', 'x'.repeat(101)]) {
       const { code, err, runtime } = await command(['workflow', 'run', 'a.yml', `--id=${id}`], LIVE);
       expect([code, runtime.calls]).toEqual([2, []]);
-      expect(err).toContain(`error: --id '${id}' is no id of a run.`);
+      expect(err).toContain(`error: --id '${id}' is not a valid run id.`);
     }
     expect((await command(['workflow', 'run', 'a.yml', '--nonsense'], LIVE)).err).toContain(
       '→ Run "telltale workflow run --help" for its options.',
@@ -182,8 +182,8 @@ describe('telltale workflow run', () => {
     expect(err.split('\n')).toEqual([
       'failed: make ended with 2. [exit_code]',
       `  run ${RUN}`,
-      '  → Fix it.',
       `  → See: telltale workflow show ${RUN} --store ${shellWord(import.meta.filename)}`,
+      '  → Fix it.',
       '',
     ]);
   });
@@ -521,7 +521,7 @@ describe('telltale workflow resume, signal and cancel', () => {
       from: signer(),
     });
     expect(kept.out).toContain(`telltale workflow resume ${RUN}`);
-    expect(kept.out).toContain('a process that waits for it (--wait) continues by itself');
+    expect(kept.out).toContain('A process that waits with --wait continues by itself');
     const delivered = await command(['workflow', 'signal', RUN, 'paid', '--json', '--from', 'ann'], OWNED);
     expect(JSON.parse(delivered.out)).toEqual({ run: RUN, event: 'paid', outcome: 'delivered', pid: 4711 });
     expect(delivered.runtime.sent).toEqual([

@@ -118,7 +118,7 @@ export async function rollbackArtifact(
     await stdout.write(
       options.json === true
         ? jsonText(artifactJson(made), 2)
-        : `${harmlessLine(name)} has the source of version ${version} again, as version ${made.version}.\n`,
+        : `Version ${version} of ${harmlessLine(name)} is restored as version ${made.version}.\n`,
     );
     return EXIT.ok;
   });
@@ -133,7 +133,10 @@ const artifactJson = ({ source: _source, at, ...rest }: ArtifactVersion) => ({
 function readDiff(text: string): { readonly before: number; readonly after?: number } {
   const [, before = '', after] = /^(\d+)(?:\.\.(\d+))?$/.exec(text) ?? [];
   if (before === '')
-    throw usage(`--diff '${text}' names no versions.`, 'Write --diff 1..3, or --diff 1 for the newest.');
+    throw usage(
+      `--diff '${text}' does not name two versions.`,
+      'Write --diff 1..3, or --diff 1 for the newest.',
+    );
   return {
     before: wholeNumber('--diff', before),
     ...(after === undefined ? {} : { after: wholeNumber('--diff', after) }),
@@ -166,7 +169,7 @@ function page(shown: ArtifactVersion, versions: readonly ArtifactVersion[], { io
 }
 
 const versionText = ({ version, author, at, restores }: ArtifactVersion, now: number): string =>
-  `${version}  ${agoText(now - at)} by ${identityText(author)}${restores === undefined ? '' : `, as ${restores} was`}`;
+  `${version}  ${agoText(now - at)} by ${identityText(author)}${restores === undefined ? '' : `, a copy of version ${restores}`}`;
 
 async function printDiff(
   before: ArtifactVersion,
@@ -188,7 +191,7 @@ async function printDiff(
   });
   const head = bold(`${harmlessLine(after.name)}: version ${before.version} → ${after.version}`);
   const isSame = lines.every(({ kind }) => kind === 'same');
-  await stdout.write(`${[head, ...(isSame ? ['No line of the source differs.'] : shown)].join('\n')}\n`);
+  await stdout.write(`${[head, ...(isSame ? ['The source is the same.'] : shown)].join('\n')}\n`);
 }
 
 /** The artifacts of a store, to read them or to roll back. Their checks ran when they were written. */

@@ -83,7 +83,7 @@ export const registerMemory: RegisterCommand = (program, context) => {
     );
   addStoreOption(memory.command('stats'))
     .summary('show what is in it')
-    .description('Says what is in the graph: files, symbols, imports, calls, facts, and when it was built.')
+    .description('Shows what is in the graph: files, symbols, imports, calls, facts, and when it was built.')
     .argument('[dir]', 'the folder', '.')
     .option('--json', 'print it as JSON')
     .action(

@@ -66,7 +66,7 @@ export const registerReviews: RegisterCommand = (program, context) => {
       .argument('<review>', 'which one')
       .option('--note <text>', 'why, for the log and for the agent')
       .option('--by <name>', 'for whom you decide; your user name is recorded with it')
-      .option('--choice <option>', 'which of the answers that it gives to choose from')
+      .option('--choice <option>', 'the answer, if the review offers several')
       .option('--json', 'print {"review", "kind", "session", "answer", "choice", "by", "outcome", "pid"}');
   decision('approve', 'Approves it: the action, call, step, plan or disputed work goes ahead.')
     .option('--always', 'for the rest of the session, where the review offers that')

@@ -30,7 +30,8 @@ If a copy was interrupted, run the same command again to continue.
 
 const PRUNE_EXAMPLES = `
 A session is deleted together with everything it called, and only if all of that has ended.
-Whatever one of the rules keeps, stays. There is no confirmation: try --dry-run first.
+With both rules, a session is kept if either of them keeps it. There is no confirmation: try
+--dry-run first.
 
 Examples:
   $ telltale store prune --older-than 30d --dry-run
@@ -57,7 +58,7 @@ export const registerStore: RegisterCommand = (program, context) => {
     );
   addStoreOption(store.command('info'))
     .summary('show what is in it')
-    .description('Says where the store is, its kind, version and size, what is in it, and who works on it.')
+    .description('Shows where the store is, its kind, version, size and content, and which processes use it.')
     .option('--json', 'print JSON')
     .action(
       context.run(async (_own: unknown, command: WithOptions) =>

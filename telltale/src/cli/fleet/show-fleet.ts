@@ -26,7 +26,7 @@ export async function retryStream(
   await io.stdout.write(
     options.json === true
       ? jsonText({ stream, offered: true })
-      : `${stream} can be worked on again. ${asTyped('To watch it: telltale fleet', io, storeFlag(options.store))}\n`,
+      : `The workers can run ${stream} again. ${asTyped('To watch it: telltale fleet', io, storeFlag(options.store))}\n`,
   );
   return EXIT.ok;
 }
@@ -87,7 +87,7 @@ function fleetText(status: FleetStatus, io: Io): string {
   const rows = workers.map((worker) => rowOf(worker, now));
   const table =
     workers.length === 0
-      ? ['No process works for it. Start one: telltale worker']
+      ? ['No worker is running. Start one: telltale worker']
       : tableLines(COLUMNS, rows, {
           columns: io.stdout.columns,
           paint: (text, row) => (row === -1 || workers[row]?.alive === false ? paint.dim(text) : text),

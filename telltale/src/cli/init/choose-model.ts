@@ -128,7 +128,7 @@ export async function askModel(
     const { label: _, ...model } = offer;
     if (model.keyVariable === undefined || model.hasKey) return model;
     const key = await password({
-      message: `${model.keyVariable}? It is saved in .env, which git ignores. Press Enter to add it later.`,
+      message: `Your ${model.keyVariable} (saved in .env, which git ignores; Enter to add it later)`,
       ...deps,
     });
     if (isCancel(key)) return undefined;

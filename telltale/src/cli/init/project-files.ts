@@ -273,7 +273,7 @@ const GITIGNORE = `node_modules/
 
 const readme = ({ name, model, yaml }: ProjectChoice): string => `# ${name}
 
-An agent on [Telltale](node_modules/telltale/README.md). It answers questions about the files in this folder.
+An agent that runs on [Telltale](node_modules/telltale/README.md). It answers questions about the files in this folder.
 
 \`\`\`sh
 npm install
@@ -297,7 +297,7 @@ The model is \`${model}\`. Its key comes from the environment or from \`.env\` (
 | \`agent.yml\` | the agent: its model, its instructions, and what it may use |
 | \`tools/\` | a tool${yaml ? ', with its code' : ': its manifest and its code in TypeScript'} |
 | \`workflows/\` | a workflow that runs in the background when the agent declares that it reads a file |
-| \`transcripts/\` | what a script says in place of a model |
+| \`transcripts/\` | scripts that play the model, so you need no key |
 ${yaml ? '' : '| `test/` | a test of all of them |\n'}| \`AGENTS.md\` | instructions for coding assistants |
 
 \`npx telltale logs last\` shows every event of the last session, and \`npx telltale help all\` lists all commands.
@@ -325,7 +325,7 @@ Read the page before you use a key. Do not guess keys: unknown keys are errors.
 
 - \`agent.yml\`, \`tools/*.yml\` and \`workflows/*.yml\` are YAML 1.2. Each has \`kind\` and \`name\`. \`agent.yml\` imports the other two folders by a glob, so a new file there is used at once.
 - \`\${NAME}\` and \`\${NAME:-default}\` read environment variables when a manifest is loaded.
-- \`permissions\` bounds what the agent may do. Do not allow more than the task needs, and keep \`.env\` denied.
+- \`permissions\` limits what the agent may do. Do not allow more than the task needs, and keep \`.env\` denied.
 - \`metadata.fields\` is what the agent declares about itself. A workflow's \`trigger\` matches these fields; the agent does not wait for the workflow.
 
 ## Tools
@@ -352,18 +352,18 @@ write the ending \`.ts\` in relative imports.`
 ${
   yaml
     ? `\`transcripts/test.yml\` is the test. Each entry of \`turns\` is what the model says in that turn, and \`expect\` lists what
-the prompt of the turn must contain. A test fails if an expectation does not hold.`
+the prompt of the turn must contain. The test fails if the prompt does not contain it.`
     : `\`runAgent(agent, { input, model })\` from \`telltale/testing\` runs an agent in memory. \`model\` is
 \`scripted([...])\` from the same entry, or \`'scripted:FILE'\` with what the model says turn by turn. \`expectEvents(events)\`
 checks the log. Tests never call a provider.`
 }
 
 In a transcript the model acts with tags: \`<action id="x">{"name": "TOOL", "parameters": {…}}</action>\`,
-\`<metadata>{"FIELD": …}</metadata>\` and \`<response final="true">…</response>\`. \`"$x.key"\` is a value of the result of
-action x, and what uses it waits for x.
+\`<metadata>{"FIELD": …}</metadata>\` and \`<response final="true">…</response>\`. \`"$x.key"\` is a value from the result of
+action x. An action that uses it waits for x.
 
 ## Do not
 
 - Do not write a key anywhere but into \`.env\`, and do not commit \`.env\`.
-- Do not edit \`.telltale/\`: it holds the log of every session. \`npm run schemas\` renews the schemas in it.
+- Do not edit \`.telltale/\`: it holds the log of every session. \`npm run schemas\` updates the schemas in it.
 `;

@@ -62,10 +62,7 @@ function ownFacts(manifest: Manifest, beside: LocalThing): readonly ThingFact[] 
         ['needs', needsOf(manifest.implementation)],
         ['approval', manifest.approval === 'always' ? ['a person approves each call'] : []],
         ['start', manifest.start === 'on_turn_end' ? ['when the response has ended well'] : []],
-        [
-          'again',
-          [manifest.idempotent ? 'may be run again after a crash' : 'is never run again after a crash'],
-        ],
+        ['again', [manifest.idempotent ? 'may run again after a crash' : 'never runs again after a crash']],
         ['time-out', manifest.timeout === undefined ? [] : [`${manifest.timeout.ms / 1000} s`]],
       ];
     case 'Relic':
@@ -94,7 +91,7 @@ function agentFacts(agent: AgentManifest, beside: LocalThing): readonly ThingFac
   const { import: imports } = agent;
   const fields = Object.entries(metadata.fields).map(([name, field]) => {
     const values = 'values' in field ? ` ${field.values.join(' | ')}` : '';
-    const start = field.default === undefined ? '' : `, begins as ${JSON.stringify(field.default)}`;
+    const start = field.default === undefined ? '' : `; default ${JSON.stringify(field.default)}`;
     return `${name}: ${field.type}${values}${start}${field.description === undefined ? '' : ` – ${field.description}`}`;
   });
   const imported = (['tools', 'relics', 'agents', 'workflows', 'artifacts'] as const).map(
@@ -107,7 +104,7 @@ function agentFacts(agent: AgentManifest, beside: LocalThing): readonly ThingFac
     ],
   );
   return [
-    ['model', [agent.model ?? 'none: its caller’s, or --model']],
+    ['model', [agent.model ?? 'none of its own: that of its caller, or --model']],
     [
       'models',
       Object.entries(agent.models).map(
@@ -183,7 +180,7 @@ function limitText(limits: AgentManifest['limits']): string {
   if (limits.tokens !== undefined) parts.push(countText(limits.tokens, 'token'));
   if (limits.cost_usd !== undefined) parts.push(`$${limits.cost_usd}`);
   if (limits.wall !== undefined) parts.push(`${limits.wall.ms / 1000} s of wall time`);
-  parts.push(`${limits.parallel_actions} actions at once`, `${limits.action_timeout.ms / 1000} s an action`);
+  parts.push(`${limits.parallel_actions} actions at once`, `${limits.action_timeout.ms / 1000} s per action`);
   return parts.join(', ');
 }
 
@@ -216,8 +213,7 @@ function implementationText(implementation: ThingImplementation): string {
 }
 
 function needsOf(implementation: ThingImplementation): readonly string[] {
-  if ('command' in implementation)
-    return ['permissions: { shell: allow }, or a person’s word where it says ask'];
+  if ('command' in implementation) return ['permissions: { shell: allow }, or approval by a person with ask'];
   if ('http' in implementation) return [`permissions: { network: [${hostOf(implementation.http.url)}] }`];
   return [];
 }

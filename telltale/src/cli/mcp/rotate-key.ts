@@ -23,7 +23,8 @@ export async function rotateKey(options: RotateOptions, context: CommandContext)
   const { current, previous } = await withSessions(context, store, ({ store: { tables } }) =>
     rotateKeys(tables),
   );
-  const before = previous === undefined ? '' : `; tokens of ${previous.id} count until the next rotation`;
+  const before =
+    previous === undefined ? '' : `; tokens of ${previous.id} stay valid until the next rotation`;
   await io.stdout.write(
     options.json === true
       ? jsonText({ key: current.id, previous: previous?.id ?? null }, 2)

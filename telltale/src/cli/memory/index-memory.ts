@@ -49,7 +49,7 @@ export function indexMemory(
 
 const progressText = ({ seen, toRead, read }: IndexProgress): string =>
   toRead === 0
-    ? `Looking: ${countText(seen, 'file')}`
+    ? `Searching: ${countText(seen, 'file')}`
     : `Reading: ${read.toLocaleString('en')} of ${countText(toRead, 'file')} (${Math.floor((read * 100) / toRead)} %)`;
 
 function reportText(report: IndexReport, { stdout }: Pick<Io, 'stdout'>): string {
@@ -62,7 +62,7 @@ function reportText(report: IndexReport, { stdout }: Pick<Io, 'stdout'>): string
       parsed > 0 ? ` with ${countText(symbols, 'symbol')}` : ''
     }, ${removed.toLocaleString('en')} removed in ${spanText(ms)}${rate}`,
     ...(Object.keys(notes).length === 0 ? [] : [dim(notesText(notes))]),
-    ...(stopped === undefined ? [] : [yellow(`Not all of it was looked at. ${stopped}`)]),
+    ...(stopped === undefined ? [] : [yellow(`Not everything was indexed. ${stopped}`)]),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -105,7 +105,7 @@ function statsText(
     row('symbols', symbols.toLocaleString('en')),
     row(
       'imports',
-      `${imports.toLocaleString('en')}, ${resolvedImports.toLocaleString('en')} of them of this folder`,
+      `${imports.toLocaleString('en')}, ${resolvedImports.toLocaleString('en')} of them in this folder`,
     ),
     row('calls', calls.toLocaleString('en')),
     row(
@@ -116,7 +116,7 @@ function statsText(
     ...(stats.commit === undefined ? [] : [row('commit', stats.commit.slice(0, COMMIT_DIGITS))]),
     row(
       'indexed',
-      stats.walkedAtMs === undefined ? 'not to the end yet' : agoText(clock.now() - stats.walkedAtMs),
+      stats.walkedAtMs === undefined ? 'not finished yet' : agoText(clock.now() - stats.walkedAtMs),
     ),
     ...(Object.keys(stats.notes).length === 0 ? [] : [`  ${dim(notesText(stats.notes))}`]),
   ];
@@ -127,7 +127,7 @@ const MEANING: Readonly<Record<string, string>> = {
   too_large: 'too large',
   minified: 'minified',
   binary: 'no text',
-  broken: 'with mistakes, read as far as possible',
+  broken: 'with syntax errors, read as far as possible',
   unreadable: 'unreadable',
 };
 
@@ -137,5 +137,5 @@ function notesText(notes: Readonly<Record<string, number>>): string {
   const parts = Object.entries(notes).map(
     ([note, count]) => `${count.toLocaleString('en')} ${MEANING[note] ?? note}`,
   );
-  return `Of ${countText(total, 'file')} less is known: ${parts.join(', ')}`;
+  return `${countText(total, 'file')} could not be indexed completely: ${parts.join(', ')}`;
 }

@@ -58,14 +58,14 @@ export async function answer(
     const isLead = info?.parent !== undefined && info.stream === leadRun(info.parent);
     const stays =
       info?.kind === 'run' && !isLead
-        ? 'a process that waits for it (--wait) continues by itself. Otherwise:'
-        : 'continue with:';
+        ? 'A process that waits with --wait continues by itself. Otherwise, continue with:'
+        : 'Continue with:';
     const text =
       pid === undefined
-        ? `${id} is ${became}. No process works on ${session} now; ${stays}\n  ${resume}${storeFlag(options.store)}\n`
+        ? `${id} is ${became}. No process is working on it now. ${stays}\n  ${resume}${storeFlag(options.store)}\n`
         : outcome === 'resolved'
           ? `${id} is ${became}: process ${pid} continues ${session}.\n`
-          : `Delivered to process ${pid}, which works on ${session}: ${id} will be ${became}.\n`;
+          : `Sent to process ${pid}, which works on ${session}. ${id} will be ${became}.\n`;
     await stdout.write(options.json === true ? jsonText({ ...json, pid: pid ?? null }, 2) : text);
     return EXIT.ok;
   });

@@ -10,6 +10,7 @@ import { coverageLines } from '../review/review-lines.ts';
 import { asTyped } from '../session/store-options.ts';
 import { timeText } from '../view/figures.ts';
 import { spelledOut } from '../view/harmless.ts';
+import { sentences } from '../view/text-width.ts';
 import type { RunView } from './run-view.ts';
 
 /** Whether there is a terminal on which a person can be asked. */
@@ -163,7 +164,10 @@ async function askOnTerminal(question: Parameters<Approve>[0], { stdin, stderr }
     ...covered.flatMap(indented),
     ...(always === undefined
       ? []
-      : indented(`"always" allows, until the session ends: ${spelledOut(always)}`)),
+      : sentences(
+          indented(`"always" allows, until the session ends: ${spelledOut(always)}`),
+          stderr.columns,
+        )),
   ];
   const answers = always === undefined ? '[y/N]' : '[y]es / [N]o / [a]lways for this session';
   await stderr.write(`${lines.join('\n')}\n`);

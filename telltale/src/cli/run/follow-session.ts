@@ -99,7 +99,7 @@ export async function followSession(
     await chat?.end();
     await steering?.end();
     const workedMs = worked.result(result.status === 'interrupted' ? clock.now() : undefined);
-    const times = { workedMs, saved: saved.at() };
+    const times = { workedMs, saved: saved.at(), isIdle: idle };
     const rootCause = causes.of(result);
     await view.end(result, times, rootCause);
     const unread = stdout.closed;

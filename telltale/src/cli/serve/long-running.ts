@@ -162,7 +162,7 @@ async function fleetMetrics({ places, fleet }: Pick<Runtime, 'places' | 'fleet'>
   let text = '';
   if (places !== undefined)
     text +=
-      metric('telltale_capacity', 'gauge', 'Sessions and runs that this process works on at most.', [
+      metric('telltale_capacity', 'gauge', 'The most sessions and runs that this process works on at once.', [
         ['', places.capacity],
       ]) +
       metric('telltale_working', 'gauge', 'Sessions and runs that this process has accepted.', [
@@ -183,13 +183,16 @@ async function fleetMetrics({ places, fleet }: Pick<Runtime, 'places' | 'fleet'>
     metric('telltale_waiting', 'gauge', 'Sessions and runs of the fleet that wait for a worker.', [
       ['', queue.waiting],
     ]) +
-    metric('telltale_waiting_seconds', 'gauge', 'For how long the oldest of them has waited.', [
+    metric('telltale_waiting_seconds', 'gauge', 'How long the oldest of them has waited.', [
       ['', queue.lagMs / 1_000],
     ]) +
-    metric('telltale_quarantined', 'gauge', 'Sessions and runs that no worker can go on with.', reasons) +
-    metric('telltale_work_retries_total', 'counter', 'Failures here after which work was offered again.', [
-      ['', fleet.figures().retries],
-    ])
+    metric('telltale_quarantined', 'gauge', 'Sessions and runs that no worker can continue.', reasons) +
+    metric(
+      'telltale_work_retries_total',
+      'counter',
+      'Failures of this process after which it offered the work to others again.',
+      [['', fleet.figures().retries]],
+    )
   );
 }
 
@@ -225,7 +228,7 @@ export function openingText(
   const { link, version, isDev, isTour, store } = opened;
   const names = agents.filter(({ agent }) => agent !== undefined).map(({ name }) => name);
   const what = isTour
-    ? `${names.join(', ')}, a sample in telltale-tour, since this folder has no agent`
+    ? `${names.join(', ')} (a sample in telltale-tour, because this folder has no agent)`
     : names.join(', ');
   return [
     `${paint.bold(`Telltale ${version}`)}${isDev ? paint.dim(' · reloads manifests when they change') : ''}`,

@@ -80,7 +80,7 @@ const GROUPS: readonly string[] = [
 function typeHint(asked: string): string {
   const near = nearest(asked, [...GROUPS, ...ALL_TYPES]);
   return near === undefined
-    ? `Groups of types: ${GROUPS.join(', ')}. "step" is all of them, "step.failed" one.`
+    ? `Groups of types: ${GROUPS.join(', ')}. "step" means all of them, "step.failed" only one.`
     : `Did you mean "${near}"?`;
 }
 

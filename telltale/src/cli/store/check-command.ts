@@ -69,7 +69,7 @@ function reportText(
     ...(more > 0 ? [`… and ${more.toLocaleString('en')} more`] : []),
     isSound
       ? `${green('✓')} ${location} is in order: ${counts}.`
-      : `${red('✗')} ${location}: ${countText(wrong, 'thing is', 'things are')} wrong in ${counts}.`,
+      : `${red('✗')} ${location}: ${countText(wrong, 'problem')} in ${counts}.`,
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -100,7 +100,7 @@ function infoText(
   const { bold, dim } = paletteFor(stdout);
   const { kind, version, bytes, freeBytes, sessions, runs, events, messages } = description;
   const row = (name: string, value: string) => `  ${dim(name.padEnd(10))} ${value}`;
-  const free = freeBytes > 0 ? `, ${sizeText(freeBytes)} of it free for what comes` : '';
+  const free = freeBytes > 0 ? `, ${sizeText(freeBytes)} of it free for new data` : '';
   const count = (amount: number) => amount.toLocaleString('en');
   const lines = [
     bold(location),
@@ -115,7 +115,7 @@ function infoText(
       'lists',
       `${countText(description.lists, 'list')} with ${countText(description.entries, 'entry', 'entries')}`,
     ),
-    ...(description.graphs ? [row('graphs', 'telltale memory stats says more of them')] : []),
+    ...(description.graphs ? [row('graphs', 'for details: telltale memory stats')] : []),
     row('open by', openBy(description.owners, workers)),
   ];
   return `${lines.join('\n')}\n`;
@@ -125,10 +125,8 @@ function openBy(owners: readonly DescribedOwner[], workers: readonly WorkerRow[]
   const shown =
     workers.length > 0
       ? workers.map(({ pid, host, role, holds, alive }) =>
-          harmlessLine(`${role} on ${host}, process ${pid} (${alive ? '' : 'dead, '}works on ${holds})`),
+          harmlessLine(`${role} on ${host}, process ${pid} (${alive ? '' : 'dead, '}runs ${holds})`),
         )
-      : owners.map(
-          ({ pid, streams, alive }) => `process ${pid} (${alive ? '' : 'dead, '}works on ${streams})`,
-        );
-  return shown.length === 0 ? 'nobody who works on a session' : shown.join('; ');
+      : owners.map(({ pid, streams, alive }) => `process ${pid} (${alive ? '' : 'dead, '}runs ${streams})`);
+  return shown.length === 0 ? 'no process that runs a session' : shown.join('; ');
 }

@@ -72,7 +72,7 @@ const streamsText = (count: number) => countText(count, 'session or run', 'sessi
 function progressText({ doing, done, of, events }: CopyProgress): string {
   switch (doing) {
     case 'looking':
-      return `Looking at both stores: ${streamsText(done)}`;
+      return `Comparing both stores: ${streamsText(done)}`;
     case 'streams':
       return `Copying: ${done.toLocaleString('en')} of ${streamsText(of)}, ${countText(events, 'event')}`;
     case 'tables':
@@ -80,14 +80,14 @@ function progressText({ doing, done, of, events }: CopyProgress): string {
     case 'graphs':
       return 'Copying knowledge graphs';
     case 'checking':
-      return `Reading both again: ${done.toLocaleString('en')} of ${streamsText(of)}`;
+      return `Verifying both stores: ${done.toLocaleString('en')} of ${streamsText(of)}`;
   }
 }
 
 const stoppedText = ({ doing, done, of }: CopyProgress): string =>
   doing === 'looking'
     ? 'Stopped before anything was copied.\n'
-    : `Stopped. ${done.toLocaleString('en')} of ${streamsText(of)} are copied: the same command goes on from there.\n`;
+    : `Stopped. ${done.toLocaleString('en')} of ${streamsText(of)} are copied. Run the same command again to continue.\n`;
 
 const MAX_NAMED = 5;
 
@@ -112,8 +112,8 @@ function reportText(
   const others = running.length > MAX_NAMED ? ` and ${running.length - MAX_NAMED} more` : '';
   const lines = [
     `Copied from ${at.from} to ${at.to} in ${spanText(at.ms)}: ${parts.join(', ')}.`,
-    ...(same > 0 ? [`${streamsText(same)} were there already, the same.`] : []),
-    `Both were read again, and are the same: ${streamsText(checked.streams.length)}, ${countText(checked.events, 'event')}, ${countText(checked.rows, 'table row')}, ${countText(checked.entries, 'list entry', 'list entries')}.`,
+    ...(same > 0 ? [`${streamsText(same)} were already there, unchanged.`] : []),
+    `Both stores were read again and have the same content: ${streamsText(checked.streams.length)}, ${countText(checked.events, 'event')}, ${countText(checked.rows, 'table row')}, ${countText(checked.entries, 'list entry', 'list entries')}.`,
     ...(at.options.verbose === true
       ? [
           ...checked.streams.map(({ stream, events: count, sha256 }) => `${sha256}  ${stream}  ${count}`),
@@ -124,17 +124,17 @@ function reportText(
     ...(running.length > 0
       ? [
           yellow(
-            `Still being worked on: ${named}${others}. They are copied as far as they are, and closed in the copy: stop them, then run the same command without --running.`,
+            `Still running: ${named}${others}. They are copied up to now, and interrupted in the copy. Stop them, then run the same command without --running.`,
           ),
         ]
       : []),
     ...(checked.cameCount > 0
-      ? [yellow(`${streamsText(checked.cameCount)} came meanwhile, and are not in the copy yet.`)]
+      ? [yellow(`${streamsText(checked.cameCount)} started in the meantime and are not in the copy yet.`)]
       : []),
     ...(at.alive && running.length === 0
       ? [
           yellow(
-            `What has not ended can now be gone on with in both, and would be done twice. Put ${at.from} away before anything works on the copy: rename the file, or take its address from all that use it.`,
+            `Unfinished sessions and runs can now be resumed in both stores, and would then run twice. Before anything uses the copy, make sure that nothing uses ${at.from} any more.`,
           ),
         ]
       : []),

@@ -105,7 +105,7 @@ async function refuseThere(path: string, file: string, force: boolean): Promise<
       `Write to standard output instead: telltale store export > ${file}`,
     );
   if (found !== undefined && !force)
-    throw usage(`There is a file '${file}' already.`, 'Name another, or overwrite it with --force.');
+    throw usage(`The file '${file}' already exists.`, 'Name another, or overwrite it with --force.');
 }
 
 const isOfSystem = (thrown: unknown): thrown is NodeJS.ErrnoException =>
@@ -200,15 +200,15 @@ function reportText(
     countText(entries, 'list entry', 'list entries'),
   ];
   const lines = [
-    `${dryRun ? 'Would import' : 'Imported'} ${parts.join(', ')}${dryRun ? '' : ` into ${location}`}; ${countText(events, 'event')} looked at.`,
+    `${dryRun ? 'Would import' : 'Imported'} ${parts.join(', ')}${dryRun ? '' : ` into ${location}`}; ${countText(events, 'event')} checked.`,
   ];
   if (same > 0)
-    lines.push(`${countText(same, 'session or run is', 'sessions and runs are')} there already, the same.`);
+    lines.push(`${countText(same, 'session or run is', 'sessions and runs are')} already there, unchanged.`);
   if (quarantined > 0) {
     const { yellow } = paletteFor(stdout);
     lines.push(
       yellow(
-        `${countText(quarantined, 'session or run has', 'sessions and runs have')} not ended and ${quarantined === 1 ? 'is' : 'are'} quarantined, since the file is not trusted: nothing resumes ${quarantined === 1 ? 'it' : 'them'} by itself. Read ${quarantined === 1 ? 'it' : 'one'} with ${program} show SESSION${storeFlag(store)}, then: ${program} resume SESSION${storeFlag(store)}`,
+        `${countText(quarantined, 'session or run has', 'sessions and runs have')} not ended and ${quarantined === 1 ? 'is' : 'are'} quarantined, because the file is not trusted. Nothing resumes ${quarantined === 1 ? 'it' : 'them'} by itself. Read ${quarantined === 1 ? 'it' : 'one'} with ${program} show SESSION${storeFlag(store)}, then: ${program} resume SESSION${storeFlag(store)}`,
       ),
     );
   }

@@ -51,7 +51,7 @@ export async function pruneCommand(options: PruneCommandOptions, context: Comman
         onPruned: (tree) => void (shown.length < MAX_SHOWN && shown.push(tree)),
       });
     const text = () =>
-      `Pruning: ${countText(looked, 'session or run', 'sessions and runs')} looked at, ${gone.toLocaleString('en')} taken out`;
+      `Pruning: ${countText(looked, 'session or run', 'sessions and runs')} checked, ${gone.toLocaleString('en')} deleted`;
     const report = await withProgress(context, options, text, work);
     const space = dryRun || report.streams === 0 ? undefined : await giveBack(store, options, context);
     await io.stdout.write(
@@ -78,7 +78,10 @@ function readRules(
   const statuses = status?.split(',').map((each) => each.trim());
   const wrong = statuses?.find((each) => !(ENDED_STATUSES as readonly string[]).includes(each));
   if (wrong !== undefined)
-    throw usage(`No session ends as '${wrong}'.`, suggest(wrong, ENDED_STATUSES, 'Statuses'));
+    throw usage(
+      `'${wrong}' is not a status that a session can end with.`,
+      suggest(wrong, ENDED_STATUSES, 'Statuses'),
+    );
   return {
     now: clock.now(),
     ...(age === undefined ? {} : { olderThanMs: age.value }),
@@ -93,7 +96,7 @@ type Space = Compacted | { readonly failed: string };
 /** The data is pruned even if the file cannot be made smaller, so that is no failure. */
 async function giveBack(store: Store, options: UpkeepOptions, context: CommandContext): Promise<Space> {
   try {
-    return await withProgress(context, options, () => 'Giving the space back', store.upkeep.compact);
+    return await withProgress(context, options, () => 'Freeing the space', store.upkeep.compact);
   } catch (thrown) {
     return { failed: toRuntimeError(thrown).message };
   }
@@ -137,12 +140,12 @@ function reportLines(report: PruneReport, dryRun: boolean, space: Space | undefi
   const stays = [
     ...(kept.byRule > 0 ? [`${kept.byRule.toLocaleString('en')} by the rules`] : []),
     ...(kept.alive > 0
-      ? [`${kept.alive.toLocaleString('en')} that have not ended, or something that they called has not`]
+      ? [`${kept.alive.toLocaleString('en')} that are unfinished, or called something unfinished`]
       : []),
     ...(kept.tooLarge.length > 0 ? [`${kept.tooLarge.join(', ')} with too many that they called`] : []),
   ];
   return [
-    streams === 0 ? 'Nothing is to be taken out.' : `${dryRun ? 'Would take out' : 'Took out'} ${what}.`,
+    streams === 0 ? 'There is nothing to delete.' : `${dryRun ? 'Would delete' : 'Deleted'} ${what}.`,
     ...(stays.length > 0 ? [`Kept: ${stays.join('; ')}.`] : []),
     ...spaceLine(space),
   ];
@@ -155,10 +158,10 @@ function spaceLine(space: Space | undefined): readonly string[] {
   if (left === undefined) return [`The file went from ${sizeText(beforeBytes)} to ${sizeText(afterBytes)}.`];
   switch (left) {
     case 'little':
-      return ['The space is kept for what comes next: it is less than a tenth of the file.'];
+      return ['The file keeps the space for new data, because it is less than a tenth of the file.'];
     case 'in_use':
       return [
-        'The space is kept for what comes next: others are at work on the store. Prune while nothing runs to make the file smaller.',
+        'The file keeps the space for new data, because other processes use the store. To make the file smaller, prune while nothing runs.',
       ];
     case 'by_itself':
       return [];

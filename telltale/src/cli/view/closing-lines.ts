@@ -24,23 +24,27 @@ export interface Times {
   /** How many milliseconds it was worked on. */
   readonly workedMs: number;
   readonly saved: TimeSaved;
+  /** A chat that was left while it waited for the next message. */
+  readonly isIdle?: boolean;
 }
 
 /** The last lines of a run: how it ended, what it took, and the time saved. They wrap if `columns` is given. */
 export function closingLines(
   result: SessionResult,
-  { workedMs, saved }: Times,
+  { workedMs, saved, isIdle = false }: Times,
   paint: Palette,
   columns = Number.POSITIVE_INFINITY,
 ): readonly string[] {
   const { sign, paint: color } = SIGNS[result.status];
+  const status = result.status === 'interrupted' && isIdle ? 'paused' : result.status;
   const parts = [
-    countText(result.turns, 'turn'),
-    tokensText(result.usage),
+    ...(result.turns === 0 && result.usage.output === 0
+      ? []
+      : [countText(result.turns, 'turn'), tokensText(result.usage)]),
     ...(result.cost_usd > 0 ? [costText(result.cost_usd)] : []),
     spanText(workedMs),
   ];
-  const lines = [`${paint[color](`${sign} ${result.status}`)}  ${parts.join(' · ')}`];
+  const lines = [`${paint[color](`${sign} ${status}`)}  ${parts.join(' · ')}`];
   const told = timeSavedText(saved);
   if (told !== undefined) lines.push(...wrap(told, columns).map(paint.dim));
   return lines;
@@ -77,7 +81,7 @@ export function causeLines(
   const last = `${indent(events.length)}└ ${
     lost === undefined
       ? 'from outside: started by a person or a program'
-      : `because of event ${lost.seq} of ${brief(lost.stream, columns)}, which is in this store no more`
+      : `because of event ${lost.seq} of ${brief(lost.stream, columns)}, which is no longer in this store`
   }`;
   return [...lines, paint.dim(clip(last, columns))];
 }

@@ -159,7 +159,7 @@ function contentOf(event: ObservedEvent, room: number, called: (id: string) => s
     case 'hook.ran':
       return hookText(event);
     case 'artifact.written':
-      return `${safe(event.artifact)} version ${event.version}${event.restores === undefined ? '' : `, as version ${event.restores} was`}, by ${who(event.by)}`;
+      return `${safe(event.artifact)} version ${event.version}${event.restores === undefined ? '' : `, a copy of version ${event.restores}`}, by ${who(event.by)}`;
     case 'task.given':
       return `${stepOf(event.task)}: ${brief(event.prompt, room)}`;
     case 'task.claimed':

@@ -38,7 +38,7 @@ export function failureLines(
     return [
       errorLine(label, end, paint),
       dim(`  ${about}`),
-      ...todo([hint, see].filter((line) => line !== '')),
+      ...todo([see, hint].filter((line) => line !== '')),
     ];
   return [
     errorLine(label, rootCause, paint),

@@ -85,7 +85,7 @@ async function loadForWorkflow(
 }
 
 const noAgent = (path: string) =>
-  new RuntimeError('no_agent', `'${path}' holds no Agent, in whose name the workflow could run.`, {
+  new RuntimeError('no_agent', `'${path}' contains no Agent. A workflow always runs for an agent.`, {
     hint: 'Name the manifest of an agent that imports the workflow, with "import: { workflows: [FILE] }".',
   });
 
@@ -101,8 +101,8 @@ const ID = /^\w[\w.:@-]{0,99}$/;
 function checkedId(id: string): string {
   if (ID.test(id) && id !== 'last') return id;
   throw usage(
-    `--id '${id}' is no id of a run.`,
-    'Write up to 100 letters, digits and . _ : @ -, with a letter or digit first; "last" is taken.',
+    `--id '${id}' is not a valid run id.`,
+    'Write up to 100 letters, digits and . _ : @ -, beginning with a letter or digit. "last" is reserved.',
   );
 }
 
@@ -132,7 +132,7 @@ export async function signalRun(
     const json = { run: stream, event, outcome: pid === undefined ? 'kept' : 'delivered', pid: pid ?? null };
     const text =
       pid === undefined
-        ? `Kept for ${stream}, on which nobody works now; a process that waits for it (--wait) continues by itself. Otherwise:\n  ${await streamToResume(store, info, io)}${storeFlag(options.store)}\n`
+        ? `The signal is kept for ${stream}. A process that waits with --wait continues by itself. Otherwise, continue with:\n  ${await streamToResume(store, info, io)}${storeFlag(options.store)}\n`
         : `Delivered to process ${pid}, which works on ${stream}.\n`;
     await io.stdout.write(options.json === true ? jsonText(json, 2) : text);
     return EXIT.ok;

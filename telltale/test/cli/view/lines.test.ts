@@ -233,6 +233,20 @@ describe('the last lines of a run', () => {
   });
 });
 
+it('a chat that was left between two messages is paused, and what was not used is not counted', () => {
+  const result = {
+    session: SESSION,
+    status: 'interrupted' as const,
+    turns: 0,
+    usage: { input: 0, output: 0 },
+    cost_usd: 0,
+  };
+  const took = (isIdle: boolean) =>
+    closingLines(result, { workedMs: 10, saved: { early: 0, savedMs: 0 }, isIdle }, paint);
+  expect(took(true)).toEqual(['– paused  10 ms']);
+  expect(took(false)).toEqual(['– interrupted  10 ms']);
+});
+
 describe('a state', () => {
   it('is what a person asks of a session', () => {
     const events = eventList([
@@ -359,7 +373,7 @@ describe('a chain of causes', () => {
     ]);
     const lost = { stream: 'ses_gone', seq: 7, depth: 0 };
     expect(causeLines({ events, lost }, { columns: 100, paint }).at(-1)).toContain(
-      'because of event 7 of ses_gone, which is in this store no more',
+      'because of event 7 of ses_gone, which is no longer in this store',
     );
   });
 });

@@ -225,7 +225,7 @@ it('prune shows what would go, takes only that, and asks for a rule', async () =
     [['--agent', 'coder'], 'Say which sessions to delete'],
     [['--older-than', 'long'], "--older-than 'long' is not a duration"],
     [['--keep', '-1'], "--keep '-1' is not a whole number"],
-    [['--keep', '1', '--status', 'running'], "No session ends as 'running'"],
+    [['--keep', '1', '--status', 'running'], "'running' is not a status that a session can end with"],
   ] as const)
     expect(await telltale(['store', 'prune', ...argv], cwd)).toMatchObject({
       code: 2,

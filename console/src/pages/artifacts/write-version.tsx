@@ -14,7 +14,7 @@ export interface WriteVersionProps {
   readonly onWritten: (version: number) => void;
 }
 
-/** A draft, from the newest version on: to be tried before it is in use. */
+/** A draft, based on the newest version. It can be tested before it is in use. */
 export function WriteVersion({ newest, onWritten }: WriteVersionProps) {
   const { name, version } = newest;
   const { toasts } = useData();

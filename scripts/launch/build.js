@@ -10,8 +10,10 @@ import { SetupFailure } from './setup-failure.js';
  * @param {string} node
  */
 export async function build(root, node) {
+  /** @type {readonly ((root: string, node: string) => Promise<{ code: number | null, output: string, isNew?: boolean }>)[]} */
+  const steps = [compileChanged, bundlePackage, bundleConsole];
   let isBuilt = false;
-  for (const step of [compileChanged, bundlePackage, bundleConsole]) {
+  for (const step of steps) {
     const { code, output, isNew } = await step(root, node);
     if (code !== 0) throw buildFailed(output);
     isBuilt ||= isNew !== false;

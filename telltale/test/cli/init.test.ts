@@ -281,7 +281,9 @@ describe('the model of a new project', () => {
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],
   ])('is none after %s', async (_, key) => {
-    expect((await asked({}, [key])).model).toBeUndefined();
+    const { model, screen } = await asked({}, [key]);
+    expect(model).toBeUndefined();
+    expect(screen).toContain('Nothing was created.');
   });
 });
 

@@ -104,7 +104,8 @@ export async function askModel(
   { env, signal }: Pick<Io, 'env' | 'signal'>,
   terminal: Terminal,
 ): Promise<ChosenModel | undefined> {
-  const { isCancel, password, select } = await import('@clack/prompts');
+  const { cancel, isCancel, password, select } = await import('@clack/prompts');
+  const stop = () => cancel('Nothing was created.', { output: terminal.output });
   const ended = new AbortController();
   const end = () => ended.abort();
   // Without this the prompt would wait forever.
@@ -124,14 +125,14 @@ export async function askModel(
       ...deps,
     });
     const offer = offers.find((each) => each.provider === provider);
-    if (isCancel(provider) || offer === undefined) return undefined;
+    if (isCancel(provider) || offer === undefined) return void stop();
     const { label: _, ...model } = offer;
     if (model.keyVariable === undefined || model.hasKey) return model;
     const key = await password({
       message: `Your ${model.keyVariable} (saved in .env, which git ignores; Enter to add it later)`,
       ...deps,
     });
-    if (isCancel(key)) return undefined;
+    if (isCancel(key)) return void stop();
     const typed = (key ?? '').trim();
     return typed === '' ? model : { ...model, hasKey: true, key: typed };
   } finally {

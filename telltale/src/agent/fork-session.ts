@@ -216,16 +216,12 @@ async function takenOut(store: Store, writer: StreamWriter, failure: RuntimeErro
 }
 
 const halfForked = (id: string, failure: RuntimeError) =>
-  new RuntimeError(
-    failure.code,
-    `${failure.message} A part of the fork is left as ${id}, which nobody can work on.`,
-    {
-      // No command that could be pasted: it would take out other sessions, too.
-      hint: `${failure.hint ?? 'Look at the store.'} Then fork again. What is left goes when it is old enough, by "telltale store prune".`,
-      retryable: failure.retryable,
-      cause: failure,
-    },
-  );
+  new RuntimeError(failure.code, `${failure.message} An unusable part of the fork is left as ${id}.`, {
+    // No command that could be pasted: it would take out other sessions, too.
+    hint: `${failure.hint ?? 'Check the store.'} Then fork again. "telltale store prune" deletes the rest when it is old enough.`,
+    retryable: failure.retryable,
+    cause: failure,
+  });
 
 const forkedAtTheEnd = (session: string, seq: number) =>
   new RuntimeError(

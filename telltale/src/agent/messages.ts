@@ -72,7 +72,7 @@ export async function hearsNoMore(
 }
 
 export const nobodyReads = (session: string, fork = `runtime.fork("${session}", SEQ)`) =>
-  new RuntimeError('session_completed', `${session} has ended, so nobody would read the message.`, {
+  new RuntimeError('session_completed', `${session} has ended, so the agent would not read the message.`, {
     hint: `To continue, fork it from one of its events: ${fork}`,
   });
 

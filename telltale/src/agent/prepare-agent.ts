@@ -315,7 +315,7 @@ export function createOutputCheck(
     if (wrong === undefined) return { ok: true, value };
     return {
       ok: false,
-      problem: `Your final response is JSON, but not of the output schema: ${wrong}. Mend it and respond again.`,
+      problem: `Your final response is JSON, but not of the output schema: ${wrong}. Fix it and respond again.`,
     };
   };
 }

@@ -70,7 +70,7 @@ export const sessionQuarantined = (session: string) =>
   });
 
 export const laidAside = ({ stream, why }: LaidAside) =>
-  new RuntimeError('laid_aside', `${stream} is quarantined, since no worker can go on with it: ${why}`, {
+  new RuntimeError('laid_aside', `${stream} is quarantined because no worker can continue it: ${why}`, {
     hint: `Fix that, then have it tried again: telltale fleet retry ${stream}`,
   });
 

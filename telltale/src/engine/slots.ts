@@ -81,7 +81,7 @@ export function createLocalSlots(): LocalSlots {
 
 const slotsFull = (key: string) =>
   new RuntimeError('slots_full', `${MAX_WAITING} calls wait for a slot of ${key} already.`, {
-    hint: 'Raise the "max_parallel" of what they call, add workers, or set off less at once.',
+    hint: 'Raise the "max_parallel" of what they call, add workers, or start less at once.',
     retryable: true,
   });
 

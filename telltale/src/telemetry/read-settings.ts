@@ -221,7 +221,7 @@ export const notFlushed = (ms: number) =>
 
 export const exporterBroken = (cause: unknown) =>
   new RuntimeError('telemetry_unsent', `Telemetry cannot be sent (${reasonOf(cause)}).`, {
-    hint: 'Are the @opentelemetry packages installed? Install telltale anew.',
+    hint: 'Are the @opentelemetry packages installed? Install telltale again.',
     cause,
   });
 

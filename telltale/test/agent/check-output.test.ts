@@ -40,7 +40,7 @@ describe('a final response', () => {
   ])('that is JSON and not of the schema is refused for %s', (_what, text) => {
     expect(check(text)).toEqual({
       ok: false,
-      problem: expect.stringMatching(/^Your final response is JSON, but not of the output schema: .+Mend it/),
+      problem: expect.stringMatching(/^Your final response is JSON, but not of the output schema: .+Fix it/),
     });
   });
 

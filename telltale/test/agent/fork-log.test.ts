@@ -238,7 +238,7 @@ describe('the log of a fork', () => {
     const full: Store = { ...fullStore(store), upkeep: { ...store.upkeep, remove } };
     await expect(forkSession(full, 'ses_a', 15, 'ses_b', clock)).rejects.toMatchObject({
       code: 'store_full',
-      message: 'The disk is full. A part of the fork is left as ses_b, which nobody can work on.',
+      message: 'The disk is full. An unusable part of the fork is left as ses_b.',
       hint: expect.stringMatching(/^Free some space\. Then fork again\. .*"telltale store prune"/),
     });
     await expect(store.acquire('ses_b')).rejects.toMatchObject({ code: 'stream_restoring' });

@@ -340,7 +340,7 @@ describe('telltale steer', () => {
   it('refuses a session that nobody will ever work on again', async () => {
     const { code, err, runtime } = await command(['steer', 'abc', 'x'], BOTH);
     expect(code).toBe(1);
-    expect(err).toContain('has ended, so nobody would read the message.');
+    expect(err).toContain('has ended, so the agent would not read the message.');
     expect(runtime.sent).toEqual([]);
   });
 });

@@ -171,10 +171,10 @@ describe('set_variable', () => {
     const wrong = await (await setting({ list: null })).fails('s');
     expect(wrong.message).toBe('The variable "list" holds a value of type array, not null.');
     expect((await (await setting({ list: {} })).fails('s')).code).toBe('bad_parameters');
-    expect((await (await setting({ closed: 'x' })).fails('s')).hint).toBe('Its "writers" are: nobody.');
+    expect((await (await setting({ closed: 'x' })).fails('s')).hint).toBe('Its "writers": nobody.');
     expect(await (await setting({ users: 'x' })).fails('s')).toMatchObject({
       code: 'variable_denied',
-      hint: 'Its "writers" are: user, model.',
+      hint: 'Its "writers": user, model.',
     });
   });
 

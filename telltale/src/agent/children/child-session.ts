@@ -129,7 +129,7 @@ const childCancelled = (agent: string, session: string) =>
 const childInterrupted = (agent: string, session: string, why: string | undefined) =>
   new RuntimeError(
     'agent_interrupted',
-    `The agent "${agent}" (${session}) was let go of before its end${why === undefined ? '.' : `: ${why}`}`,
+    `The agent "${agent}" (${session}) was released before its end${why === undefined ? '.' : `: ${why}`}`,
     { hint: 'Call it again, or resume the session that called it.', retryable: true },
   );
 

@@ -125,7 +125,7 @@ function unseenFailure(state: SessionState, task: TaskState, own: string): Runti
 
 const undone = (what: string) =>
   new RuntimeError('step_undone', `The step is not completed. ${what}, which you had not seen.`, {
-    hint: 'Look at its result, mend it or say in the notes why it does not matter, and complete the step again.',
+    hint: 'Look at its result, fix it or say in the notes why it does not matter, and complete the step again.',
   });
 
 const noStep = () =>

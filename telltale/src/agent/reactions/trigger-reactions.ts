@@ -384,7 +384,7 @@ function createQuestions({ invoke, context }: QuestionDeps): Questions {
       });
       return true;
     },
-    close: () => closing.abort(new Error('The session was let go of.')),
+    close: () => closing.abort(new Error('The session was released.')),
   };
 }
 

@@ -101,7 +101,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingDeps
       });
       if (!signal.aborted) decide(review, wordOf(answer));
     } catch (thrown) {
-      const note = `nobody could be asked: ${toRuntimeError(thrown).message}`;
+      const note = `it was not possible to ask a person: ${toRuntimeError(thrown).message}`;
       if (!signal.aborted) decide(review, { answer: 'rejected', by: 'runtime', note });
     } finally {
       busy--;
@@ -170,7 +170,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingDeps
       const known = reviewOf(state, call.action.id) ?? asked; // somebody may have answered meanwhile
       if (known.answer === 'rejected') return refusedBy(known);
       if (found === undefined || call.signal.aborted) {
-        withdraw(found === undefined ? 'nobody has to be asked any more' : CANCELLED);
+        withdraw(found === undefined ? 'no approval is needed any more' : CANCELLED);
         return undefined;
       }
       const changes = changesOf(known, found.bound);

@@ -197,11 +197,11 @@ function wrongDecisions(changes: WorkflowChanges, wrong: readonly string[]): Cha
 }
 
 const hasGoneOn = (run: string) =>
-  new RuntimeError('stream_owned', `Somebody else has gone on with ${run} at the same time.`, {
+  new RuntimeError('stream_owned', `Another process continued ${run} at the same time.`, {
     hint: `To see what happened: telltale workflow show ${run}`,
   });
 
 const cannotFollow = (run: string, path: string, why: string) =>
-  new RuntimeError('manifest_changed', `${run} cannot go on with ${path} as it is now. ${why}`, {
+  new RuntimeError('manifest_changed', `${run} cannot continue with ${path} as it is now. ${why}`, {
     hint: `Restore it, or end the run: telltale workflow cancel ${run}`,
   });

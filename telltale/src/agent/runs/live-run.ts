@@ -306,7 +306,7 @@ const isSameCall = (known: RunOrigin, asked: RunOrigin): boolean =>
 function outputOf(call: CalledRun, { run, status, output = null, error, used }: RunResult): Json {
   const workflow = call.workflow.name;
   if (used !== undefined && status !== 'interrupted' && status !== 'waiting') call.onUsed?.(used);
-  const why = error ?? { code: 'interrupted', message: 'It was let go of.', retryable: true };
+  const why = error ?? { code: 'interrupted', message: 'It was released.', retryable: true };
   switch (status) {
     case 'completed':
       return output;

@@ -9,13 +9,9 @@ export const runEnded = (run: string, status: string) =>
   });
 
 export const runQuarantined = (run: string) =>
-  new RuntimeError(
-    'quarantined',
-    `${run} is quarantined: nothing goes on with it until somebody resumes it.`,
-    {
-      hint: `To see why: telltale show ${run}. To resume it: telltale workflow resume ${run}`,
-    },
-  );
+  new RuntimeError('quarantined', `${run} is quarantined. It does not continue until somebody resumes it.`, {
+    hint: `To see why: telltale show ${run}. To resume it: telltale workflow resume ${run}`,
+  });
 
 export const runChanged = ({
   id,
@@ -54,7 +50,7 @@ export const workflowGone = (workflow: string, { manifest: { name }, path }: Loa
 export const runInCode = (run: string, path: string) =>
   new RuntimeError(
     'agent_in_code',
-    `${run} was started by a program (${path}), which alone can go on with it.`,
+    `${run} was started by a program (${path}), and only that program can continue it.`,
     {
       hint: 'In that program: runtime.workflows.resume(id, { workflow }).',
     },
@@ -108,6 +104,6 @@ export const runIdTaken = (workflow: string, run: string) =>
   );
 
 export const runLeads = (run: string, session: string) =>
-  new RuntimeError('run_leads', `${run} leads the session ${session}, and goes on with it.`, {
+  new RuntimeError('run_leads', `${run} guides the session ${session} and continues together with it.`, {
     hint: `Resume that one: telltale resume ${session}`,
   });

@@ -104,10 +104,10 @@ function whyUndone(context: SessionContext, source: string): string | undefined 
     if (known === undefined || !cameToNothing(known)) continue;
     const { action } = known;
     if (!isShown(action))
-      return `${undone}: a <foreach> of yours did not run, which you had not seen. Mend it, or say so ${again}.`;
+      return `${undone}: a <foreach> of yours did not run, which you had not seen. Fix it, or say so ${again}.`;
     named ??= namedIn(context, source);
     if (isInBackground(known) && !isNamed(named, action)) continue; // nobody waited for it
-    return `${undone}: the action "${writtenId(id)}" (${action.name}) ended as ${known.status}, which you had not seen. Look at its result, then mend it or say so ${again}.`;
+    return `${undone}: the action "${writtenId(id)}" (${action.name}) ended as ${known.status}, which you had not seen. Look at its result, then fix it or say so ${again}.`;
   }
   const faults = keptFromActing(state.news.faults);
   return faults.length === 0

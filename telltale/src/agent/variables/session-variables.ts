@@ -214,7 +214,7 @@ const WHOSE: Readonly<Record<VariableWriter, string>> = {
 
 const notYours = (name: string, by: VariableWriter, writers: readonly string[]) =>
   new RuntimeError('variable_denied', `The variable "${name}" is not ${WHOSE[by]} to set.`, {
-    hint: `Its "writers" are: ${writers.length === 0 ? 'nobody' : writers.join(', ')}.`,
+    hint: `Its "writers": ${writers.length === 0 ? 'nobody' : writers.join(', ')}.`,
   });
 
 const notByHand = (name: string) =>

@@ -282,12 +282,12 @@ const engineFull = (stream: string) =>
   new RuntimeError(
     'engine_full',
     `${MAX_STREAMS} streams are placed or due in this process: "${stream}" was left alone.`,
-    { hint: 'It is on the log: it is taken up when the process starts again, or by another one.' },
+    { hint: 'It is on the log. This process continues it after a restart, or another process does.' },
   );
 
 const engineClosed = () =>
   new RuntimeError('engine_closed', 'The process stops working on streams.', {
-    hint: 'What was let go of is taken up again at the next start.',
+    hint: 'What was released continues at the next start.',
     retryable: true,
   });
 

@@ -160,7 +160,7 @@ export const badFinalValue = (value: unknown) =>
 export const noText = () =>
   fault(
     'bad_action',
-    'The call of "respond" said nothing: it has no "text". Write {"text": "…"}, and "final": false if you go on.',
+    'The call of "respond" has no "text". Write {"text": "…"}, and "final": false if you go on.',
   );
 
 export const stepTruncated = () =>
@@ -205,5 +205,5 @@ export const notesMissing = () =>
 export const callsUnmade = () =>
   fault(
     'bad_action',
-    '"is_complete" did not count: a tool call of the same step could not be made. Mend it first.',
+    '"is_complete" did not count: a tool call of the same step could not be made. Fix it first.',
   );

@@ -202,7 +202,7 @@ export const reservedTag = (name: TagName) =>
 export const inDoubt = (name: TagName) =>
   fault(
     'in_doubt',
-    `<${name}> did not act: an earlier mistake in this turn left it unclear whether it was meant or quoted. Mend that one and write this again.`,
+    `<${name}> did not act: an earlier mistake in this turn left it unclear whether it was meant or quoted. Fix that one and write this again.`,
   );
 
 export const unsealed = (name: TagName) =>

@@ -245,7 +245,7 @@ const tokenRevoked = (name: string) =>
 
 const tokensFull = () =>
   new RuntimeError('tokens_full', `There are ${MAX_TOKENS} tokens already.`, {
-    hint: 'Revoke those that nobody uses: telltale token list shows when each was last used.',
+    hint: 'Revoke unused ones. To see when each was last used: telltale token list',
   });
 
 /** Bearer tokens of a store. Only their hashes are kept: a token is shown once, when it is made. */

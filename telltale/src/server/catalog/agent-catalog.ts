@@ -171,7 +171,7 @@ const agentUnknown = (name: string, known: readonly string[]) =>
   new RuntimeError('agent_unknown', `No agent is named "${name}".`, {
     hint:
       known.length === 0
-        ? 'There is none: start the server with the manifests of agents.'
+        ? 'The server has no agents. Start it with their manifests.'
         : suggest(name, known, 'Agents'),
   });
 

@@ -150,6 +150,6 @@ export const notWaiting = (thread: string, review: string) =>
     'review_answered',
     `The conversation "${thread}" does not wait for an answer to ${review}.`,
     {
-      hint: 'Somebody may have answered it elsewhere. Send a message to go on.',
+      hint: 'Somebody may have answered it elsewhere. Send a message to continue.',
     },
   );

@@ -2,8 +2,8 @@ import { RuntimeError } from '../../lib/errors.ts';
 
 /** Answered with 503. */
 export const tooManyStreams = (limit: number) =>
-  new RuntimeError('too_many_streams', `${limit} event streams are open: the server takes no more.`, {
-    hint: 'Close one that nobody reads, or come back later.',
+  new RuntimeError('too_many_streams', `${limit} event streams are open, which is the limit of the server.`, {
+    hint: 'Close one that you do not need, or try again later.',
     retryable: true,
   });
 

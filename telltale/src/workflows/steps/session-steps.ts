@@ -74,7 +74,7 @@ const isDerived = (name: string) =>
 
 const notByWorkflow = (name: string, writers: readonly string[]) =>
   new RuntimeError('variable_denied', `The variable "${name}" is not a workflow's to set.`, {
-    hint: `Its "writers" are: ${writers.length === 0 ? 'nobody' : writers.join(', ')}.`,
+    hint: `Its "writers": ${writers.length === 0 ? 'nobody' : writers.join(', ')}.`,
   });
 
 const wrongType = (name: string, type: string, value: Json) =>

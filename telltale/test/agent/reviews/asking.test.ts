@@ -136,7 +136,7 @@ describe('a person who is asked in this process', () => {
     });
     expect(await asking.ask(call(), NEED)).toMatchObject({ code: 'not_permitted' });
     expect(bodies('review.resolved')).toMatchObject([
-      { answer: 'rejected', by: 'runtime', note: 'nobody could be asked: The line is dead.' },
+      { answer: 'rejected', by: 'runtime', note: 'it was not possible to ask a person: The line is dead.' },
     ]);
   });
 
@@ -210,12 +210,12 @@ describe('a question that was put before a restart', () => {
     expect(await again).toMatchObject({ code: 'cancelled' });
   });
 
-  it('is withdrawn where nobody has to be asked any more, or where nobody can tell', async () => {
+  it('is withdrawn where no approval is needed any more, or where nobody can tell', async () => {
     const free = await before();
     const none = free.call({ amount: 3 }, { needs: async () => undefined });
     expect(await free.asking.askAgain(free.known, none)).toBeUndefined();
     expect(free.bodies('review.resolved')).toMatchObject([
-      { answer: 'withdrawn', note: 'nobody has to be asked any more' },
+      { answer: 'withdrawn', note: 'no approval is needed any more' },
     ]);
     const broken = await before();
     const throws = broken.call({ amount: 3 }, { needs: () => Promise.reject(new Error('No such path.')) });

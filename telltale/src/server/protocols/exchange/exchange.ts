@@ -157,7 +157,7 @@ function endOfResult({ session, status, error }: SessionResult<unknown>): Exchan
 }
 
 const letGo = (session: string) =>
-  new RuntimeError('session_released', `The server let go of ${session} before it had answered.`, {
+  new RuntimeError('session_released', `The server released ${session} before it answered.`, {
     hint: `Continue it: telltale resume ${session}`,
     retryable: true,
   });

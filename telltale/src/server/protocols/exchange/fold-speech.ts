@@ -254,7 +254,7 @@ export function createCallFold(known: readonly string[] = []): CallFold {
           return fail(
             key(event.id),
             'interrupted',
-            'The server stopped while it ran; nobody knows how far it came.',
+            'The server stopped while it was running, so its result is not known.',
           );
         default:
           return [];

@@ -10,7 +10,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   workrail: {
     noun: 'a workflow of WorkRail',
     options: ['agent', 'confirm', 'model'],
-    load: async () => (await import('./workrail/index.ts')).workrail,
+    load: async () => (await import('./workrail/import-workrail.ts')).workrail,
   },
   mozaiks: {
     noun: 'a workflow of Mozaiks',

@@ -1,26 +1,27 @@
 import { resolve } from 'node:path';
 import { Document, isMap, isSeq, type YAMLMap } from 'yaml';
 import { ok } from '../lib/errors.ts';
-import type { JsonObject } from '../lib/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import type { Diagnostic, IssuePath } from '../manifest/diagnostic.ts';
 import type { Files } from '../manifest/files/files.ts';
 import { loadManifests } from '../manifest/load-manifests.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile } from './importer.ts';
 import { readSources } from './sources.ts';
+import { listOf, mapOf } from './values.ts';
 
 const WIDTH = 110;
 
-/** A manifest as YAML, with a comment at its head and others in front of the maps that they are about. */
+/** A manifest as YAML, with comments at its head and in front of its steps. */
 export function yamlOf(
   manifest: JsonObject,
   head: readonly string[],
-  remarks: readonly (readonly [path: IssuePath, texts: readonly string[]])[] = [],
+  remarksOf: (step: string) => readonly string[] = () => [],
 ): string {
-  // Each value is written where it stands, however often.
   const document = new Document(manifest, { aliasDuplicateObjects: false });
-  for (const [path, texts] of remarks) {
+  for (const [path, name] of stepsIn(manifest.steps, ['steps'])) {
+    const remarks = remarksOf(name);
     const node = document.getIn(path, true);
-    if (texts.length > 0 && isMap(node)) (node as YAMLMap).commentBefore = comment(texts);
+    if (remarks.length > 0 && isMap(node)) (node as YAMLMap).commentBefore = comment(remarks);
   }
   document.commentBefore = comment(head);
   if (isSeq(document.contents) || isMap(document.contents)) document.contents.spaceBefore = true;
@@ -28,7 +29,15 @@ export function yamlOf(
   return document.toString({ lineWidth: 0, indentSeq: true }).replace(/^# $/gm, '#');
 }
 
-/** Whatever ends a line for somebody, and what else has no place in a comment. */
+/** The steps of a workflow and of their bodies: the path of each, and its name. */
+const stepsIn = (steps: Json | undefined, path: IssuePath): readonly (readonly [IssuePath, string])[] =>
+  listOf(steps).flatMap((each, index) => {
+    const { name, body } = mapOf(each);
+    const at = [...path, index];
+    return [[at, String(name)] as const, ...stepsIn(body, [...at, 'body'])];
+  });
+
+/** Everything that may end a line, and other characters that a comment cannot have. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
 const BREAK = /\r\n|[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028\u2029\ufeff]/;
 
@@ -38,7 +47,7 @@ const comment = (texts: readonly string[]): string =>
     .map((line) => ` ${line}`)
     .join('\n');
 
-/** Lines of at most so many characters, broken between words. */
+/** The line in several ones of at most `WIDTH` characters, broken between words. */
 function folded(line: string): readonly string[] {
   const lines: string[] = [];
   let now = '';

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../lib/json.ts';
-import { mapOf, plainText } from './part.ts';
+import { defined, plainText } from './values.ts';
 
 /** A script that fails whenever it runs, and says what has to be written in its place. */
 export const failingScript = (message: string): string =>
@@ -12,7 +12,7 @@ export function toolStub(
   parameters: JsonObject | undefined,
   place: string,
 ): JsonObject {
-  return mapOf({
+  return defined({
     kind: 'Tool',
     name,
     description: description === undefined ? undefined : plainText(description.trim()),
@@ -54,13 +54,13 @@ export function parametersOf(source: string, name: string): JsonObject | undefin
     properties[called] = schemaOf(type.trim());
     if (fallback === undefined && !/^Optional\b|\bNone$/.test(type)) required.push(called);
   }
-  return mapOf({ type: 'object', properties, required: required.length === 0 ? undefined : required });
+  return defined({ type: 'object', properties, required: required.length === 0 ? undefined : required });
 }
 
 function schemaOf(written: string): JsonObject {
   const annotated = /^Annotated\[\s*([^,]+),\s*(["'])([\s\S]*)\2\s*\]$/.exec(written);
   const type = (annotated?.[1] ?? written).replace(/^Optional\[(.*)\]$/s, '$1').replace(/\s*\|\s*None$/, '');
-  return mapOf({ type: jsonTypeOf(type), description: annotated?.[3] });
+  return defined({ type: jsonTypeOf(type), description: annotated?.[3] });
 }
 
 /** The parameters of a signature, from behind its opening bracket on. */

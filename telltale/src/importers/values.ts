@@ -1,8 +1,33 @@
-import type { Json, JsonObject } from '../lib/json.ts';
-import { isMap } from '../manifest/schema/plain-values.ts';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 
-/** Text that means nothing but itself in a manifest: `${` stays, whatever stands in it. */
-export const literal = (text: string): string => text.replace(/\$+(?=\{)/g, (dollars) => dollars + dollars);
+/** Text that is no template: `${` in it stays as it is. */
+export const plainText = (text: string): string => text.replace(/\$+(?=\{)/g, (dollars) => dollars + dollars);
+
+/** A value whose texts are no templates. */
+export const plainValue = (value: Json): Json => mapTexts(value, plainText);
+
+/**
+ * A text as a template: what `pattern` finds becomes what `replace` returns, and stays if that is undefined. The rest of
+ * the text is no template.
+ */
+export function templateOf(
+  text: string,
+  pattern: RegExp,
+  replace: (found: RegExpExecArray) => string | undefined,
+): string {
+  let out = '';
+  let at = 0;
+  for (const found of text.matchAll(pattern)) {
+    const replaced = replace(found);
+    if (replaced === undefined) continue;
+    const before = plainText(text.slice(at, found.index));
+    // Dollars in front of a reference would escape it, so they are doubled.
+    out += replaced.startsWith('${') ? before.replace(/\$+$/, (dollars) => dollars + dollars) : before;
+    out += replaced;
+    at = found.index + found[0].length;
+  }
+  return out + plainText(text.slice(at));
+}
 
 /** `${NAME}` as an environment variable that may be unset. */
 export const environmentText = (text: string): string => text.replace(/\$\{(\w+)\}/g, '${$1:-}');
@@ -11,32 +36,51 @@ export const environmentText = (text: string): string => text.replace(/\$\{(\w+)
 export function mapTexts(value: Json, change: (text: string) => Json): Json {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((each: Json) => mapTexts(each, change));
-  if (!isMap(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [key, mapTexts(each as Json, change)]),
-  );
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, mapTexts(each, change)]));
 }
 
-/** Text that is not empty, or a number as text. */
-export function textOf(value: unknown): string | undefined {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
-}
+/** Text, or a number as text. */
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined;
 
+/** The same without outer spaces; undefined if nothing is left. */
+export const trimmedText = (value: unknown): string | undefined => textOf(value)?.trim() || undefined;
+
+export const textsOf = (value: Json | undefined): readonly string[] =>
+  listOf(value).flatMap((each) => textOf(each) ?? []);
+
+/** A list, or the value as the only entry of one. */
 export const listOf = (value: unknown): readonly Json[] =>
   Array.isArray(value) ? value : value === undefined || value === null ? [] : [value as Json];
 
-export const mapOf = (value: unknown): JsonObject => (isMap(value) ? (value as JsonObject) : {});
+/** A map, or an empty one for any other value. */
+export const mapOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
-/** Several texts as paragraphs of one; undefined if there is none. */
+/** Texts as paragraphs; undefined if there is none. Empty and repeated ones are left out. */
 export function paragraphs(...texts: readonly (string | undefined)[]): string | undefined {
-  const given = texts.flatMap((text) => (text === undefined || text.trim() === '' ? [] : [text.trim()]));
-  return given.length === 0 ? undefined : [...new Set(given)].join('\n\n');
+  const written = new Set(texts.filter((text) => (text ?? '').trim() !== ''));
+  return written.size === 0 ? undefined : [...written].join('\n\n');
 }
+
+/** Lines under a heading; undefined if there are none. */
+export const section = (heading: string, lines: readonly string[]): string | undefined =>
+  lines.length === 0 ? undefined : `## ${heading}\n${lines.join('\n')}`;
+
+export const bullets = (items: readonly string[]): readonly string[] => items.map((item) => `- ${item}`);
+
+type Entries = Readonly<Record<string, Json | undefined>>;
+
+/** A map without the keys that have no value. */
+export const defined = (entries: Entries): JsonObject =>
+  Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined)) as JsonObject;
 
 /** A map without the keys that have no value, an empty list or an empty map. */
-export function given(values: Readonly<Record<string, Json | undefined>>): JsonObject {
-  const isThere = (value: Json | undefined) =>
-    value !== undefined && !(typeof value === 'object' && value !== null && Object.keys(value).length === 0);
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => isThere(value))) as JsonObject;
-}
+export const filled = (entries: Entries): JsonObject =>
+  Object.fromEntries(
+    Object.entries(entries).filter(
+      ([, value]) =>
+        value !== undefined &&
+        !(typeof value === 'object' && value !== null && Object.keys(value).length === 0),
+    ),
+  ) as JsonObject;

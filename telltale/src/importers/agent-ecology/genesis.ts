@@ -2,9 +2,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import type { ImportedFile, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { type NamesTaken, nameOf } from '../names.ts';
-import { filledOf, mapOf, type Part, plainText, textOf, textsOf } from '../part.ts';
 import { failingScript, parametersOf, toolStub } from '../python.ts';
+import type { SourceMap } from '../source-map.ts';
 import { readSource } from '../sources.ts';
+import { defined, filled, plainText, textOf, textsOf } from '../values.ts';
 import { type EcologyFile, foldersAbove, modelOf, portReport, siblingText, stemOf } from './read-ecology.ts';
 
 export type Made = Omit<NonNullable<ImportedFile['made']>, 'entries'>;
@@ -42,7 +43,7 @@ export class GenesisCluster {
     const id = textOf(root.kept('id', 'the name')) ?? stemOf(path);
     for (const key of ['enabled', 'enabled_key']) root.left(key, 'nothing runs until somebody starts it');
     root.left('kernel', 'there is no kernel: these are artifacts and tools like any others');
-    const parts: (readonly [part: Part, id: string])[] = [];
+    const parts: (readonly [part: SourceMap, id: string])[] = [];
     root.each('artifacts', 'artifact', (part, name) => void parts.push([part, name]));
     for (const [part, name] of parts) await this.#read(part, name);
     if (root.value.source_dir !== undefined) await this.#readFolder();
@@ -56,13 +57,13 @@ export class GenesisCluster {
       root.note('model', 'changed', 'no state names a model: it is the default of agent_ecology2');
     const data = this.#data.map((each) => `\`${each}\``).join(', ');
     const memory = `\n\n## Your artifacts\nWhat you know is in these artifacts: ${data}. Read them with read_artifact before you act, and keep them up to date with write_artifact.`;
-    const manifest = mapOf({
+    const manifest = filled({
       kind: 'Agent',
       name,
       model: this.#options.model ?? modelOf(this.#model),
       instructions: plainText((this.#instructions ?? '').trim()) + (data === '' ? '' : memory),
       ...account,
-      import: filledOf(this.#imports),
+      import: filled(this.#imports),
       permissions: { artifacts: ['read', 'write'] },
     });
     const head = this.#imports.workflows.length === 0 ? [HEAD] : [HEAD, LOOP];
@@ -70,7 +71,7 @@ export class GenesisCluster {
     return { kind: 'agent', name, files: this.#files };
   }
 
-  async #read(part: Part, id: string): Promise<void> {
+  async #read(part: SourceMap, id: string): Promise<void> {
     part.take('id');
     noteRights(part);
     const codeFile = part.text('code_file');
@@ -81,7 +82,7 @@ export class GenesisCluster {
   }
 
   /** Python code: a workflow if it runs in a loop, else a tool. */
-  #stub(part: Part, id: string, codeFile: string | undefined, code: string | undefined): void {
+  #stub(part: SourceMap, id: string, codeFile: string | undefined, code: string | undefined): void {
     const place =
       code === undefined
         ? `${codeFile}, which is not there`
@@ -111,7 +112,7 @@ export class GenesisCluster {
       description: description === undefined ? undefined : plainText(description),
       steps: [{ name: 'loop', type: 'script', script }],
     };
-    this.#add('workflows', name, mapOf(workflow), [`Port ${place}.`]);
+    this.#add('workflows', name, defined(workflow), [`Port ${place}.`]);
   }
 
   #add(
@@ -131,7 +132,7 @@ export class GenesisCluster {
   }
 
   /** Texts and data. The strategy is what the agent is told; a state may name the model. */
-  async #content(part: Part, id: string): Promise<void> {
+  async #content(part: SourceMap, id: string): Promise<void> {
     part.left('has_loop', 'it has no code to run');
     const type = part.text('type') ?? 'text';
     const key = part.value.content_file === undefined ? 'content' : 'content_file';
@@ -185,7 +186,7 @@ export class GenesisCluster {
 }
 
 /** What agent_ecology2 says about who may do what with an artifact. */
-function noteRights(part: Part): void {
+function noteRights(part: SourceMap): void {
   part.left('executable', 'what has code is a tool or a workflow');
   part.left('has_standing', 'only agents have a budget');
   part.left('access_contract_id', 'agents with "permissions: { artifacts }" read and write artifacts');
@@ -200,7 +201,7 @@ function noteRights(part: Part): void {
 }
 
 /** Its scrip is what decisions see as balance; its budget for models limits the cost. */
-function accountOf(root: Part): { readonly limits?: JsonObject; readonly budget?: JsonObject } {
+function accountOf(root: SourceMap): { readonly limits?: JsonObject; readonly budget?: JsonObject } {
   const part = root.part('principal');
   part?.left('id', 'the agent itself has the budget');
   for (const key of ['starting_scrip_key', 'starting_llm_budget_key', 'disk_quota_key'])
@@ -210,7 +211,7 @@ function accountOf(root: Part): { readonly limits?: JsonObject; readonly budget?
   const budget = budgetOf(
     part?.changed('starting_scrip', '"budget: { balance }", which nothing is taken from'),
   );
-  return mapOf({ limits: cost === undefined ? undefined : { cost_usd: cost }, budget });
+  return defined({ limits: cost === undefined ? undefined : { cost_usd: cost }, budget });
 }
 
 /** At 0 a session ends, so an agent without money has no budget at all. */

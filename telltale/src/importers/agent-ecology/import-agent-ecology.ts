@@ -4,8 +4,9 @@ import { fileDiagnostic } from '../../manifest/files/files.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile, SourceFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { createTaken, type NamesTaken, nameOf } from '../names.ts';
-import { mapOf, type Part, plainText, textOf, textsOf } from '../part.ts';
+import type { SourceMap } from '../source-map.ts';
 import { readDocuments } from '../sources.ts';
+import { defined, plainText, textOf, textsOf } from '../values.ts';
 import { budgetOf, GenesisCluster, HEAD, type Made } from './genesis.ts';
 import { isInvocation, toInvocation, toTemplate, WorldVariables } from './prompts.ts';
 import {
@@ -127,7 +128,7 @@ function makeMotivation({ path, root }: EcologyFile, taken: NamesTaken) {
 }
 
 /** What is said of these keys is known only when all agents are made. */
-function readComponent(root: Part): void {
+function readComponent(root: SourceMap): void {
   for (const key of ['prompt_fragment', 'inject_into', 'requires_context']) root.take(key);
   root.kept('name', 'the component');
   root.left('type', 'components are of one kind');
@@ -135,7 +136,7 @@ function readComponent(root: Part): void {
   root.left('description', 'a component has no description');
 }
 
-function noteComponent(root: Part, agents: readonly string[]): void {
+function noteComponent(root: SourceMap, agents: readonly string[]): void {
   const by = agents.join(', ');
   const use = (key: string, how: string) => {
     if (root.value[key] === undefined) return;
@@ -172,7 +173,7 @@ const LEFT: Readonly<Record<string, string>> = {
 /** An agent with `workflow`, components, a genotype and a motivation, as they were before "genesis". */
 class AgentFile {
   readonly #path: string;
-  readonly #root: Part;
+  readonly #root: SourceMap;
   readonly #shared: Shared;
   readonly #taken: NamesTaken;
   readonly #options: ImportOptions;
@@ -213,7 +214,7 @@ class AgentFile {
       const text = yamlOf(manifest, [...head, ...workflow.ports.map((each) => `Port ${each}`)]);
       files.push({ path: `${folder}/workflow.yml`, text });
     }
-    const manifest = mapOf({
+    const manifest = defined({
       kind: 'Agent',
       name,
       version,
@@ -305,7 +306,7 @@ class AgentFile {
 }
 
 function componentOf(
-  { value }: Part,
+  { value }: SourceMap,
   name: string,
   prompts: ReadonlyMap<string, readonly string[]>,
   variables: WorldVariables,

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { identifierOf, nameOf } from '../names.ts';
-import { mapOf, plainText, textOf } from '../part.ts';
 import { conditionToCel } from '../python.ts';
+import { defined, plainText, textOf } from '../values.ts';
 
 /** What the simulation fills in before each step, with what stands there until somebody sets it. */
 const WORLD: Readonly<Record<string, Json>> = {
@@ -57,7 +57,7 @@ export class WorldVariables {
   }
 
   list(): readonly JsonObject[] {
-    return [...this.#defaults].map(([name, value]) => mapOf({ name, type: 'any', default: value }));
+    return [...this.#defaults].map(([name, value]) => defined({ name, type: 'any', default: value }));
   }
 }
 
@@ -122,7 +122,7 @@ export function toCondition(written: string, variables: WorldVariables): string 
  */
 export function toInvocation(value: JsonObject, variables: WorldVariables, fallback: Json): JsonObject {
   const args = Array.isArray(value.args) ? (value.args as readonly Json[]) : [];
-  return mapOf({
+  return defined({
     invoke: nameOf(textOf(value.invoke) ?? 'decider'),
     method: nameOf(textOf(value.method) ?? 'decide'),
     args:

@@ -2,9 +2,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import type { ImportOptions, SourceFile } from '../importer.ts';
-import { Part, textOf } from '../part.ts';
 import { createReport } from '../report.ts';
+import { SourceMap } from '../source-map.ts';
 import { readDocuments, readSource } from '../sources.ts';
+import { textOf } from '../values.ts';
 
 /** What a file of agent_ecology2 defines: agents before and since "genesis", prompt components, motivations. */
 export type EcologyKind = 'agent' | 'genesis' | 'component' | 'motivation';
@@ -12,7 +13,7 @@ export type EcologyKind = 'agent' | 'genesis' | 'component' | 'motivation';
 export interface EcologyFile {
   readonly path: string;
   readonly file: string;
-  readonly root: Part;
+  readonly root: SourceMap;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -34,7 +35,7 @@ export function readEcologyFile({ path, file, source }: SourceFile): EcologyFile
   const { documents, diagnostics } = readDocuments(source);
   const [first] = documents;
   if (first === undefined || !isJsonObject(first.value)) return undefined;
-  return { path, file, root: new Part(first.value, null, [], createReport(first.lineOf)), diagnostics };
+  return { path, file, root: new SourceMap(first.value, null, [], createReport(first.lineOf)), diagnostics };
 }
 
 /** The text of a file that a manifest names, relative to its folder; undefined if it is not there. */
@@ -88,11 +89,11 @@ export function modelOf(written = 'gemini/gemini-2.0-flash'): string {
 }
 
 /** The paragraphs of a motivation profile: its purpose, nature, drives and personality. */
-export function motivationText(root: Part): string {
+export function motivationText(root: SourceMap): string {
   const motivation = root.part('motivation');
   if (motivation === undefined) return '';
   const paragraphs: string[] = [];
-  const section = (part: Part | undefined, title: string) => {
+  const section = (part: SourceMap | undefined, title: string) => {
     if (part === undefined) return;
     const facts: string[] = [];
     for (const key of Object.keys(part.value)) {

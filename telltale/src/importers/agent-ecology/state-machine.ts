@@ -1,7 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { createNames, type Names, nameOf } from '../names.ts';
-import { mapOf, type Part, textOf, textsOf } from '../part.ts';
 import { failingScript } from '../python.ts';
+import type { SourceMap } from '../source-map.ts';
+import { defined, textOf, textsOf } from '../values.ts';
 import { isInvocation, toCondition, toInvocation, toTemplate, type WorldVariables } from './prompts.ts';
 import { portReport } from './read-ecology.ts';
 
@@ -18,7 +19,7 @@ export interface MadeWorkflow {
 }
 
 interface SourceStep {
-  readonly part: Part;
+  readonly part: SourceMap;
   readonly name: string;
   readonly type: string;
   readonly states: readonly string[] | undefined;
@@ -36,14 +37,18 @@ interface MadeState {
 }
 
 interface Transition {
-  readonly part: Part;
+  readonly part: SourceMap;
   readonly from: string;
   readonly to: string;
   readonly condition: Json | undefined;
 }
 
 /** Turns the workflow of an agent into one with states, or into a list of steps if it has no state machine. */
-export function makeWorkflow(name: string, agent: Part, variables: WorldVariables): MadeWorkflow | undefined {
+export function makeWorkflow(
+  name: string,
+  agent: SourceMap,
+  variables: WorldVariables,
+): MadeWorkflow | undefined {
   const workflow = agent.part('workflow');
   if (workflow === undefined) return undefined;
   const builder = new WorkflowBuilder(name, workflow, retriesOf(agent, workflow), variables);
@@ -57,7 +62,7 @@ interface Retries {
 }
 
 /** From `error_handling` of the agent or of its workflow. */
-function retriesOf(agent: Part, workflow: Part): Retries {
+function retriesOf(agent: SourceMap, workflow: SourceMap): Retries {
   let retries: Retries = { policy: 'retry', max: 3 };
   for (const part of [agent.part('error_handling'), workflow.part('error_handling')]) {
     const policy = textOf(part?.changed('default_on_failure', '"retry" or "on_error" of each step'));
@@ -69,14 +74,14 @@ function retriesOf(agent: Part, workflow: Part): Retries {
 
 class WorkflowBuilder {
   readonly #name: string;
-  readonly #workflow: Part;
+  readonly #workflow: SourceMap;
   readonly #retries: Retries;
   readonly #variables: WorldVariables;
   readonly #stepNames: Names = createNames('_');
   readonly #prompts = new Map<string, string[]>();
   readonly #ports: string[] = [];
 
-  constructor(name: string, workflow: Part, retries: Retries, variables: WorldVariables) {
+  constructor(name: string, workflow: SourceMap, retries: Retries, variables: WorldVariables) {
     this.#name = name;
     this.#workflow = workflow;
     this.#retries = retries;
@@ -90,7 +95,7 @@ class WorkflowBuilder {
     if (steps.length === 0) return undefined;
     const body = machine === undefined ? this.#list(steps) : this.#states(machine, steps);
     if (body === undefined) return undefined;
-    const manifest = mapOf({
+    const manifest = defined({
       kind: 'Workflow',
       name: this.#name,
       context_variables: { runtime: this.#variables.list() },
@@ -99,7 +104,7 @@ class WorkflowBuilder {
     return { manifest, prompts: this.#prompts, ports: this.#ports };
   }
 
-  #read(part: Part, name: string): SourceStep {
+  #read(part: SourceMap, name: string): SourceStep {
     part.kept('name', 'the step');
     const type = part.text('type') ?? 'code';
     const states = part.take('in_state');
@@ -116,7 +121,7 @@ class WorkflowBuilder {
     };
   }
 
-  #failure(part: Part): JsonObject {
+  #failure(part: SourceMap): JsonObject {
     const written = textOf(part.changed('on_failure', '"retry" or "on_error" of the step'));
     const policy = written ?? this.#retries.policy;
     const max = part.changed('max_retries', '"retry"');
@@ -126,7 +131,7 @@ class WorkflowBuilder {
   }
 
   /** A condition or an invocation; one that cannot be converted never holds, as a failing one in agent_ecology2. */
-  #test(part: Part, key: string, value: Json, how: string): Json {
+  #test(part: SourceMap, key: string, value: Json, how: string): Json {
     if (isInvocation(value)) {
       part.note(key, 'changed', `${how}: the artifact is asked`);
       return toInvocation(value, this.#variables, false);
@@ -152,7 +157,7 @@ class WorkflowBuilder {
     return made.length === 0 ? undefined : { steps: made };
   }
 
-  #states(machine: Part, steps: readonly SourceStep[]): JsonObject {
+  #states(machine: SourceMap, steps: readonly SourceStep[]): JsonObject {
     const states = textsOf(machine.kept('states', 'the states'));
     const initial = textOf(machine.kept('initial_state', 'the initial state')) ?? states[0] ?? 'start';
     const all = states.includes(initial) ? states : [initial, ...states];
@@ -192,7 +197,7 @@ class WorkflowBuilder {
   }
 
   /** The short form `a -> b`. */
-  #stringTransitions(machine: Part, transitions: Transition[]): void {
+  #stringTransitions(machine: SourceMap, transitions: Transition[]): void {
     const written = machine.value.transitions;
     if (!Array.isArray(written)) return;
     for (const each of written) {
@@ -215,7 +220,7 @@ class WorkflowBuilder {
     const leads: JsonObject[] = [{ to: names.final, condition: `vars.${names.tick} > vars.${names.limit}` }];
     const targets: string[] = [];
     const lead = (to: string, condition: Json | undefined) => {
-      leads.push(mapOf({ to: nameOf(to), condition }));
+      leads.push(defined({ to: nameOf(to), condition }));
       targets.push(to);
     };
     let isDecided = false;
@@ -283,7 +288,7 @@ class WorkflowBuilder {
     const known = type === 'llm' ? '' : `there is no step of type ${type}: `;
     part.note('type', 'changed', `${known}a task: the agent acts itself, until it completes the step`);
     const prompt = this.#prompt(part, 'prompt_artifact_id');
-    return mapOf({ ...common, type: 'task', ...prompt, ...step.rest });
+    return defined({ ...common, type: 'task', ...prompt, ...step.rest });
   }
 
   #code(step: SourceStep, common: JsonObjectOfStep): JsonObject {
@@ -297,7 +302,7 @@ class WorkflowBuilder {
     step.part.note('type', 'changed', 'a script that fails until it is ported');
     const how = `Python code is not converted: port it to JavaScript, with set_variable behind it.${sets}`;
     step.part.note('code', 'changed', how);
-    return mapOf({
+    return defined({
       ...common,
       type: 'script',
       script: failingScript(`The Python code of the step ${step.name} is not ported yet.${sets}`),
@@ -320,14 +325,14 @@ class WorkflowBuilder {
       const prompt = this.#prompt(part, 'transition_prompt_artifact_id');
       const isAsked = Object.keys(prompt).length > 0;
       const asked = isAsked ? prompt : { prompt: `Decide how to go on: ${answers.join(', ')}.` };
-      return mapOf({ ...transition, ...asked, transition_map: map });
+      return defined({ ...transition, ...asked, transition_map: map });
     }
     part.left('prompt', 'an artifact decides here');
     const [first = 'continue'] = answers;
     const given = toInvocation(source, this.#variables, first);
     const fallback = textOf(given.fallback) ?? String(given.fallback);
     if (answers.length === 0)
-      return mapOf({
+      return defined({
         ...transition,
         transition_source: { ...given, fallback: nameOf(step.transitionTo ?? fallback) },
       });
@@ -335,14 +340,14 @@ class WorkflowBuilder {
     const isKnown = map[fallback] !== undefined || Object.values(map).includes(fallback);
     if (!isKnown)
       part.note('transition_source', 'changed', `the fallback ${fallback} is no answer: it is ${first}`);
-    return mapOf({
+    return defined({
       ...transition,
       transition_source: isKnown ? given : { ...given, fallback: first },
       transition_map: map,
     });
   }
 
-  #prompt(part: Part, artifactKey: string): JsonObject {
+  #prompt(part: SourceMap, artifactKey: string): JsonObject {
     const how = 'the prompt is the text of the artifact';
     const id = textOf(part.kept('prompt_artifact_id', how)) ?? textOf(part.kept(artifactKey, how));
     if (id !== undefined) {

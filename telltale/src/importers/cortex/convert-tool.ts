@@ -1,17 +1,17 @@
 import type { JsonObject } from '../../lib/json.ts';
-import type { SourceFields } from '../report.ts';
-import { cleanSchema, schemaOf } from '../schemas.ts';
-import { environmentText, given, listOf, literal, mapOf, paragraphs, textOf } from '../values.ts';
+import type { SourceMap } from '../source-map.ts';
+import { environmentText, filled, listOf, mapOf, paragraphs, plainText, trimmedText } from '../values.ts';
 import { BUILTIN_TOOLS, builtin, type Converted, type Cortex, headOf, type Unit } from './cortex.ts';
+import { cleanSchema, schemaOf } from './parameters.ts';
 
 /** A call of a tool that is compiled into Cortex, as its replacement takes it; other parameters are reported. */
-export function builtinCall(name: string, parameters: JsonObject, fields: SourceFields): JsonObject {
+export function builtinCall(name: string, parameters: JsonObject, fields: SourceMap): JsonObject {
   const { tool, operation, names } = BUILTIN_TOOLS[name] ?? builtin(name, '');
   const entries = Object.entries(parameters).flatMap(([key, value]) => {
     if (!names.has(key)) fields.note('params', 'left', `${key}: ${tool} has no such parameter`);
     return names.has(key) ? [[names.get(key) ?? key, value] as const] : [];
   });
-  return { ...given({ operation }), ...Object.fromEntries(entries) };
+  return { ...filled({ operation }), ...Object.fromEntries(entries) };
 }
 
 /** Of the tools compiled into Cortex, the one that a script can replace. */
@@ -43,7 +43,7 @@ export function convertTool(unit: Unit, context: Cortex): Converted {
   for (const key of ['interval_secs', 'refresh_seconds'])
     fields.changed(key, 'interval of that context feed');
   fields.left('allow_empty', 'an empty value is shown as it is');
-  const returns = textOf(fields.changed('returns', 'part of the description'));
+  const returns = trimmedText(fields.changed('returns', 'part of the description'));
   for (const each of listOf(fields.changed('examples', 'comments at the head of the file')))
     about.push(`Example: ${JSON.stringify(each)}`);
   const list = fields.kept('parameters', 'a JSON Schema');
@@ -51,7 +51,7 @@ export function convertTool(unit: Unit, context: Cortex): Converted {
   const manifest = {
     kind: 'Tool',
     name,
-    ...given({ version, description: paragraphs(description, returns && literal(`Returns: ${returns}`)) }),
+    ...filled({ version, description: paragraphs(description, returns && plainText(`Returns: ${returns}`)) }),
     parameters: schema === undefined ? schemaOf(list, fields) : cleanSchema(schema),
     ...implementationOf(unit, context, schema === undefined),
     ...(isFeed ? { idempotent: true } : {}),
@@ -80,9 +80,9 @@ function implementationOf(unit: Unit, context: Cortex, wantsArgument: boolean): 
   }
   nested.changed('type', 'a command');
   nested.left('input_type', 'parameters are JSON');
-  const runtime = textOf(take('runtime', 'the program of the command')) ?? 'process';
+  const runtime = trimmedText(take('runtime', 'the program of the command')) ?? 'process';
   const entrypoint =
-    textOf(take('entrypoint', 'the command; CORTEX_ROOT is the folder of the sources')) ?? '';
+    trimmedText(take('entrypoint', 'the command; CORTEX_ROOT is the folder of the sources')) ?? '';
   nested.rest();
   if (entrypoint === '') return { implementation: { script: JSON_SCRIPT } };
   const argument = wantsArgument ? 'the first argument and standard input' : 'standard input, not in a file';
@@ -91,14 +91,14 @@ function implementationOf(unit: Unit, context: Cortex, wantsArgument: boolean): 
   const command = [...program, context.sourcePath(unit, entrypoint), ...(wantsArgument ? ['{*}'] : [])];
   const isJson = output !== undefined || /json|object/i.test(String(unit.value.returns ?? ''));
   return {
-    implementation: { command, ...given({ env }), stdin: '{*}' },
-    ...given({ timeout: timeout > 0 ? timeout : undefined }),
+    implementation: { command, ...filled({ env }), stdin: '{*}' },
+    ...filled({ timeout: timeout > 0 ? timeout : undefined }),
     ...(isJson ? { output: { schema: {} } } : {}),
   };
 }
 
 /** `environment: { variables: … }`, or the variables themselves. A variable that is not set is empty. */
-export function variablesOf(fields: SourceFields, how: string): Record<string, string> {
+export function variablesOf(fields: SourceMap, how: string): Record<string, string> {
   const environment = mapOf(fields.changed('environment', how));
   const variables = Object.entries(mapOf(environment.variables ?? environment));
   return Object.fromEntries(variables.map(([key, value]) => [key, environmentText(String(value))]));
@@ -130,10 +130,10 @@ export function endpointCall(relic: Unit, call: JsonObject, action?: string): Js
   );
   if (found === undefined) return undefined;
   const { method, path } = found;
-  const filled = path.replace(/\{(\w+)\}/g, (braces, key: string) => String(parameters[key] ?? braces));
+  const address = path.replace(/\{(\w+)\}/g, (braces, key: string) => String(parameters[key] ?? braces));
   const rest = Object.fromEntries(Object.entries(parameters).filter(([key]) => !path.includes(`{${key}}`)));
   const place = ['post', 'put', 'patch'].includes(method) ? 'body' : 'query';
-  return { operation: method, path: filled.replace(/^\//, ''), ...given({ [place]: rest as JsonObject }) };
+  return { operation: method, path: address.replace(/^\//, ''), ...filled({ [place]: rest as JsonObject }) };
 }
 
 export function convertRelic(unit: Unit): Converted {
@@ -142,7 +142,7 @@ export function convertRelic(unit: Unit): Converted {
   const face = fields.map('interface');
   const port = fields.changed('port', 'connection');
   const address =
-    textOf(face.take('base_url')) ?? (port === undefined ? '' : `http://localhost:${String(port)}`);
+    trimmedText(face.take('base_url')) ?? (port === undefined ? '' : `http://localhost:${String(port)}`);
   const isHttp = /^(https?:|\$\{)/.test(address);
   if (face.value.base_url !== undefined)
     face.note('base_url', isHttp ? 'kept' : 'changed', isHttp ? 'connection' : "the runtime's own store");
@@ -162,11 +162,11 @@ export function convertRelic(unit: Unit): Converted {
     return `- ${each.name}: ${JSON.stringify(call)}`;
   });
   const listed =
-    isHttp && operations.length > 0 ? literal(`Operations:\n${operations.join('\n')}`) : undefined;
+    isHttp && operations.length > 0 ? plainText(`Operations:\n${operations.join('\n')}`) : undefined;
   const manifest = {
     kind: 'Relic',
     name,
-    ...given({ version, description: paragraphs(description, listed) }),
+    ...filled({ version, description: paragraphs(description, listed) }),
     ...(isHttp ? { driver: 'http', connection: environmentText(address) } : { driver: 'kv' }),
   };
   return { manifests: [{ path: unit.out, manifest }], about };

@@ -1,8 +1,7 @@
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { createNames, identifierOf, nameOf } from '../names.ts';
-import { SourceFields } from '../report.ts';
-import { cleanSchema, schemaOf } from '../schemas.ts';
-import { given, listOf, literal, mapOf, mapTexts, textOf } from '../values.ts';
+import { SourceMap } from '../source-map.ts';
+import { filled, listOf, mapOf, mapTexts, plainText, trimmedText } from '../values.ts';
 import { builtinCall, endpointCall } from './convert-tool.ts';
 import {
   bareName,
@@ -15,6 +14,7 @@ import {
   Needs,
   type Unit,
 } from './cortex.ts';
+import { cleanSchema, schemaOf } from './parameters.ts';
 import { celOf, pathOf, type ReferencesNames, templateOf } from './references.ts';
 
 /** What calls that say nothing themselves take from the workflow. */
@@ -52,27 +52,29 @@ class Steps {
   }
 
   #step(value: JsonObject, path: ConvertWorkflowPath): JsonObject {
-    const id = textOf(value.id) ?? textOf(value.name) ?? textOf(value.target) ?? String(value.type);
+    const id =
+      trimmedText(value.id) ?? trimmedText(value.name) ?? trimmedText(value.target) ?? String(value.type);
     const name = this.#taken.take(nameOf(id));
-    const fields = new SourceFields(value, { step: id, path }, this.#unit.report);
+    const fields = new SourceMap(value, id, path, this.#unit.report);
     const isSkipped = this.returns;
-    if (value.id !== undefined) fields.named('id', name, 'name');
-    const title = textOf(fields.kept('name', value.id === undefined ? `name ${name}` : 'description'));
-    const description = textOf(fields.kept('description')) ?? (value.id === undefined ? undefined : title);
-    const type = textOf(fields.take('type')) ?? 'tool';
+    if (value.id !== undefined) fields.renamed('id', name, 'name');
+    const title = trimmedText(fields.kept('name', value.id === undefined ? `name ${name}` : 'description'));
+    const description =
+      trimmedText(fields.kept('description')) ?? (value.id === undefined ? undefined : title);
+    const type = trimmedText(fields.take('type')) ?? 'tool';
     const own = this.#own(type, name, fields, path);
-    fields.named('type', String(own.type));
+    fields.renamed('type', String(own.type));
     const common = this.#common(type, fields);
     // Only the steps behind it can refer to it.
     this.#steps.set(id, name);
     fields.rest();
     const test = isSkipped ? { if: 'returned != true' } : {};
-    return given({ name, description: description && literal(description), ...test, ...own, ...common });
+    return filled({ name, description: description && plainText(description), ...test, ...own, ...common });
   }
 
   /** What every step has: its condition, tries, time, and what a failure means. */
-  #common(type: string, fields: SourceFields): JsonObject {
-    const condition = type === 'condition' ? undefined : textOf(fields.changed('condition', 'CEL'));
+  #common(type: string, fields: SourceMap): JsonObject {
+    const condition = type === 'condition' ? undefined : trimmedText(fields.changed('condition', 'CEL'));
     const policy = fields.map('retry_policy');
     const attempts = Number(policy.kept('max_attempts', 'retry') ?? 1);
     policy.changed('backoff', 'each pause is twice the one before');
@@ -81,11 +83,11 @@ class Steps {
     const timeout =
       type === 'human' ? undefined : (fields.kept('timeout') ?? fields.kept('timeout_sec', 'timeout'));
     const word =
-      textOf(fields.kept('on_error')) ??
-      textOf(fields.kept('on_failure', 'on_error')) ??
+      trimmedText(fields.kept('on_error')) ??
+      trimmedText(fields.kept('on_failure', 'on_error')) ??
       this.#defaults.onError;
     const max = Math.max(attempts - 1, tries, word === 'retry' ? 1 : 0);
-    return given({
+    return filled({
       condition:
         condition === undefined ? undefined : celOf(condition, this.names, { fields, key: 'condition' }),
       retry: max > 0 ? { max, backoff: '1s' } : CALLS.has(type) ? this.#defaults.retry : undefined,
@@ -94,9 +96,9 @@ class Steps {
     });
   }
 
-  #own(type: string, name: string, fields: SourceFields, path: ConvertWorkflowPath): Values {
+  #own(type: string, name: string, fields: SourceMap, path: ConvertWorkflowPath): Values {
     const text = (key: string, how = key) =>
-      templateOf(textOf(fields.kept(key, how)) ?? '', this.names, { fields, key });
+      templateOf(trimmedText(fields.kept(key, how)) ?? '', this.names, { fields, key });
     const value = (key: string, how: string) =>
       mapTexts(fields.kept(key, how) ?? null, (each) => templateOf(each, this.names, { fields, key })) ??
       undefined;
@@ -107,14 +109,14 @@ class Steps {
         return { type: 'parallel', branches: this.#orNothing(nested('steps', 'branches')) };
       case 'condition': {
         const asked = test(
-          textOf(fields.changed('condition', 'the case of a switch, in CEL')) ?? '',
+          trimmedText(fields.changed('condition', 'the case of a switch, in CEL')) ?? '',
           'condition',
         );
         const cases = [{ if: asked, body: this.#orNothing(nested('then', 'the case')) }];
         return { type: 'switch', cases, default: nested('else', 'default') };
       }
       case 'switch': {
-        const on = textOf(fields.changed('on', 'the tests of the cases')) ?? '';
+        const on = trimmedText(fields.changed('on', 'the tests of the cases')) ?? '';
         const cases = listOf(fields.kept('cases')).map((each, index) => ({
           if: test(`${on} == ${JSON.stringify(String(mapOf(each).value))}`, 'on'),
           body: this.#orNothing(this.list(mapOf(each).steps, [...path, 'cases', index, 'steps'])),
@@ -124,12 +126,12 @@ class Steps {
       case 'loop': {
         const max = Number(fields.kept('max') ?? fields.kept('max_iterations', 'max') ?? 10);
         const body = this.#orNothing(nested('body'));
-        const until = textOf(fields.kept('until'));
+        const until = trimmedText(fields.kept('until'));
         return { type: 'loop', until: until === undefined ? 'false' : test(until, 'until'), max, body };
       }
       case 'map': {
-        const over = textOf(fields.kept('over', 'in')) ?? '[]';
-        const as = textOf(fields.kept('as')) ?? 'item';
+        const over = trimmedText(fields.kept('over', 'in')) ?? '[]';
+        const as = trimmedText(fields.kept('as')) ?? 'item';
         const items = /^\[/.test(over)
           ? jsonOf(over)
           : templateOf(over, this.names, { fields, key: 'over' }).replace(/ \?\? null\}$/, ' ?? []}');
@@ -146,7 +148,7 @@ class Steps {
         return { type: 'try', body, catch: this.#orNothing(nested('catch')), finally: nested('finally') };
       }
       case 'emit': {
-        const event = eventName(textOf(fields.take('event')) ?? 'event');
+        const event = eventName(trimmedText(fields.take('event')) ?? 'event');
         fields.note('event', event === fields.value.event ? 'kept' : 'changed', `event ${event}`);
         return { type: 'emit', event, data: value('payload', 'data') };
       }
@@ -172,14 +174,14 @@ class Steps {
     }
   }
 
-  #call(type: string, fields: SourceFields): JsonObject {
+  #call(type: string, fields: SourceMap): JsonObject {
     const key = fields.value.target === undefined ? type : 'target';
-    const reference = textOf(fields.take(key)) ?? '';
+    const reference = trimmedText(fields.take(key)) ?? '';
     const written = fields.kept('params', 'parameters') ?? fields.kept('parameters');
     const parameters = mapOf(
       mapTexts(written ?? {}, (each) => templateOf(each, this.names, { fields, key: 'params' })),
     );
-    const action = textOf(fields.kept('action', 'part of the parameters'));
+    const action = trimmedText(fields.kept('action', 'part of the parameters'));
     const kind = type === 'feed' ? 'tool' : type;
     const list = `${kind}s` as CortexImportList;
     const found = this.#context.target(list, reference, this.#unit);
@@ -189,7 +191,7 @@ class Steps {
     }
     const { target, entry, unit } = found;
     this.needs[list].add(entry);
-    fields.named(key, target, 'target');
+    fields.renamed(key, target, 'target');
     if (unit === undefined)
       return { type: 'tool', target, parameters: builtinCall(bareName(reference), parameters, fields) };
     if (type === 'relic') {
@@ -197,10 +199,10 @@ class Steps {
       if (call === undefined) fields.note('params', 'left', `no endpoint of ${target} takes them: name one`);
       return { type, target, parameters: call ?? parameters };
     }
-    if (type !== 'agent') return { type: kind, target, parameters: { ...given({ action }), ...parameters } };
+    if (type !== 'agent') return { type: kind, target, parameters: { ...filled({ action }), ...parameters } };
     const { instruction, task, prompt, query, ...others } = parameters;
-    const input = [instruction, task, prompt, query].flatMap((each) => textOf(each) ?? []).join('\n\n');
-    return { type, target, parameters: given({ input: input || undefined, ...others }) };
+    const input = [instruction, task, prompt, query].flatMap((each) => trimmedText(each) ?? []).join('\n\n');
+    return { type, target, parameters: filled({ input: input || undefined, ...others }) };
   }
 
   /** A list of steps must not be empty. */
@@ -208,21 +210,21 @@ class Steps {
     return steps.length > 0 ? steps : [{ name: this.#taken.take('nothing'), ...script('null') }];
   }
 
-  #approval(name: string, prompt: string, fields: SourceFields): JsonObject {
-    const fallback = textOf(fields.kept('default', 'on_timeout'));
+  #approval(name: string, prompt: string, fields: SourceMap): JsonObject {
+    const fallback = trimmedText(fields.kept('default', 'on_timeout'));
     const words = /\[([^\][]*\/[^\][]*)\]\s*$/
       .exec(prompt)?.[1]
       ?.split('/')
       .map((each) => each.trim()) ?? ['y', 'n'];
     const timeout = fields.kept('timeout_sec', 'timeout') ?? fields.kept('timeout');
-    const answer = textOf(fields.changed('response_var', 'the choice of the step'));
+    const answer = trimmedText(fields.changed('response_var', 'the choice of the step'));
     if (answer !== undefined) this.#variables.set(answer, `steps.${name}.output.choice`);
     const options = [...new Set([...words, ...(fallback === undefined ? [] : [fallback])])];
     return {
       type: 'approval',
       prompt,
       options,
-      ...given({ timeout, on_timeout: timeout === undefined ? undefined : fallback }),
+      ...filled({ timeout, on_timeout: timeout === undefined ? undefined : fallback }),
     };
   }
 }
@@ -238,7 +240,7 @@ function jsonOf(text: string): Json {
     return JSON.parse(text) as Json;
   } catch {
     // Not JSON: one item, as it is written.
-    return [literal(text)];
+    return [plainText(text)];
   }
 }
 
@@ -255,7 +257,9 @@ export function convertWorkflow(unit: Unit, context: Cortex): Converted {
   const attempts = Number(policy.kept('max_attempts', 'retry of each call') ?? 1);
   policy.changed('backoff', 'each pause is twice the one before');
   policy.rest();
-  const onError = textOf(settings.map('error_handling').kept('on_step_failure', 'on_error of each step'));
+  const onError = trimmedText(
+    settings.map('error_handling').kept('on_step_failure', 'on_error of each step'),
+  );
   settings.left('timeout', 'a time limit belongs to a step');
   settings.left('observability', 'the log has every step');
   settings.rest();
@@ -267,7 +271,7 @@ export function convertWorkflow(unit: Unit, context: Cortex): Converted {
   const where = { fields, key: 'outputs' };
   const sources = Object.entries(mapOf(fields.changed('outputs', 'the result of a last step')));
   const outputs = sources.map(([key, each]) => {
-    const path = pathOf((textOf(mapOf(each).source) ?? '').replace(/^\$/, ''), steps.names, where);
+    const path = pathOf((trimmedText(mapOf(each).source) ?? '').replace(/^\$/, ''), steps.names, where);
     return [key, path === undefined ? null : `\${${path} ?? null}`] as const;
   });
   const last = { name: 'outputs', ...script('parameters'), parameters: Object.fromEntries(outputs) };
@@ -281,11 +285,11 @@ export function convertWorkflow(unit: Unit, context: Cortex): Converted {
   const manifest = {
     kind: 'Workflow',
     name,
-    ...given({
+    ...filled({
       version,
       description,
       input: schema === undefined ? input : cleanSchema(schema),
-      context_variables: given({ runtime }),
+      context_variables: filled({ runtime }),
       trigger,
     }),
     steps: [...list, ...(outputs.length > 0 || list.length === 0 ? [last] : [])],
@@ -293,13 +297,13 @@ export function convertWorkflow(unit: Unit, context: Cortex): Converted {
   return { manifests: [{ path: unit.out, manifest }], about };
 }
 
-function triggerOf(fields: SourceFields) {
+function triggerOf(fields: SourceMap) {
   const given = fields.map('trigger');
-  const type = textOf(given.take('type'));
+  const type = trimmedText(given.take('type'));
   const parameters = given.kept('parameters', 'input');
   const input = parameters === undefined ? undefined : schemaOf(parameters, fields);
-  const schedule = textOf(given.kept('schedule', 'cron'));
-  const event = textOf(given.kept('event', 'an event of type custom'));
+  const schedule = trimmedText(given.kept('schedule', 'cron'));
+  const event = trimmedText(given.kept('event', 'an event of type custom'));
   given.rest();
   if (type === undefined) return { input };
   const isKnown = schedule !== undefined || event !== undefined || type === 'manual';
@@ -327,11 +331,11 @@ export function convertMetadata(unit: Unit, context: Cortex): Converted {
   const hooks = listOf(fields.kept('metadata_hooks', 'a workflow for each hook'));
   const manifests = hooks.map((each, index) => {
     const hook = mapOf(each);
-    const id = nameOf(textOf(hook.id) ?? `hook-${index + 1}`);
+    const id = nameOf(trimmedText(hook.id) ?? `hook-${index + 1}`);
     const path = ['metadata_hooks', index];
-    const own = new SourceFields(hook, { step: id, path }, unit.report);
+    const own = new SourceMap(hook, id, path, unit.report);
     own.kept('id', `workflow ${name}-${id}`);
-    const purpose = textOf(own.kept('description'));
+    const purpose = trimmedText(own.kept('description'));
     const when = own.map('when');
     const conditions = mapOf(when.kept('metadata', 'a trigger of type metadata_match'));
     when.rest();
@@ -345,7 +349,7 @@ export function convertMetadata(unit: Unit, context: Cortex): Converted {
     const manifest = {
       kind: 'Workflow',
       name: `${name}-${id}`,
-      ...given({ version, description: purpose && literal(purpose) }),
+      ...filled({ version, description: purpose && plainText(purpose) }),
       trigger: { type: 'metadata_match', conditions },
       steps: list,
     };
@@ -366,7 +370,7 @@ export function metadataOf(units: readonly Unit[]): JsonObject {
     if (method !== undefined) injection.method = method;
     // `{status}` of a page is the value of the field.
     const put = (braces: string, name: string) => (name in fields ? `{values.${name}}` : braces);
-    if (template !== undefined) injection.template = literal(String(template)).replace(/\{(\w+)\}/g, put);
+    if (template !== undefined) injection.template = plainText(String(template)).replace(/\{(\w+)\}/g, put);
   }
-  return given({ fields, injection });
+  return filled({ fields, injection });
 }

@@ -1,9 +1,10 @@
 import { dirname, relative, resolve, sep } from 'node:path';
 import type { JsonObject } from '../../lib/json.ts';
 import type { ImportOptions, SourceFile } from '../importer.ts';
-import type { Report, SourceFields } from '../report.ts';
+import type { Report } from '../report.ts';
+import type { SourceMap } from '../source-map.ts';
 import { readSource } from '../sources.ts';
-import { listOf, literal, mapOf, paragraphs, textOf } from '../values.ts';
+import { listOf, mapOf, paragraphs, plainText, trimmedText } from '../values.ts';
 
 /** What an agent has to import, by the lists of `import`: `builtin:NAME`, or a path in the folder of the import. */
 export const LISTS = ['tools', 'relics', 'agents', 'workflows'] as const;
@@ -30,7 +31,7 @@ export interface Unit {
   /** Where its manifest goes, relative to the folder of the import, with `/`. */
   readonly out: string;
   readonly value: JsonObject;
-  readonly fields: SourceFields;
+  readonly fields: SourceMap;
   readonly report: Report;
 }
 
@@ -94,7 +95,7 @@ export class Cortex {
   }
 
   /** Reads one list of imports, and reports what became of each entry: text, or a map with a path or a name. */
-  resolve(list: CortexImportList, imports: SourceFields, from: Unit, needs: Needs): void {
+  resolve(list: CortexImportList, imports: SourceMap, from: Unit, needs: Needs): void {
     for (const each of listOf(imports.take(list))) {
       const reference = String(mapOf(each).path ?? mapOf(each).name ?? each);
       const found = this.target(list, reference, from);
@@ -112,7 +113,7 @@ export class Cortex {
 
   sourcePath(from: Unit, path: string): string {
     const below = relative(this.#base, resolve(dirname(from.source.path), path));
-    return `${this.sourceRoot}/${literal(below.split(sep).join('/'))}`;
+    return `${this.sourceRoot}/${plainText(below.split(sep).join('/'))}`;
   }
 
   /** The text of the first of these files beside a manifest that can be read. */
@@ -147,18 +148,18 @@ export const BUILTIN_TOOLS: Readonly<Record<string, ReturnType<typeof builtin>>>
 export function isRunnable({ kind, written, value }: Unit): boolean {
   if ((kind !== 'Tool' && kind !== 'Feed') || written === 'json') return true;
   const { entrypoint, runtime } = { ...value, ...mapOf(value.implementation) } as JsonObject;
-  return textOf(entrypoint) !== undefined && runtime !== 'builtin';
+  return trimmedText(entrypoint) !== undefined && runtime !== 'builtin';
 }
 
 export const bareName = (reference: string): string => reference.replace(/^builtin\//, '');
 
 /** What all kinds have. Keys without a place in ours are lines at the head of the file. */
-export function headOf(fields: SourceFields) {
+export function headOf(fields: SourceMap) {
   const about = ['author', 'state', 'grade', 'agency_level', 'category', 'tags'].flatMap((key) => {
     const value = fields.changed(key, 'a comment at the head of the file');
     return value === undefined ? [] : [`${key}: ${listOf(value).join(', ')}`];
   });
-  const summary = textOf(fields.kept('summary', 'description'));
-  const text = paragraphs(summary, textOf(fields.kept('description')));
-  return { about, version: textOf(fields.kept('version')), description: text && literal(text) };
+  const summary = trimmedText(fields.kept('summary', 'description'));
+  const text = paragraphs(summary, trimmedText(fields.kept('description')));
+  return { about, version: trimmedText(fields.kept('version')), description: text && plainText(text) };
 }

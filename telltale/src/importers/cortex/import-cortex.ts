@@ -7,9 +7,10 @@ import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile, SourceFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { createNames, type Names, nameOf } from '../names.ts';
-import { createReport, remarksOf, SourceFields } from '../report.ts';
+import { createReport, remarksOf } from '../report.ts';
+import { SourceMap } from '../source-map.ts';
 import { commonFolder, problem, readDocuments } from '../sources.ts';
-import { environmentText, given, listOf, literal, mapOf, mapTexts, textOf } from '../values.ts';
+import { environmentText, filled, listOf, mapOf, mapTexts, plainText, trimmedText } from '../values.ts';
 import { convertRelic, convertTool, variablesOf } from './convert-tool.ts';
 import { convertMetadata, convertWorkflow, metadataOf } from './convert-workflow.ts';
 import {
@@ -62,13 +63,13 @@ async function convertAgent(unit: Unit, context: Cortex): Promise<Converted> {
   const manifest = {
     kind: 'Agent',
     name,
-    ...given({ version, description }),
+    ...filled({ version, description }),
     ...modelsOf(fields, context),
     ...limitsOf(fields),
-    instructions: instructions === '' ? '' : `${literal(instructions)}\n`,
+    instructions: instructions === '' ? '' : `${plainText(instructions)}\n`,
     // Agents of Cortex act inside of responses, too.
     protocol: { actions_in: ['outside', 'thought', 'response'] },
-    ...given({
+    ...filled({
       metadata: metadataOf(metadata),
       context_feeds: feeds.filter(({ id }, index) => feeds.findIndex((each) => each.id === id) === index),
       import: importOf(needs, unit.out, context),
@@ -80,12 +81,12 @@ async function convertAgent(unit: Unit, context: Cortex): Promise<Converted> {
 
 const PROVIDERS: Readonly<Record<string, string>> = { 'x-ai': 'xai', gemini: 'google', claude: 'anthropic' };
 
-function modelsOf(fields: SourceFields, { options }: Cortex): JsonObject {
+function modelsOf(fields: SourceMap, { options }: Cortex): JsonObject {
   const engine = fields.map('cognitive_engine');
   const [primary, fallback] = ['primary', 'fallback'].map((key) => {
     const given = engine.map(key);
-    const provider = textOf(given.take('provider')) ?? '';
-    const name = textOf(given.take('model'));
+    const provider = trimmedText(given.take('provider')) ?? '';
+    const name = trimmedText(given.take('model'));
     const reference = `${PROVIDERS[provider] ?? provider}/${name ?? ''}`.replace(/^\//, '');
     const isKept = isModelRef(reference);
     for (const part of ['provider', 'model'])
@@ -97,9 +98,9 @@ function modelsOf(fields: SourceFields, { options }: Cortex): JsonObject {
   const shared = optionsOf(engine.map('parameters'), true);
   engine.rest(THINKING);
   if (options.model !== undefined) engine.note('primary', 'changed', `--model ${options.model}`);
-  return given({
+  return filled({
     model: options.model ?? primary?.model,
-    model_options: given({ ...shared, ...primary?.options }),
+    model_options: filled({ ...shared, ...primary?.options }),
     ...fallbackOf(fallback?.model, fallback?.options),
   });
 }
@@ -125,7 +126,7 @@ const OPTIONS: Readonly<Record<string, keyof ModelOptionsManifest>> = {
 };
 
 /** The parameters of a model as sampling options: those that the manifest takes. */
-function optionsOf(parameters: SourceFields, isUsed: boolean): JsonObject {
+function optionsOf(parameters: SourceMap, isUsed: boolean): JsonObject {
   const found: Record<string, Json> = {};
   for (const [key, option] of Object.entries(OPTIONS)) {
     const value = parameters.take(key);
@@ -140,7 +141,7 @@ function optionsOf(parameters: SourceFields, isUsed: boolean): JsonObject {
   return found;
 }
 
-function limitsOf(fields: SourceFields): JsonObject {
+function limitsOf(fields: SourceMap): JsonObject {
   const runtime = fields.map('runtime');
   const prompt = fields.map('context');
   const turns = [
@@ -164,9 +165,9 @@ function limitsOf(fields: SourceFields): JsonObject {
     each.map('prompt_building').rest('the prompt teaches each tool with its parameters');
   runtime.rest('sessions, sub-agents and turns are kept on the log');
   const count = (values: readonly (Json | undefined)[]) => values.map(Number).find((value) => value > 0);
-  return given({
+  return filled({
     context_window: count(windows),
-    limits: given({ turns: count(turns), action_timeout: count([action]), wall: count([wall]) }),
+    limits: filled({ turns: count(turns), action_timeout: count([action]), wall: count([wall]) }),
   });
 }
 
@@ -174,7 +175,7 @@ function limitsOf(fields: SourceFields): JsonObject {
 async function promptOf(unit: Unit, context: Cortex): Promise<readonly string[]> {
   const { fields } = unit;
   const texts = new Set<string>();
-  const add = async (from: SourceFields, key: string, pathsOf = (name: string) => [name]) => {
+  const add = async (from: SourceMap, key: string, pathsOf = (name: string) => [name]) => {
     for (const each of listOf(from.take(key))) {
       const name = String(each).trim();
       // A text in place of a file has white space in it.
@@ -241,7 +242,7 @@ function feedsOf(
     const { id = `feed-${index + 1}`, type: _, interval, source, cache_ttl, max_tokens, ...others } = value;
     const { type = 'internal', name, action, params } = mapOf(source);
     const note = (key: string, outcome: 'kept' | 'left', how: string) =>
-      unit.report.note({ step: String(id), path: ['context_feeds', index] }, key, outcome, how);
+      unit.report.note(String(id), ['context_feeds', index], key, outcome, how);
     for (const key of Object.keys(others)) note(key, 'left', 'a feed has no such key');
     const list = `${String(type)}s` as CortexImportList;
     const internal = type === 'internal' ? INTERNAL[String(action)] : undefined;
@@ -255,12 +256,12 @@ function feedsOf(
     if (found !== undefined) needs[list].add(found.entry);
     if (internal !== undefined && params !== undefined)
       note('params', 'left', `it takes none: ${JSON.stringify(params)}`);
-    const asked = mapOf(mapTexts(given({ operation: action, ...mapOf(params) }), environmentText));
+    const asked = mapOf(mapTexts(filled({ operation: action, ...mapOf(params) }), environmentText));
     const own = found?.unit?.value;
     const seconds = Number(interval ?? own?.interval_secs ?? own?.refresh_seconds);
     const rhythm = seconds > 0 ? { type: 'periodic', interval: seconds } : {};
-    const from = internal ?? { type: String(type), name: found?.target ?? '', ...given({ params: asked }) };
-    return [{ id: nameOf(String(id)), ...rhythm, ...given({ cache_ttl, max_tokens }), source: from }];
+    const from = internal ?? { type: String(type), name: found?.target ?? '', ...filled({ params: asked }) };
+    return [{ id: nameOf(String(id)), ...rhythm, ...filled({ cache_ttl, max_tokens }), source: from }];
   });
 }
 
@@ -274,7 +275,7 @@ function permissionsOf(unit: Unit, context: Cortex, environment: readonly string
   const isOpen = sandbox.kept('network', 'permissions.network') === 'out' && hosts.length === 0;
   sandbox.changed('allowed_paths', 'permissions.paths: the folder of the agent, and that of the sources');
   sandbox.rest('bubblewrap needs no image; what may be written is permissions.paths');
-  return given({
+  return filled({
     paths: ['.', context.sourceRoot],
     network: isOpen ? ['*'] : hosts,
     shell,
@@ -298,7 +299,7 @@ function importOf(needs: Needs, from: string, context: Cortex): JsonObject {
     const entries = [...needs[list]].filter((entry) => entry !== from);
     return [list, entries.map((entry) => (entry.startsWith('builtin:') ? entry : pathTo(entry)))] as const;
   });
-  return given(Object.fromEntries(lists));
+  return filled(Object.fromEntries(lists));
 }
 
 /** A monument is several services with agents and workflows: an agent that can call them. */
@@ -329,9 +330,9 @@ function convertMonument(unit: Unit, context: Cortex): Converted {
   const manifest = {
     kind: 'Agent',
     name,
-    ...given({ version, description, model: context.options.model }),
+    ...filled({ version, description, model: context.options.model }),
     instructions: `You run ${name}. Do what you are asked to with your agents, relics, tools and workflows.\n`,
-    ...given({ context_feeds, import: importOf(needs, unit.out, context) }),
+    ...filled({ context_feeds, import: importOf(needs, unit.out, context) }),
   };
   return { manifests: [{ path: unit.out, manifest }], about };
 }
@@ -383,13 +384,13 @@ function unitsOf(
       .split(sep)
       .join('/')
       .replace(/\.ya?ml$/, '');
-    const written = textOf(value.name as Json) ?? below.split('/').at(-2) ?? below;
+    const written = trimmedText(value.name as Json) ?? below.split('/').at(-2) ?? below;
     const kind = KIND_HERE[value.kind] ?? value.kind;
     const taken = names.get(kind) ?? createNames();
     names.set(kind, taken);
     const name = taken.take(nameOf(written));
     const out = `${below}${index === 0 ? '' : `-${index + 1}`}.yml`;
-    const fields = new SourceFields(value as JsonObject, { step: null, path: [] }, report);
+    const fields = new SourceMap(value as JsonObject, null, [], report);
     return [{ kind: value.kind, name, written, source, out, value: value as JsonObject, fields, report }];
   });
   return units.length > 0
@@ -429,7 +430,7 @@ async function importUnit(unit: Unit, context: Cortex): Promise<ImportedFile> {
   if (!isRunnable(unit))
     return fail('built_in', `"${written}" is compiled into Cortex: there is nothing to run.`, instead);
   fields.take('kind');
-  fields.named('name', name);
+  fields.renamed('name', name);
   const { manifests, about } = await convert(unit, context);
   fields.rest();
   const origin = `Imported from ${file}, ${kind} of Cortex.`;

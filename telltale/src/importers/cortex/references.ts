@@ -1,5 +1,5 @@
-import type { SourceFields } from '../report.ts';
-import { literal } from '../values.ts';
+import type { SourceMap } from '../source-map.ts';
+import { plainText } from '../values.ts';
 
 /** What `$(…)` and `${…}` of Cortex name: the steps before, and variables such as the item of a loop. */
 export interface ReferencesNames {
@@ -11,7 +11,7 @@ export interface ReferencesNames {
 
 /** Where a reference stands, for the report. */
 export interface Where {
-  readonly fields: SourceFields;
+  readonly fields: SourceMap;
   readonly key: string;
 }
 
@@ -24,11 +24,11 @@ export function templateOf(text: string, names: ReferencesNames, where: Where): 
   let at = 0;
   for (const match of text.matchAll(REFERENCE)) {
     const path = pathOf(match[1] ?? match[2] ?? match[3] ?? '', names, where);
-    result += literal(text.slice(at, match.index));
-    result += path === undefined ? literal(match[0]) : `\${${path} ?? ${isWhole ? 'null' : "''"}}`;
+    result += plainText(text.slice(at, match.index));
+    result += path === undefined ? plainText(match[0]) : `\${${path} ?? ${isWhole ? 'null' : "''"}}`;
     at = match.index + match[0].length;
   }
-  return result + literal(text.slice(at));
+  return result + plainText(text.slice(at));
 }
 
 /** A path of Cortex as one of ours; undefined, with a word in the report, if nothing corresponds to it. */

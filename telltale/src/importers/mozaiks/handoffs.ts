@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { mapOf, type Part, plainText, textOf } from '../part.ts';
 import { conditionToCel } from '../python.ts';
+import type { SourceMap } from '../source-map.ts';
+import { defined, plainText, textOf } from '../values.ts';
 import { inner, type MozaiksDefinition, specialTarget } from './read-mozaiks.ts';
 import type { Variables } from './variables.ts';
 
@@ -13,7 +14,7 @@ export interface Handoffs {
 }
 
 interface HandoffsRule {
-  readonly part: Part;
+  readonly part: SourceMap;
   /** An agent, or `user`. */
   readonly from: string;
   /** An agent, `user` or `end`. */
@@ -54,11 +55,11 @@ export function readHandoffs(
   return { byAgent, onMessage };
 }
 
-function rulesOf(item: Part, agent: (name: string) => string | undefined): readonly HandoffsRule[] {
+function rulesOf(item: SourceMap, agent: (name: string) => string | undefined): readonly HandoffsRule[] {
   const fromKey = item.keyOf('source_agent', 'from_agent', 'from', 'source');
   const from = fromKey === undefined ? undefined : speakerOf(item, fromKey, agent);
   const rules: HandoffsRule[] = [];
-  const read = (part: Part) => {
+  const read = (part: SourceMap) => {
     const rule = from === undefined ? undefined : ruleOf(part, from, agent);
     if (rule !== undefined) rules.push(rule);
   };
@@ -68,7 +69,7 @@ function rulesOf(item: Part, agent: (name: string) => string | undefined): reado
 }
 
 function ruleOf(
-  part: Part,
+  part: SourceMap,
   from: string,
   agent: (name: string) => string | undefined,
 ): HandoffsRule | undefined {
@@ -95,7 +96,11 @@ function ruleOf(
 }
 
 /** An agent by its name here, `user` or `end`; undefined, and reported, if the workflow does not have it. */
-function speakerOf(part: Part, key: string, agent: (name: string) => string | undefined): string | undefined {
+function speakerOf(
+  part: SourceMap,
+  key: string,
+  agent: (name: string) => string | undefined,
+): string | undefined {
   const written = part.text(key) ?? '';
   const speaker = agent(written) ?? specialTarget(written);
   if (speaker === undefined)
@@ -122,7 +127,7 @@ function handoffEntry(rule: HandoffsRule, variables: Variables): JsonObject | un
   const isBefore = ['pre', 'before_reply', 'immediate', 'context_pre'].includes(scope?.toLowerCase() ?? '');
   if (scope !== undefined)
     part.note('condition_scope', 'changed', `it is "at: ${isBefore ? 'before_turn' : 'after_turn'}"`);
-  return mapOf({ to, if: test, at: isBefore ? 'before_turn' : undefined });
+  return defined({ to, if: test, at: isBefore ? 'before_turn' : undefined });
 }
 
 function messageEntry(rule: HandoffsRule, variables: Variables): JsonObject | undefined {

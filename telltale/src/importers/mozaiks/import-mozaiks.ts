@@ -3,7 +3,8 @@ import { fileDiagnostic } from '../../manifest/files/files.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { createTaken, type Names, type NamesTaken, nameOf } from '../names.ts';
-import { filledOf, mapOf, type Part, plainText, textOf } from '../part.ts';
+import type { SourceMap } from '../source-map.ts';
+import { defined, filled, plainText, textOf } from '../values.ts';
 import { type Handoffs, readHandoffs } from './handoffs.ts';
 import {
   inner,
@@ -74,7 +75,7 @@ const sameName = (one: string, other: string): boolean => one.toLowerCase() === 
 
 function readAgents(definition: MozaiksDefinition, names: Names): readonly ReadAgent[] {
   const agents: ReadAgent[] = [];
-  const read = (item: Part, written: string) => {
+  const read = (item: SourceMap, written: string) => {
     if (Array.isArray(item.value.agents)) {
       item.left('workflow', 'its agents join those of the other documents');
       item.each('agents', 'agent', read);
@@ -86,7 +87,7 @@ function readAgents(definition: MozaiksDefinition, names: Names): readonly ReadA
   return agents;
 }
 
-function readAgent(item: Part, written: string, names: Names): ReadAgent {
+function readAgent(item: SourceMap, written: string, names: Names): ReadAgent {
   const name = names.take(nameOf(written));
   if (item.take('name') !== undefined) item.renamed('name', name);
   const description =
@@ -237,21 +238,21 @@ function agentManifest(
   const targets = handoff.map((each) => (typeof each === 'string' ? each : (each as JsonObject).to));
   const own = tools.filter((tool) => tool.agents.some((agent) => sameName(agent, written)));
   const schema = outputs.get(written);
-  return mapOf({
+  return filled({
     kind: 'Agent',
     name,
     description: description === undefined ? undefined : plainText(description),
     model: options.model ?? DEFAULT_MODEL,
     instructions,
-    limits: isGroup || settings.maxTurns === undefined ? undefined : { turns: settings.maxTurns },
+    limits: isGroup ? undefined : defined({ turns: settings.maxTurns }),
     context_variables: variables.listsFor(own.map((tool) => tool.name)),
-    output: schema === undefined ? undefined : { schema },
-    import: filledOf({
+    output: defined({ schema }),
+    import: filled({
       agents: others.filter((each) => targets.includes(each.name)).map((each) => `./${each.name}.yml`),
       tools: own.map((tool) => `./tools/${tool.name}.yml`),
       artifacts: variables.responses.length === 0 ? [] : ['./responses.yml'],
     }),
-    handoff: handoff.length === 0 ? undefined : handoff,
+    handoff,
     examples: isGroup || settings.example === undefined ? undefined : [plainText(settings.example)],
   });
 }
@@ -262,22 +263,22 @@ function groupManifest(
   { agents, variables, handoffs, settings, folder }: Workflow,
   options: ImportOptions,
 ): JsonObject {
-  return mapOf({
+  return filled({
     kind: 'Agent',
     name,
     description: `The agents ${agents.map((each) => each.name).join(', ')} in one conversation.`,
     model: options.model ?? DEFAULT_MODEL,
-    limits: settings.maxTurns === undefined ? undefined : { handoffs: settings.maxTurns },
+    limits: defined({ handoffs: settings.maxTurns }),
     context_variables: variables.listsFor([]),
-    import: filledOf({
+    import: filled({
       agents: agents.map((each) => `./${folder}/${each.name}.yml`),
       artifacts: variables.responses.length === 0 ? [] : [`./${folder}/responses.yml`],
     }),
-    group: mapOf({
+    group: filled({
       agents: agents.map((each) => each.name),
       start,
       next_speaker: settings.nextSpeaker ?? 'user',
-      on_message: handoffs.onMessage.length === 0 ? undefined : handoffs.onMessage,
+      on_message: handoffs.onMessage,
     }),
     examples: settings.example === undefined ? undefined : [plainText(settings.example)],
   });

@@ -2,9 +2,10 @@ import { basename, dirname } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
 import type { SourceFile } from '../importer.ts';
-import { Part, textOf } from '../part.ts';
 import { createReport, type Entry, type Report } from '../report.ts';
+import { SourceMap } from '../source-map.ts';
 import { readDocuments } from '../sources.ts';
+import { textOf } from '../values.ts';
 
 /**
  * The files of a workflow, by the names that Mozaiks gives them, JSON or YAML; and the keys that say what a document of a
@@ -38,7 +39,7 @@ export interface MozaiksDefinition {
   readonly folder: string;
   /** What it is called where nothing says so. */
   readonly fallbackName: string;
-  readonly sections: ReadonlyMap<Section, readonly Part[]>;
+  readonly sections: ReadonlyMap<Section, readonly SourceMap[]>;
   /** Sections that have a file of their own, where a bare `agents` or `variables` means that section's. */
   readonly isFolder: boolean;
   readonly diagnostics: readonly Diagnostic[];
@@ -72,11 +73,11 @@ const workflowFolder = (folder: string): string => (basename(folder) === '_pack'
 
 function readDefinition(home: string, files: readonly SourceFile[]): MozaiksDefinition {
   const isFolder = files.some(({ path }) => path !== home);
-  const sections = new Map<Section, Part[]>();
+  const sections = new Map<Section, SourceMap[]>();
   const diagnostics: Diagnostic[] = [];
   const reports: Report[] = [];
-  const roots: Part[] = [];
-  const add = (section: Section, part: Part) => {
+  const roots: SourceMap[] = [];
+  const add = (section: Section, part: SourceMap) => {
     sections.set(section, [...(sections.get(section) ?? []), part]);
   };
   for (const file of files) {
@@ -86,7 +87,7 @@ function readDefinition(home: string, files: readonly SourceFile[]): MozaiksDefi
     for (const { value, lineOf } of read.documents) {
       const report = createReport(lineOf, files.length > 1 ? file.file : undefined);
       reports.push(report);
-      const root = new Part(rootOf(value, section), null, [], report);
+      const root = new SourceMap(rootOf(value, section), null, [], report);
       roots.push(root);
       if (section !== undefined) add(section, root);
       else route(root, add);
@@ -117,7 +118,7 @@ function rootOf(value: Json, section: Section | undefined): JsonObject {
 }
 
 /** A document without a name of its own: its keys say what it holds. */
-function route(part: Part, add: (section: Section, part: Part) => void): void {
+function route(part: SourceMap, add: (section: Section, part: SourceMap) => void): void {
   for (const key of PLANNING.split(' '))
     part.left(key, 'it is a record of planning; what runs is defined in the other documents');
   for (const key of Object.keys(part.value)) {
@@ -129,7 +130,7 @@ function route(part: Part, add: (section: Section, part: Part) => void): void {
 }
 
 /** The map that holds the entries of a section: some files wrap it once more in its name. */
-export function inner(part: Part, ...keys: readonly string[]): Part {
+export function inner(part: SourceMap, ...keys: readonly string[]): SourceMap {
   for (const key of keys) {
     const nested = part.part(key);
     if (nested !== undefined) return inner(nested, ...keys);

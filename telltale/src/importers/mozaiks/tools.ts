@@ -2,9 +2,10 @@ import { basename, resolve } from 'node:path';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import type { ImportOptions } from '../importer.ts';
 import { type Names, nameOf } from '../names.ts';
-import { mapOf, type Part, plainText, plainValue, textOf, textsOf } from '../part.ts';
 import { jsonTypeOf, parametersOf, toolStub } from '../python.ts';
+import type { SourceMap } from '../source-map.ts';
 import { readSource } from '../sources.ts';
+import { defined, plainText, plainValue, textOf, textsOf } from '../values.ts';
 import { inner, type MozaiksDefinition } from './read-mozaiks.ts';
 
 export interface MadeTool {
@@ -27,7 +28,7 @@ export async function readTools(
   agentName: (name: string) => string | undefined,
   options: ImportOptions,
 ): Promise<readonly MadeTool[]> {
-  const parts: Part[] = [];
+  const parts: SourceMap[] = [];
   const sources = new Map<string, string>();
   for (const root of definition.sections.get('tools') ?? []) {
     root.each('tool_files', 'tool file', (item) => {
@@ -60,7 +61,7 @@ interface Readings {
 }
 
 async function readTool(
-  part: Part,
+  part: SourceMap,
   definition: MozaiksDefinition,
   { names, made, sources }: Readings,
   options: ImportOptions,
@@ -90,7 +91,7 @@ async function readTool(
   return { name, written, agents, manifest, remark };
 }
 
-function noteTool(part: Part): void {
+function noteTool(part: SourceMap): void {
   const isTool = part.text('tool_type') !== 'UI_Tool';
   if (part.value.tool_type !== undefined)
     part.either(
@@ -113,7 +114,7 @@ const LIFECYCLE: Readonly<Record<string, string>> = {
   after_chat: 'a workflow with a trigger on the event session.ended',
 };
 
-function readLifecycleTool(part: Part): void {
+function readLifecycleTool(part: SourceMap): void {
   const place = `${part.text('file') ?? 'its file'}, function ${part.text('function') ?? part.text('name') ?? ''}`;
   const as = LIFECYCLE[part.text('trigger') ?? ''] ?? 'a hook';
   part.note('trigger', 'left', `Python code is not converted: port ${place} as ${as}`);
@@ -158,7 +159,7 @@ export function readOutputs(definition: MozaiksDefinition): ReadonlyMap<string, 
 }
 
 /** Pairs of an agent and a model; a map, or a list of `{agent, agent_definition}`. */
-function registryOf(part: Part): readonly (readonly [agent: string, model: string | undefined])[] {
+function registryOf(part: SourceMap): readonly (readonly [agent: string, model: string | undefined])[] {
   const value = part.take('registry');
   if (value === undefined) return [];
   part.note('registry', 'changed', 'the agents named here have "output: { schema }"');
@@ -196,7 +197,7 @@ function schemaOf(
     properties[field] = schema;
     if (!acceptsNull(schema)) required.push(field);
   }
-  return mapOf({ type: 'object', properties, required: required.length === 0 ? undefined : required });
+  return defined({ type: 'object', properties, required: required.length === 0 ? undefined : required });
 }
 
 const acceptsNull = ({ type, anyOf }: JsonObject): boolean =>
@@ -219,7 +220,7 @@ function fieldSchema(
   else if (/^list$/i.test(textOf(type) ?? '') && items !== undefined)
     schema = { type: 'array', items: fieldSchema(items, models, above) };
   else schema = typeSchema(textOf(type) ?? '', models, above);
-  return mapOf({
+  return defined({
     ...(plainValue(schema) as JsonObject),
     description: described === undefined ? undefined : plainText(described),
   });
@@ -235,5 +236,5 @@ function typeSchema(
   const optional = /^(?:optional_|Optional\[)(\w+)\]?$/.exec(type)?.[1];
   if (optional !== undefined) return { type: [jsonTypeOf(optional) ?? 'string', 'null'] };
   if (models.has(type)) return schemaOf(type, models, above);
-  return mapOf({ type: jsonTypeOf(type) });
+  return defined({ type: jsonTypeOf(type) });
 }

@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { identifierOf } from '../names.ts';
-import { filledOf, mapOf, type Part, plainText, plainValue, textOf, textsOf } from '../part.ts';
 import { jsonTypeOf } from '../python.ts';
+import type { SourceMap } from '../source-map.ts';
+import { defined, filled, plainText, plainValue, textOf, textsOf } from '../values.ts';
 import { inner, type MozaiksDefinition, specialTarget } from './read-mozaiks.ts';
 
 export interface VariableNames {
@@ -42,8 +43,8 @@ const DEFAULT_KEYS = ['default', 'value', 'init', 'initial', 'initial_value'] as
 
 /** One variable while it is read. `source` is the map that says where it comes from, `item` itself in older forms. */
 interface VariablesReading {
-  readonly item: Part;
-  readonly source: Part;
+  readonly item: SourceMap;
+  readonly source: SourceMap;
   readonly name: string;
   readonly type: string | undefined;
 }
@@ -102,11 +103,11 @@ export class Variables {
       if (own.length > 0) derived.push({ ...rest, triggers: own });
       else runtime.push({ ...rest, writers: ['user'] });
     }
-    return filledOf({ defined: this.defined, runtime, derived });
+    return filled({ defined: this.defined, runtime, derived });
   }
 
   /** Which agents see a variable, from `agents`; undefined where the file does not say. */
-  #viewsOf(part: Part): ReadonlyMap<string, string[]> | undefined {
+  #viewsOf(part: SourceMap): ReadonlyMap<string, string[]> | undefined {
     if (part.value.agents === undefined || part.value.agents === null) return undefined;
     const views = new Map<string, string[]>();
     part.each('agents', 'agent', (item, name) => {
@@ -120,7 +121,12 @@ export class Variables {
     return views;
   }
 
-  #read(item: Part, name: string, listed: string, views: ReadonlyMap<string, string[]> | undefined): void {
+  #read(
+    item: SourceMap,
+    name: string,
+    listed: string,
+    views: ReadonlyMap<string, string[]> | undefined,
+  ): void {
     const called = identifierOf(name);
     const nameKey = item.value.name === undefined ? 'key' : 'name';
     if (item.take(nameKey) !== undefined) item.renamed(nameKey, called);
@@ -157,12 +163,12 @@ export class Variables {
       expose: this.#exposeOf(item, name, views),
     };
     const triggers = this.#triggersOf(reading);
-    if (triggers.length > 0) this.derived.push(mapOf({ ...common, default: initial, triggers }));
-    else this.#declare(reading, kind, mapOf({ ...common, type: type ?? 'any' }), initial);
+    if (triggers.length > 0) this.derived.push(defined({ ...common, default: initial, triggers }));
+    else this.#declare(reading, kind, defined({ ...common, type: type ?? 'any' }), initial);
   }
 
   #exposeOf(
-    item: Part,
+    item: SourceMap,
     name: string,
     views: ReadonlyMap<string, string[]> | undefined,
   ): readonly string[] | undefined {
@@ -191,11 +197,11 @@ export class Variables {
     if (source !== item) source.rest(database ?? TO_PORT[kind] ?? 'have an agent or a tool set the variable');
     item.left('sources_from_agents', 'every agent of the workflow may set it');
     if (isKept) {
-      this.defined.push(mapOf({ ...typed, key, default: initial }));
+      this.defined.push(defined({ ...typed, key, default: initial }));
       return;
     }
     if (variable === undefined) {
-      this.runtime.push(mapOf({ ...typed, default: initial }));
+      this.runtime.push(defined({ ...typed, default: initial }));
       return;
     }
     // What is read from the environment is text.
@@ -207,13 +213,13 @@ export class Variables {
       isRead ? '"default" reads it' : `only texts are read from there: --var ${name}=VALUE`,
     );
     const value = isRead ? `\${${variable}:-${textOf(initial) ?? ''}}` : initial;
-    this.runtime.push(mapOf({ ...typed, default: value, writers: ['user', 'workflow'] }));
+    this.runtime.push(defined({ ...typed, default: value, writers: ['user', 'workflow'] }));
   }
 
   #triggersOf(reading: VariablesReading): readonly JsonObject[] {
     const { item, source } = reading;
     const triggers: JsonObject[] = [];
-    const add = (part: Part, to?: Json) => {
+    const add = (part: SourceMap, to?: Json) => {
       const trigger = this.#triggerOf(part, to, reading);
       if (trigger !== undefined) triggers.push(trigger);
     };
@@ -235,7 +241,11 @@ export class Variables {
   }
 
   /** One trigger: the newer form has `type` and `match`, the older one `trigger_type` and `trigger_value`. */
-  #triggerOf(part: Part, to: Json | undefined, { name, type }: VariablesReading): JsonObject | undefined {
+  #triggerOf(
+    part: SourceMap,
+    to: Json | undefined,
+    { name, type }: VariablesReading,
+  ): JsonObject | undefined {
     const typeKey = part.value.trigger_type === undefined ? 'type' : 'trigger_type';
     const written = part.text(typeKey) ?? '';
     const value = to ?? part.take('set');
@@ -248,7 +258,7 @@ export class Variables {
         match === undefined ? 'left' : 'kept',
         match === undefined ? 'nothing says which text is meant' : 'a trigger of type agent_text',
       );
-      return match && mapOf({ type: 'agent_text', agent: this.#speakerOf(part), match, set });
+      return match && defined({ type: 'agent_text', agent: this.#speakerOf(part), match, set });
     }
     if (written !== 'ui_response' && written !== 'tool_response') {
       part.note(typeKey, 'left', `there is no trigger of type ${written === '' ? '(none)' : written}`);
@@ -271,7 +281,7 @@ export class Variables {
     }
     part.note('type', 'changed', 'a trigger of type tool_response');
     if (key !== undefined) part.note('response_key', 'changed', '"match" looks at this field of the result');
-    return mapOf({
+    return defined({
       type: 'tool_response',
       tool,
       match: key === undefined ? undefined : { [key]: value ?? true },
@@ -280,7 +290,7 @@ export class Variables {
   }
 
   /** The agent whose text counts; any agent's if it is none of the workflow's. */
-  #speakerOf(part: Part): string | undefined {
+  #speakerOf(part: SourceMap): string | undefined {
     const key = part.value.agent === undefined ? 'source_agent' : 'agent';
     const written = part.text(key);
     if (written === undefined) return undefined;
@@ -293,7 +303,7 @@ export class Variables {
   }
 }
 
-function matchOf(part: Part, kind: string): JsonObject | undefined {
+function matchOf(part: SourceMap, kind: string): JsonObject | undefined {
   const old = textOf(part.changed('trigger_value', 'it is "match" of the trigger'));
   const match = part.part('match') ?? part;
   for (const key of ['equals', 'contains', 'regex']) {

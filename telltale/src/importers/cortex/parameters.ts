@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from '../lib/json.ts';
-import type { SourceFields } from './report.ts';
-import { given, mapOf, textOf } from './values.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+import type { SourceMap } from '../source-map.ts';
+import { filled, mapOf, trimmedText } from '../values.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   float: 'number',
@@ -21,13 +21,13 @@ const LIMITS: Readonly<Record<string, string>> = {
 };
 
 /** A list of parameters, or a map of them, as a JSON Schema. */
-export function schemaOf(parameters: Json | undefined, fields: SourceFields): JsonObject {
+export function schemaOf(parameters: Json | undefined, fields: SourceMap): JsonObject {
   const entries = Array.isArray(parameters)
     ? parameters.map((each) => [String(mapOf(each).name ?? ''), mapOf(each)] as const)
     : Object.entries(mapOf(parameters)).map(([name, each]) => [name, mapOf(each)] as const);
   const properties = entries.map(([name, { name: _, required, type, values, validation, ...others }]) => {
     const schema: Record<string, Json | undefined> = {};
-    const named = TYPES[String(type)] ?? textOf(type);
+    const named = TYPES[String(type)] ?? trimmedText(type);
     if (named !== 'any') schema.type = named;
     if (values !== undefined) schema.enum = values;
     for (const [key, value] of Object.entries(others))
@@ -38,10 +38,10 @@ export function schemaOf(parameters: Json | undefined, fields: SourceFields): Js
       if (limit === undefined) fields.note('parameters', 'left', `${name}: JSON Schema has no "${key}"`);
       else schema[limit] = value;
     }
-    return [name, given(schema)] as const;
+    return [name, filled(schema)] as const;
   });
   const required = entries.filter(([, each]) => each.required === true).map(([name]) => name);
-  return { type: 'object', ...given({ required }), properties: Object.fromEntries(properties) };
+  return { type: 'object', ...filled({ required }), properties: Object.fromEntries(properties) };
 }
 
 /** A JSON Schema as it was written; `required: true` within a property, which JSON Schema does not have, moves up. */
@@ -58,7 +58,7 @@ export function cleanSchema(schema: Json | undefined): JsonObject {
   return {
     ...(rest as JsonObject),
     type: 'object',
-    ...given({ required: names }),
+    ...filled({ required: names }),
     properties: Object.fromEntries(cleaned),
   };
 }

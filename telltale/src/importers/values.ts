@@ -21,8 +21,8 @@ export function templateOf(
     const replaced = replace(found);
     if (replaced === undefined) continue;
     const before = plainText(text.slice(at, found.index));
-    // Dollars in front of a reference would escape it, so they are doubled.
-    out += replaced.startsWith('${') ? before.replace(/\$+$/, (dollars) => dollars + dollars) : before;
+    // Dollars in front of a reference would escape it, and those in front of a brace would begin one.
+    out += /^\$?\{/.test(replaced) ? before.replace(/\$+$/, (dollars) => dollars + dollars) : before;
     out += replaced;
     at = found.index + found[0].length;
   }
@@ -69,14 +69,14 @@ export const section = (heading: string, lines: readonly string[]): string | und
 
 export const bullets = (items: readonly string[]): readonly string[] => items.map((item) => `- ${item}`);
 
-type Entries = Readonly<Record<string, Json | undefined>>;
+type OptionalEntries = Readonly<Record<string, Json | undefined>>;
 
 /** A map without the keys that have no value. */
-export const defined = (entries: Entries): JsonObject =>
+export const defined = (entries: OptionalEntries): JsonObject =>
   Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined)) as JsonObject;
 
 /** A map without the keys that have no value, an empty list or an empty map. */
-export const filled = (entries: Entries): JsonObject =>
+export const filled = (entries: OptionalEntries): JsonObject =>
   Object.fromEntries(
     Object.entries(entries).filter(
       ([, value]) =>
@@ -84,3 +84,23 @@ export const filled = (entries: Entries): JsonObject =>
         !(typeof value === 'object' && value !== null && Object.keys(value).length === 0),
     ),
   ) as JsonObject;
+
+/** Several CEL tests that must all hold; undefined if there is none. */
+export function allOf(tests: readonly (string | undefined)[]): string | undefined {
+  const given = tests.filter((test) => test !== undefined && test !== 'true') as readonly string[];
+  return given.length < 2 ? given[0] : given.map((test) => bracketed(test, /[|?]/)).join(' && ');
+}
+
+/** Several CEL tests of which one must hold. */
+export const anyOf = (tests: readonly string[]): string =>
+  tests.length < 2 ? (tests[0] ?? 'false') : tests.map((test) => bracketed(test, /[&?]/)).join(' || ');
+
+/** The test, in brackets if one of these operators stands outside of brackets and strings. */
+function bracketed(test: string, operators: RegExp): string {
+  let bare = test.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '""');
+  for (let before = ''; before !== bare; ) {
+    before = bare;
+    bare = bare.replace(/\([^()[\]]*\)|\[[^()[\]]*\]/g, '');
+  }
+  return operators.test(bare) ? `(${test})` : test;
+}

@@ -210,7 +210,7 @@ class AgentFile {
     const files: MadeFile[] = [];
     if (workflow !== undefined) {
       const head = [HEAD, `A run ends after ${MAX_TICKS} states: see the variable max_ticks.`];
-      const manifest = { ...workflow.manifest, context_variables: { runtime: variables.list() } };
+      const manifest = { ...workflow.manifest, context_variables: { runtime: variables.declared } };
       const text = yamlOf(manifest, [...head, ...workflow.ports.map((each) => `Port ${each}`)]);
       files.push({ path: `${folder}/workflow.yml`, text });
     }

@@ -1,7 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
-import { identifierOf, nameOf } from '../names.ts';
+import { DeclaredVariables } from '../declared-variables.ts';
+import { nameOf } from '../names.ts';
 import { conditionToCel } from '../python.ts';
-import { defined, plainText, textOf } from '../values.ts';
+import { defined, templateOf, textOf } from '../values.ts';
 
 /** What the simulation fills in before each step, with what stands there until somebody sets it. */
 const WORLD: Readonly<Record<string, Json>> = {
@@ -26,38 +27,29 @@ const WORLD: Readonly<Record<string, Json>> = {
 };
 
 /** The variables of an agent's workflow: those that prompts, conditions and code steps name. */
-export class WorldVariables {
-  readonly #defaults = new Map<string, Json>();
+export class WorldVariables extends DeclaredVariables {
   readonly #booleans = new Set<string>();
   readonly #known: JsonObject;
 
   constructor(known: JsonObject) {
+    super();
     this.#known = known;
   }
 
   /** The variable's name in CEL and templates. */
   use(written: string, isTest = false): string {
-    const name = identifierOf(written);
-    if (!this.#defaults.has(name)) {
-      const known = this.#known[name] ?? WORLD[name];
-      this.#defaults.set(name, known ?? (isTest ? false : ''));
-      if (known === undefined && isTest) this.#booleans.add(name);
-    }
-    return name;
+    const known = this.#known[written] ?? WORLD[written];
+    if (known === undefined && isTest && !this.has(written)) this.#booleans.add(written);
+    return this.named(written, { type: 'any', default: known ?? (isTest ? false : '') });
   }
 
   /** Declares it as a number, because something is compared with it. */
   number(written: string): void {
-    const name = identifierOf(written);
-    if (!this.#defaults.has(name)) this.#defaults.set(name, this.#known[name] ?? 0);
+    this.named(written, { type: 'any', default: this.#known[written] ?? 0 });
   }
 
   isBoolean(written: string): boolean {
-    return this.#booleans.has(identifierOf(written));
-  }
-
-  list(): readonly JsonObject[] {
-    return [...this.#defaults].map(([name, value]) => defined({ name, type: 'any', default: value }));
+    return this.#booleans.has(written);
   }
 }
 
@@ -73,26 +65,15 @@ export interface PromptsTemplate {
  * A prompt of Python's `str.format` as a template: `{name}` is a variable, `{{` a brace. Other braces are text; in
  * agent_ecology2 one of them keeps the whole prompt from being filled in.
  */
-export function toTemplate(text: string, variables: WorldVariables): PromptsTemplate {
+export function toTemplate(written: string, variables: WorldVariables): PromptsTemplate {
   const formats: string[] = [];
-  let out = '';
-  let literal = '';
-  let at = 0;
-  for (const found of text.matchAll(PLACEHOLDER)) {
-    literal += text.slice(at, found.index);
-    at = found.index + found[0].length;
-    const [whole, name, path = '', , format] = found;
-    if (name === undefined) {
-      literal += whole.charAt(0);
-      continue;
-    }
+  const text = templateOf(written, PLACEHOLDER, ([whole, name, path = '', , format]) => {
+    if (name === undefined) return whole.charAt(0);
     if (format !== undefined) formats.push(whole);
-    // Dollars straight before a reference come in pairs.
-    out += plainText(literal).replace(/\$+$/, (dollars) => dollars + dollars);
-    literal = '';
-    out += `\${vars.${variables.use(name)}${path.replace(/\[(\w+)\]/g, '.$1')}${path === '' ? '' : " ?? ''"}}`;
-  }
-  return { text: out + plainText(literal + text.slice(at)), formats };
+    const fallback = path === '' ? '' : " ?? ''";
+    return `\${vars.${variables.use(name)}${path.replace(/\[(\w+)\]/g, '.$1')}${fallback}}`;
+  });
+  return { text, formats };
 }
 
 /** A condition in Python over variables as CEL; undefined if it could not be converted. */

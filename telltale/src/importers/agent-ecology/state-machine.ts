@@ -98,7 +98,7 @@ class WorkflowBuilder {
     const manifest = defined({
       kind: 'Workflow',
       name: this.#name,
-      context_variables: { runtime: this.#variables.list() },
+      context_variables: { runtime: this.#variables.declared },
       ...body,
     });
     return { manifest, prompts: this.#prompts, ports: this.#ports };

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts';
 import type { SourceMap } from '../source-map.ts';
-import { environmentText, filled, listOf, mapOf, paragraphs, plainText, trimmedText } from '../values.ts';
-import { BUILTIN_TOOLS, builtin, type Converted, type Cortex, headOf, type Unit } from './cortex.ts';
+import { environmentText, filled, listOf, mapOf, plainText, trimmedText } from '../values.ts';
+import { BUILTIN_TOOLS, builtin, type Converted, type Cortex, type Unit } from './cortex.ts';
 import { cleanSchema, schemaOf } from './parameters.ts';
 
 /** A call of a tool that is compiled into Cortex, as its replacement takes it; other parameters are reported. */
@@ -35,8 +35,7 @@ const COMPILED = new Set(['process', 'binary', 'native', 'cpp', 'c']);
 
 /** A feed of its own is a tool without parameters, which agents show as a context feed. */
 export function convertTool(unit: Unit, context: Cortex): Converted {
-  const { fields, name, kind } = unit;
-  const { about, version, description } = headOf(fields);
+  const { fields, kind } = unit;
   const isFeed = kind === 'Feed';
   if (isFeed)
     fields.note('kind', 'changed', 'a tool; agents that import it have a context feed that calls it');
@@ -44,19 +43,16 @@ export function convertTool(unit: Unit, context: Cortex): Converted {
     fields.changed(key, 'interval of that context feed');
   fields.left('allow_empty', 'an empty value is shown as it is');
   const returns = trimmedText(fields.changed('returns', 'part of the description'));
-  for (const each of listOf(fields.changed('examples', 'comments at the head of the file')))
-    about.push(`Example: ${JSON.stringify(each)}`);
+  const examples = listOf(fields.changed('examples', 'comments at the head of the file'));
   const list = fields.kept('parameters', 'a JSON Schema');
   const schema = fields.kept('input_schema', 'parameters');
-  const manifest = {
-    kind: 'Tool',
-    name,
-    ...filled({ version, description: paragraphs(description, returns && plainText(`Returns: ${returns}`)) }),
+  const body = {
     parameters: schema === undefined ? schemaOf(list, fields) : cleanSchema(schema),
     ...implementationOf(unit, context, schema === undefined),
     ...(isFeed ? { idempotent: true } : {}),
   };
-  return { manifests: [{ path: unit.out, manifest }], about };
+  const about = examples.map((each) => `Example: ${JSON.stringify(each)}`);
+  return { body, about, details: returns && plainText(`Returns: ${returns}`) };
 }
 
 /** Scripts of the older form take their parameters as the first argument, those with `input_schema` from standard input. */
@@ -83,7 +79,6 @@ function implementationOf(unit: Unit, context: Cortex, wantsArgument: boolean): 
   const runtime = trimmedText(take('runtime', 'the program of the command')) ?? 'process';
   const entrypoint =
     trimmedText(take('entrypoint', 'the command; CORTEX_ROOT is the folder of the sources')) ?? '';
-  nested.rest();
   if (entrypoint === '') return { implementation: { script: JSON_SCRIPT } };
   const argument = wantsArgument ? 'the first argument and standard input' : 'standard input, not in a file';
   fields.note('parameters', 'changed', `the program gets them as JSON: ${argument}`);
@@ -137,8 +132,7 @@ export function endpointCall(relic: Unit, call: JsonObject, action?: string): Js
 }
 
 export function convertRelic(unit: Unit): Converted {
-  const { fields, name } = unit;
-  const { about, version, description } = headOf(fields);
+  const { fields } = unit;
   const face = fields.map('interface');
   const port = fields.changed('port', 'connection');
   const address =
@@ -151,7 +145,6 @@ export function convertRelic(unit: Unit): Converted {
   fields.changed('mode', driver);
   for (const part of [face, fields])
     part.changed('endpoints', isHttp ? 'in the description, as calls of the driver' : 'operations of kv');
-  face.rest();
   const services = 'deployment compose_file project_name persistence service_type environment';
   fields.leave(services, 'start the service yourself, with docker compose');
   fields.leave('health_check health_path', '"health" is an operation of every relic');
@@ -161,13 +154,7 @@ export function convertRelic(unit: Unit): Converted {
     const call = endpointCall(unit, Object.fromEntries(each.keys.map((key) => [key, `{${key}}`])), each.name);
     return `- ${each.name}: ${JSON.stringify(call)}`;
   });
-  const listed =
-    isHttp && operations.length > 0 ? plainText(`Operations:\n${operations.join('\n')}`) : undefined;
-  const manifest = {
-    kind: 'Relic',
-    name,
-    ...filled({ version, description: paragraphs(description, listed) }),
-    ...(isHttp ? { driver: 'http', connection: environmentText(address) } : { driver: 'kv' }),
-  };
-  return { manifests: [{ path: unit.out, manifest }], about };
+  if (!isHttp) return { body: { driver: 'kv' } };
+  const details = operations.length > 0 ? plainText(`Operations:\n${operations.join('\n')}`) : undefined;
+  return { body: { driver: 'http', connection: environmentText(address) }, details };
 }

@@ -8,14 +8,13 @@ import {
   type Converted,
   type Cortex,
   type CortexImportList,
-  headOf,
   LISTS,
   MISSING,
   Needs,
   type Unit,
 } from './cortex.ts';
 import { cleanSchema, schemaOf } from './parameters.ts';
-import { celOf, pathOf, type ReferencesNames, templateOf } from './references.ts';
+import { celOf, pathOf, type ReferencesNames, toTemplate } from './references.ts';
 
 /** What calls that say nothing themselves take from the workflow. */
 interface Defaults {
@@ -75,10 +74,7 @@ class Steps {
   /** What every step has: its condition, tries, time, and what a failure means. */
   #common(type: string, fields: SourceMap): JsonObject {
     const condition = type === 'condition' ? undefined : trimmedText(fields.changed('condition', 'CEL'));
-    const policy = fields.map('retry_policy');
-    const attempts = Number(policy.kept('max_attempts', 'retry') ?? 1);
-    policy.changed('backoff', 'each pause is twice the one before');
-    policy.rest();
+    const attempts = attemptsOf(fields.map('retry_policy'));
     const tries = Number(fields.kept('max_retries', 'retry') ?? 0);
     const timeout =
       type === 'human' ? undefined : (fields.kept('timeout') ?? fields.kept('timeout_sec', 'timeout'));
@@ -98,9 +94,9 @@ class Steps {
 
   #own(type: string, name: string, fields: SourceMap, path: ConvertWorkflowPath): Values {
     const text = (key: string, how = key) =>
-      templateOf(trimmedText(fields.kept(key, how)) ?? '', this.names, { fields, key });
+      toTemplate(trimmedText(fields.kept(key, how)) ?? '', this.names, { fields, key });
     const value = (key: string, how: string) =>
-      mapTexts(fields.kept(key, how) ?? null, (each) => templateOf(each, this.names, { fields, key })) ??
+      mapTexts(fields.kept(key, how) ?? null, (each) => toTemplate(each, this.names, { fields, key })) ??
       undefined;
     const nested = (key: string, how = key) => this.list(fields.kept(key, how), [...path, key]);
     const test = (source: string, key: string) => celOf(source, this.names, { fields, key });
@@ -134,7 +130,7 @@ class Steps {
         const as = trimmedText(fields.kept('as')) ?? 'item';
         const items = /^\[/.test(over)
           ? jsonOf(over)
-          : templateOf(over, this.names, { fields, key: 'over' }).replace(/ \?\? null\}$/, ' ?? []}');
+          : toTemplate(over, this.names, { fields, key: 'over' }).replace(/ \?\? null\}$/, ' ?? []}');
         this.#variables.set(as, identifierOf(as));
         const body = this.#orNothing([
           ...nested('step', 'body'),
@@ -179,7 +175,7 @@ class Steps {
     const reference = trimmedText(fields.take(key)) ?? '';
     const written = fields.kept('params', 'parameters') ?? fields.kept('parameters');
     const parameters = mapOf(
-      mapTexts(written ?? {}, (each) => templateOf(each, this.names, { fields, key: 'params' })),
+      mapTexts(written ?? {}, (each) => toTemplate(each, this.names, { fields, key: 'params' })),
     );
     const action = trimmedText(fields.kept('action', 'part of the parameters'));
     const kind = type === 'feed' ? 'tool' : type;
@@ -249,20 +245,20 @@ const RETURNED = [
   { name: 'result', type: 'object' },
 ];
 
-export function convertWorkflow(unit: Unit, context: Cortex): Converted {
-  const { fields, name } = unit;
-  const { about, version, description } = headOf(fields);
-  const settings = fields.map('configuration');
-  const policy = settings.map('default_retry_policy');
-  const attempts = Number(policy.kept('max_attempts', 'retry of each call') ?? 1);
+function attemptsOf(policy: SourceMap): number {
   policy.changed('backoff', 'each pause is twice the one before');
-  policy.rest();
+  return Number(policy.kept('max_attempts', 'retry') ?? 1);
+}
+
+export function convertWorkflow(unit: Unit, context: Cortex): Converted {
+  const { fields } = unit;
+  const settings = fields.map('configuration');
+  const attempts = attemptsOf(settings.map('default_retry_policy'));
   const onError = trimmedText(
     settings.map('error_handling').kept('on_step_failure', 'on_error of each step'),
   );
   settings.left('timeout', 'a time limit belongs to a step');
   settings.left('observability', 'the log has every step');
-  settings.rest();
   const retry = attempts > 1 ? { max: attempts - 1, backoff: '1s' } : undefined;
   const steps = new Steps(unit, context, { retry, onError });
   const list = steps.list(fields.kept('steps'), ['steps']);
@@ -279,22 +275,14 @@ export function convertWorkflow(unit: Unit, context: Cortex): Converted {
   fields.changed('auto_checkpoint', 'each step is on the log, and a run goes on from there');
   const imports = fields.map('import');
   for (const each of LISTS) context.resolve(each, imports, unit, steps.needs);
-  imports.rest();
   context.needs.set(unit, steps.needs);
   const runtime = steps.returns ? RETURNED : [];
-  const manifest = {
-    kind: 'Workflow',
-    name,
-    ...filled({
-      version,
-      description,
-      input: schema === undefined ? input : cleanSchema(schema),
-      context_variables: filled({ runtime }),
-      trigger,
-    }),
-    steps: [...list, ...(outputs.length > 0 || list.length === 0 ? [last] : [])],
-  };
-  return { manifests: [{ path: unit.out, manifest }], about };
+  const head = filled({
+    input: schema === undefined ? input : cleanSchema(schema),
+    context_variables: filled({ runtime }),
+    trigger,
+  });
+  return { body: { ...head, steps: [...list, ...(outputs.length > 0 || list.length === 0 ? [last] : [])] } };
 }
 
 function triggerOf(fields: SourceMap) {
@@ -304,7 +292,6 @@ function triggerOf(fields: SourceMap) {
   const input = parameters === undefined ? undefined : schemaOf(parameters, fields);
   const schedule = trimmedText(given.kept('schedule', 'cron'));
   const event = trimmedText(given.kept('event', 'an event of type custom'));
-  given.rest();
   if (type === undefined) return { input };
   const isKnown = schedule !== undefined || event !== undefined || type === 'manual';
   given.either('type', isKnown, 'the trigger', `nothing corresponds to ${type}: started by hand`);
@@ -320,25 +307,22 @@ function triggerOf(fields: SourceMap) {
  */
 export function convertMetadata(unit: Unit, context: Cortex): Converted {
   const { fields, name } = unit;
-  const { about, version, description } = headOf(fields);
   fields.kept('fields', 'metadata.fields of the agents that import it');
   fields.kept('injection', 'metadata.injection of the agents that import it');
   fields.left('environment', 'settings of Cortex');
   const needs = new Needs();
   const dependencies = fields.map('dependencies');
   for (const list of LISTS) context.resolve(list, dependencies, unit, needs);
-  dependencies.rest();
+  const others: Record<string, JsonObject> = {};
   const hooks = listOf(fields.kept('metadata_hooks', 'a workflow for each hook'));
-  const manifests = hooks.map((each, index) => {
+  for (const [index, each] of hooks.entries()) {
     const hook = mapOf(each);
     const id = nameOf(trimmedText(hook.id) ?? `hook-${index + 1}`);
     const path = ['metadata_hooks', index];
     const own = new SourceMap(hook, id, path, unit.report);
     own.kept('id', `workflow ${name}-${id}`);
     const purpose = trimmedText(own.kept('description'));
-    const when = own.map('when');
-    const conditions = mapOf(when.kept('metadata', 'a trigger of type metadata_match'));
-    when.rest();
+    const conditions = mapOf(own.map('when').kept('metadata', 'a trigger of type metadata_match'));
     const steps = new Steps(unit, context, { onError: 'continue' });
     const list = steps.list(own.kept('actions', 'steps; one that fails does not stop the others'), [
       ...path,
@@ -346,18 +330,18 @@ export function convertMetadata(unit: Unit, context: Cortex): Converted {
     ]);
     own.rest();
     needs.add(steps.needs);
-    const manifest = {
+    const out = `${unit.out.replace(/\.yml$/, '')}/${id}.yml`;
+    needs.workflows.add(out);
+    others[out] = {
       kind: 'Workflow',
       name: `${name}-${id}`,
-      ...filled({ version, description: purpose && plainText(purpose) }),
+      ...filled({ version: trimmedText(unit.value.version), description: purpose && plainText(purpose) }),
       trigger: { type: 'metadata_match', conditions },
       steps: list,
     };
-    return { path: `${unit.out.replace(/\.yml$/, '')}/${id}.yml`, manifest };
-  });
-  for (const { path } of manifests) needs.workflows.add(path);
+  }
   context.needs.set(unit, needs);
-  return { manifests, about: [...(description === undefined ? [] : [description]), ...about] };
+  return { others };
 }
 
 /** `metadata` of an agent: what all the manifests that it imports declare. */

@@ -36,9 +36,14 @@ export interface Unit {
 }
 
 export interface Converted {
-  readonly manifests: readonly { readonly path: string; readonly manifest: JsonObject }[];
+  /** Its manifest without kind, name, version and description; undefined if it has no manifest of its own. */
+  readonly body?: JsonObject;
+  /** Comes after the description. */
+  readonly details?: string | undefined;
   /** Lines at the head of the file. */
-  readonly about: readonly string[];
+  readonly about?: readonly string[];
+  /** Further manifests that it becomes, by their paths. */
+  readonly others?: Readonly<Record<string, JsonObject>>;
 }
 
 /** A name that steps and imports use, as it is called now, and what has to be imported for it. */

@@ -10,7 +10,16 @@ import { createNames, type Names, nameOf } from '../names.ts';
 import { createReport, remarksOf } from '../report.ts';
 import { SourceMap } from '../source-map.ts';
 import { commonFolder, problem, readDocuments } from '../sources.ts';
-import { environmentText, filled, listOf, mapOf, mapTexts, plainText, trimmedText } from '../values.ts';
+import {
+  environmentText,
+  filled,
+  listOf,
+  mapOf,
+  mapTexts,
+  paragraphs,
+  plainText,
+  trimmedText,
+} from '../values.ts';
 import { convertRelic, convertTool, variablesOf } from './convert-tool.ts';
 import { convertMetadata, convertWorkflow, metadataOf } from './convert-workflow.ts';
 import {
@@ -33,8 +42,7 @@ const THINKING = 'the provider decides how much its model thinks';
 const COMPACTION = 'the runtime compacts by the tokens that the provider reports';
 
 async function convertAgent(unit: Unit, context: Cortex): Promise<Converted> {
-  const { fields, name } = unit;
-  const { about, version, description } = headOf(fields);
+  const { fields } = unit;
   const imports = fields.map('import');
   const needs = new Needs();
   for (const list of LISTS) context.resolve(list, imports, unit, needs);
@@ -55,15 +63,11 @@ async function convertAgent(unit: Unit, context: Cortex): Promise<Converted> {
   const instructions = (await promptOf(unit, context)).join('\n\n');
   const env = listOf(imports.changed('env', ENVIRONMENT)).map((each) => String(each).split('=', 1)[0] ?? '');
   const variables = variablesOf(fields, ENVIRONMENT);
-  for (const [key, value] of Object.entries(variables)) about.push(`environment: ${key}=${value}`);
+  const about = Object.entries(variables).map(([key, value]) => `environment: ${key}=${value}`);
   imports.leave('amulets monuments', 'import its agents, relics and workflows');
-  imports.rest();
   fields.left('metrics', 'the log has calls, tokens and times');
   const permissions = permissionsOf(unit, context, [...env, ...Object.keys(variables)]);
-  const manifest = {
-    kind: 'Agent',
-    name,
-    ...filled({ version, description }),
+  const body = {
     ...modelsOf(fields, context),
     ...limitsOf(fields),
     instructions: instructions === '' ? '' : `${plainText(instructions)}\n`,
@@ -76,7 +80,7 @@ async function convertAgent(unit: Unit, context: Cortex): Promise<Converted> {
       permissions,
     }),
   };
-  return { manifests: [{ path: unit.out, manifest }], about };
+  return { body, about };
 }
 
 const PROVIDERS: Readonly<Record<string, string>> = { 'x-ai': 'xai', gemini: 'google', claude: 'anthropic' };
@@ -305,7 +309,6 @@ function importOf(needs: Needs, from: string, context: Cortex): JsonObject {
 /** A monument is several services with agents and workflows: an agent that can call them. */
 function convertMonument(unit: Unit, context: Cortex): Converted {
   const { fields, name } = unit;
-  const { about, version, description } = headOf(fields);
   fields.note('kind', 'changed', 'an agent that can call its agents, relics, tools and workflows');
   const needs = new Needs();
   const parts = {
@@ -322,19 +325,16 @@ function convertMonument(unit: Unit, context: Cortex): Converted {
         part.note(`${list}.${key}`, 'left', `${String(own)}: ${JSON.stringify(value)}, for its deployment`);
     }
     context.resolve(list, part, unit, needs);
-    if (part !== fields) part.rest();
   }
   const context_feeds = feedsOf(listOf(fields.kept('context_feeds')).map(mapOf), unit, context, needs);
   const settings = 'interface deployment config observability metadata specialization';
   fields.leave(settings, 'a setting of its services: Telltale starts none');
-  const manifest = {
-    kind: 'Agent',
-    name,
-    ...filled({ version, description, model: context.options.model }),
+  const body = {
+    ...filled({ model: context.options.model }),
     instructions: `You run ${name}. Do what you are asked to with your agents, relics, tools and workflows.\n`,
     ...filled({ context_feeds, import: importOf(needs, unit.out, context) }),
   };
-  return { manifests: [{ path: unit.out, manifest }], about };
+  return { body };
 }
 
 const KIND = /^\s*"?kind"?:\s*["']?(Agent|Tool|Relic|Workflow|Metadata|Feed|Monument)\b/m;
@@ -431,13 +431,20 @@ async function importUnit(unit: Unit, context: Cortex): Promise<ImportedFile> {
     return fail('built_in', `"${written}" is compiled into Cortex: there is nothing to run.`, instead);
   fields.take('kind');
   fields.renamed('name', name);
-  const { manifests, about } = await convert(unit, context);
+  const head = headOf(fields);
+  const { body, details, about = [], others = {} } = await convert(unit, context);
   fields.rest();
+  const { version } = head;
+  const description = paragraphs(head.description, details);
+  const manifest = { kind: KIND_HERE[kind] ?? kind, name, ...filled({ version, description }), ...body };
+  const manifests = Object.entries(body === undefined ? others : { [out]: manifest, ...others });
   const origin = `Imported from ${file}, ${kind} of Cortex.`;
-  const files = manifests.map(({ path, manifest }, index): MadeFile => {
-    const head = index === 0 ? [...about, origin, ...remarksOf(report.entries())] : [origin];
-    return { path, text: yamlOf(manifest, head) };
-  });
+  // What has no manifest of its own is described where its first part is.
+  const lines = body === undefined && head.description !== undefined ? [head.description] : [];
+  lines.push(...head.about, ...about, origin, ...remarksOf(report.entries()));
+  const files = manifests.map(
+    ([path, each], index): MadeFile => ({ path, text: yamlOf(each, index === 0 ? lines : [origin]) }),
+  );
   const made = { kind: kind.toLowerCase(), name, files, entries: report.entries() };
   return { file, diagnostics: [], made };
 }

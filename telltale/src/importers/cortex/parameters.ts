@@ -1,17 +1,8 @@
 import type { Json, JsonObject } from '../../lib/json.ts';
+import { jsonTypeOf } from '../python.ts';
 import type { SourceMap } from '../source-map.ts';
 import { filled, mapOf, trimmedText } from '../values.ts';
 
-const TYPES: Readonly<Record<string, string>> = {
-  float: 'number',
-  int: 'integer',
-  bool: 'boolean',
-  str: 'string',
-  enum: 'string',
-  list: 'array',
-  dict: 'object',
-  json: 'object',
-};
 const LIMITS: Readonly<Record<string, string>> = {
   min: 'minimum',
   max: 'maximum',
@@ -27,8 +18,14 @@ export function schemaOf(parameters: Json | undefined, fields: SourceMap): JsonO
     : Object.entries(mapOf(parameters)).map(([name, each]) => [name, mapOf(each)] as const);
   const properties = entries.map(([name, { name: _, required, type, values, validation, ...others }]) => {
     const schema: Record<string, Json | undefined> = {};
-    const named = TYPES[String(type)] ?? trimmedText(type);
-    if (named !== 'any') schema.type = named;
+    const named = { enum: 'string', json: 'object' }[String(type)] ?? jsonTypeOf(String(type));
+    if (named !== undefined) schema.type = named;
+    else if (type !== undefined && type !== 'any')
+      fields.note(
+        'parameters',
+        'left',
+        `${name}: there is no type ${trimmedText(type)}, so it takes any value`,
+      );
     if (values !== undefined) schema.enum = values;
     for (const [key, value] of Object.entries(others))
       if (['description', 'default', 'enum', 'items', 'properties'].includes(key)) schema[key] = value;

@@ -1,5 +1,5 @@
 import type { SourceMap } from '../source-map.ts';
-import { plainText } from '../values.ts';
+import { templateOf } from '../values.ts';
 
 /** What `$(…)` and `${…}` of Cortex name: the steps before, and variables such as the item of a loop. */
 export interface ReferencesNames {
@@ -17,18 +17,13 @@ export interface Where {
 
 const REFERENCE = /\$\(([^()]+)\)|\$\{([^{}]+)\}|\$(TIMESTAMP|WORKFLOW_ID)\b/g;
 
-/** A text of a step. What is missing is empty, as in Cortex. */
-export function templateOf(text: string, names: ReferencesNames, where: Where): string {
+/** A text of a step as a template. What is missing is empty, as in Cortex. */
+export function toTemplate(text: string, names: ReferencesNames, where: Where): string {
   const isWhole = new RegExp(`^(?:${REFERENCE.source})$`).test(text);
-  let result = '';
-  let at = 0;
-  for (const match of text.matchAll(REFERENCE)) {
-    const path = pathOf(match[1] ?? match[2] ?? match[3] ?? '', names, where);
-    result += plainText(text.slice(at, match.index));
-    result += path === undefined ? plainText(match[0]) : `\${${path} ?? ${isWhole ? 'null' : "''"}}`;
-    at = match.index + match[0].length;
-  }
-  return result + plainText(text.slice(at));
+  return templateOf(text, REFERENCE, (found) => {
+    const path = pathOf(found[1] ?? found[2] ?? found[3] ?? '', names, where);
+    return path === undefined ? undefined : `\${${path} ?? ${isWhole ? 'null' : "''"}}`;
+  });
 }
 
 /** A path of Cortex as one of ours; undefined, with a word in the report, if nothing corresponds to it. */

@@ -1,7 +1,7 @@
 import { compilePattern } from '../../expressions/linear-regex.ts';
 import type { Json } from '../../lib/json.ts';
-import { allOf, anyOf } from '../cel.ts';
-import type { Condition } from './workflow-schema.ts';
+import { allOf, anyOf } from '../values.ts';
+import type { WorkrailCondition } from './workflow-schema.ts';
 
 export interface ConditionNames {
   /** The CEL for a variable. */
@@ -17,7 +17,7 @@ const TEXTUAL = ['contains', 'startsWith', 'endsWith', 'matches'] as const;
 const OPERATORS = ['equals', 'not_equals', ...NUMERIC, ...TEXTUAL, 'in'] as const;
 
 /** A condition as CEL. As in WorkRail, a missing variable is null, and text is compared without case and outer spaces. */
-export function toCel(condition: Condition, names: ConditionNames): string {
+export function toCel(condition: WorkrailCondition, names: ConditionNames): string {
   const { and, or, not, var: variable } = condition;
   if (Object.keys(condition).length === 0) return 'true';
   if (variable !== undefined) return onVariable(condition, names.variable(variable), names);
@@ -28,7 +28,7 @@ export function toCel(condition: Condition, names: ConditionNames): string {
   return 'false';
 }
 
-function onVariable(condition: Condition, x: string, names: ConditionNames): string {
+function onVariable(condition: WorkrailCondition, x: string, names: ConditionNames): string {
   const given = OPERATORS.filter((operator) => condition[operator] !== undefined);
   const [operator] = given;
   if (given.length > 1)
@@ -98,9 +98,9 @@ const onText = (x: string, call: string): string =>
   `${isScalar(x)} && string(${x}).trim().lowerAscii().${call}`;
 
 /** Alternatives that compare one variable with words, as one condition with `in`, which is shorter in CEL. */
-function joined(alternatives: readonly Condition[]): readonly Condition[] {
+function joined(alternatives: readonly WorkrailCondition[]): readonly WorkrailCondition[] {
   const [first] = alternatives;
-  const isWordOfFirst = (each: Condition) =>
+  const isWordOfFirst = (each: WorkrailCondition) =>
     each.var === first?.var && isWord(each.equals) && Object.keys(each).length === 2;
   if (first?.var === undefined || !alternatives.every(isWordOfFirst)) return alternatives;
   return [{ var: first.var, in: alternatives.map(({ equals: word }) => word as Json) }];

@@ -1,16 +1,21 @@
 import { parseExpression } from '../../expressions/cel/parse-expression.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { IssuePath } from '../../manifest/diagnostic.ts';
+import { DeclaredVariables } from '../declared-variables.ts';
 import type { ImportOptions } from '../importer.ts';
 import { createNames, nameOf } from '../names.ts';
 import { createReport } from '../report.ts';
 import { SourceMap } from '../source-map.ts';
-import { Variables } from '../variables.ts';
 import { toCel } from './conditions.ts';
 import { Checks } from './criteria.ts';
 import type { WorkrailFile } from './read-workflow.ts';
 import { computedCode, computedScript, toTemplate } from './templates.ts';
-import type { Condition, FunctionDefinition, Step, WorkrailWorkflow } from './workflow-schema.ts';
+import type {
+  FunctionDefinition,
+  WorkrailCondition,
+  WorkrailStep,
+  WorkrailWorkflow,
+} from './workflow-schema.ts';
 
 /** What the conversion of one workflow has collected so far. */
 export class WorkflowContext {
@@ -22,7 +27,7 @@ export class WorkflowContext {
   readonly routines: ReadonlyMap<string, WorkrailWorkflow>;
   readonly report;
   readonly stepNames = createNames();
-  readonly variables = new Variables();
+  readonly variables = new DeclaredVariables();
   readonly checks: Checks;
   /** Names of steps with prompt blocks: features add text to them. */
   readonly blockSteps: string[] = [];
@@ -52,7 +57,7 @@ export class WorkflowContext {
 export type LoopVariables = ReadonlyMap<string, { readonly cel: string; readonly reference: string }>;
 
 /** What a loop gives to the steps of its body. */
-export interface Surroundings {
+export interface LoopScope {
   readonly names: LoopVariables;
   /** The test of the loop, which WorkRail repeats before each step. */
   readonly guard?: string | undefined;
@@ -64,15 +69,15 @@ export interface Surroundings {
 /** One step, or the workflow itself, during its conversion: reads its keys and converts its texts and tests. */
 export class StepContext extends SourceMap {
   readonly flow: WorkflowContext;
-  readonly around: Surroundings;
+  readonly around: LoopScope;
   readonly #computed = new Map<string, string>();
   #computedName: string | undefined;
 
   constructor(
     flow: WorkflowContext,
-    step: Step | WorkrailWorkflow,
+    step: WorkrailStep | WorkrailWorkflow,
     path: IssuePath | undefined,
-    around: Partial<Surroundings> = {},
+    around: Partial<LoopScope> = {},
   ) {
     super(step, step === flow.workflow ? null : step.id, path, flow.report);
     this.flow = flow;
@@ -80,7 +85,7 @@ export class StepContext extends SourceMap {
   }
 
   /** A condition as CEL. One that cannot be converted is reported and never holds. */
-  cel(condition: Condition, key: string, names = this.around.names): string {
+  cel(condition: WorkrailCondition, key: string, names = this.around.names): string {
     const cel = toCel(condition, {
       variable: (name) => names.get(name)?.cel ?? this.flow.variables.named(name),
       doubt: (what) => this.note(key, 'changed', what),
@@ -134,7 +139,11 @@ export class StepContext extends SourceMap {
   }
 
   /** `if`, from the step's own condition. */
-  runCondition({ runCondition }: { readonly runCondition?: Condition | undefined }): string | undefined {
+  runCondition({
+    runCondition,
+  }: {
+    readonly runCondition?: WorkrailCondition | undefined;
+  }): string | undefined {
     if (runCondition === undefined) return undefined;
     this.kept('runCondition', 'if');
     return this.cel(runCondition, 'runCondition');

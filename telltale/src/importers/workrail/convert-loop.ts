@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { allOf } from '../cel.ts';
-import { defined, plainText } from '../values.ts';
-import { LOOP_CONTROL } from './builtins.ts';
-import { type LoopVariables, StepContext, type Surroundings } from './context.ts';
+import { allOf, defined, plainText } from '../values.ts';
+import { type LoopScope, type LoopVariables, StepContext } from './context.ts';
+import { LOOP_CONTROL } from './contracts.ts';
 import { convertStep } from './convert-step.ts';
 import type { LoopStep, PlacedBody } from './workflow-schema.ts';
 
@@ -34,7 +33,7 @@ export function convertLoop(step: LoopStep, body: PlacedBody, at: StepContext): 
   return { ...head, ...loop };
 }
 
-const convertBody = (body: PlacedBody, at: StepContext, around: Surroundings): readonly JsonObject[] =>
+const convertBody = (body: PlacedBody, at: StepContext, around: LoopScope): readonly JsonObject[] =>
   body.flatMap(({ step, path }) => convertStep(step, new StepContext(at.flow, step, path, around)));
 
 /** A counter that begins at `from`, and the script that adds one to it in each round. */

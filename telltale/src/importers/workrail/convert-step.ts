@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { allOf } from '../cel.ts';
 import { nameOf } from '../names.ts';
-import { bullets, defined, filled, paragraphs, plainText, section } from '../values.ts';
-import { contractOf, LOOP_CONTROL } from './builtins.ts';
+import { allOf, bullets, defined, filled, paragraphs, plainText, section } from '../values.ts';
 import type { StepContext } from './context.ts';
+import { contractOf, LOOP_CONTROL } from './contracts.ts';
 import { readCriteria } from './criteria.ts';
 import * as texts from './prompt-text.ts';
 import { namedVariables } from './templates.ts';

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { nameOf } from '../names.ts';
 import { bullets, filled, paragraphs, plainText, section } from '../values.ts';
-import { FEATURES } from './builtins.ts';
 import { StepContext, type WorkflowContext } from './context.ts';
 import { convertLoop, isDecidedByAgent } from './convert-loop.ts';
 import { convertStep } from './convert-step.ts';
+import { FEATURES } from './prompt-text.ts';
 import type { WorkrailFile } from './read-workflow.ts';
 import { expandCall } from './routines.ts';
 import { namedVariables } from './templates.ts';

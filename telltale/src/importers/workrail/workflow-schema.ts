@@ -32,18 +32,18 @@ const each = <Key extends string, Schema extends z.ZodType>(schema: Schema, ...k
 type OptionalKeys<Key extends string, Value> = { readonly [K in Key]?: Value | undefined };
 
 /** A test of context variables. */
-export interface Condition
+export interface WorkrailCondition
   extends OptionalKeys<'equals' | 'not_equals', Json>,
     OptionalKeys<'gt' | 'gte' | 'lt' | 'lte', number>,
     OptionalKeys<'var' | 'contains' | 'startsWith' | 'endsWith' | 'matches', string>,
-    OptionalKeys<'and' | 'or', readonly Condition[]> {
+    OptionalKeys<'and' | 'or', readonly WorkrailCondition[]> {
   readonly in?: readonly Json[] | undefined;
-  readonly not?: Condition | undefined;
+  readonly not?: WorkrailCondition | undefined;
 }
 
 const pattern = z.string().refine(isPattern, 'It is not a regular expression.');
 const nestedCondition = z.lazy(() => condition);
-const condition: z.ZodType<Condition> = map(
+const condition: z.ZodType<WorkrailCondition> = map(
   'a condition',
   {},
   {
@@ -70,7 +70,7 @@ export interface Rule
     OptionalKeys<'min' | 'max', number> {
   readonly type: 'contains' | 'regex' | 'length' | 'schema';
   readonly schema?: JsonObject | undefined;
-  readonly condition?: Condition | string | undefined;
+  readonly condition?: WorkrailCondition | string | undefined;
 }
 interface Composition extends OptionalKeys<'and' | 'or', readonly Criterion[]> {
   readonly not?: Criterion | undefined;
@@ -208,15 +208,15 @@ const parallel = map(
   { ...stepKeys, type: z.literal('parallel'), parallelDelegations: z.array(delegation).min(1) },
   { ...stepOptions, synthesis: map('"synthesis"', {}, { prompt: filledText, outputContract }) },
 );
-export type ParallelStep = z.output<typeof parallel>;
+export type WorkrailParallel = z.output<typeof parallel>;
 
 const bodySteps = z.array(stepOf({ task, parallel })).min(1);
 const body = choice([filledText, bodySteps], (value) => (typeof value === 'string' ? filledText : bodySteps));
 const loopKeys = { ...stepKeys, type: z.literal('loop'), loop: loopConfig, body };
 const loop = map('a loop', loopKeys, { ...stepOptions, functionDefinitions });
-export type BodyStep = TaskStep | ParallelStep;
+export type BodyStep = TaskStep | WorkrailParallel;
 export type LoopStep = Omit<z.output<typeof loop>, 'body'> & { readonly body: string | readonly BodyStep[] };
-export type Step = BodyStep | LoopStep;
+export type WorkrailStep = BodyStep | LoopStep;
 
 /** One of several kinds of steps, chosen by `type`. A step without it is a task. */
 function stepOf<const Kinds extends Readonly<Record<string, z.ZodObject>>>(kinds: Kinds) {
@@ -264,7 +264,7 @@ export const workrailWorkflow = map(
   },
 );
 export type WorkrailWorkflow = Omit<z.output<typeof workrailWorkflow>, 'steps'> & {
-  readonly steps: readonly Step[];
+  readonly steps: readonly WorkrailStep[];
 };
 
 function isPattern(source: string): boolean {
@@ -281,7 +281,7 @@ function id(expects: string, pattern: RegExp) {
 }
 
 /** A step, and its path in the file; undefined if the step comes from another file. */
-export interface PlacedStep<S extends Step = Step> {
+export interface PlacedStep<S extends WorkrailStep = WorkrailStep> {
   readonly step: S;
   readonly path: IssuePath | undefined;
 }

@@ -10,7 +10,7 @@ import type { Entry } from '../../../src/importers/report.ts';
 import { toCel } from '../../../src/importers/workrail/conditions.ts';
 import { CHECKS_SOURCE } from '../../../src/importers/workrail/criteria.ts';
 import { namedVariables, toTemplate } from '../../../src/importers/workrail/templates.ts';
-import type { Condition } from '../../../src/importers/workrail/workflow-schema.ts';
+import type { WorkrailCondition } from '../../../src/importers/workrail/workflow-schema.ts';
 import type { Json, JsonObject } from '../../../src/lib/json.ts';
 import type { WorkflowManifest } from '../../../src/manifest/schema/kinds.ts';
 import { validateManifests } from '../../../src/manifest/validate-manifests.ts';
@@ -68,7 +68,7 @@ const outcomes = (entries: readonly Entry[], step: string | null) =>
 
 describe('a condition', () => {
   const names = { variable: (name: string) => name, doubt: () => undefined };
-  const holds = (condition: Condition, context: JsonObject): boolean => {
+  const holds = (condition: WorkrailCondition, context: JsonObject): boolean => {
     const cel = toCel(condition, names);
     const parsed = parseExpression(cel);
     if (!parsed.ok) throw new Error(`${cel}: ${parsed.error.message}`);
@@ -77,7 +77,7 @@ describe('a condition', () => {
     return result.value;
   };
 
-  it.each<[Condition, JsonObject, boolean]>([
+  it.each<[WorkrailCondition, JsonObject, boolean]>([
     [{ var: 'a', equals: 'Large' }, { a: ' large ' }, true],
     [{ var: 'a', equals: 'Large' }, { a: 'small' }, false],
     [{ var: 'a', equals: 'Large' }, {}, false],
@@ -131,7 +131,7 @@ describe('a condition', () => {
 
   it('says in CEL what the checking artifact says in JavaScript', () => {
     const judge = new Function(`${CHECKS_SOURCE}; return holds;`)() as (
-      c: Condition,
+      c: WorkrailCondition,
       v: JsonObject,
     ) => boolean;
     const word = fc.constantFrom('low', 'High ', 'yes', '0', '12', '', 'a"b', '${x}');
@@ -141,7 +141,7 @@ describe('a condition', () => {
       fc.boolean(),
       fc.constant(null),
     );
-    const leaf: fc.Arbitrary<Condition> = fc
+    const leaf: fc.Arbitrary<WorkrailCondition> = fc
       .tuple(
         fc.constantFrom('a', 'b', 'c'),
         fc.oneof(
@@ -155,7 +155,7 @@ describe('a condition', () => {
         ),
       )
       .map(([name, test]) => ({ var: name, ...test }));
-    const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
+    const { condition } = fc.letrec<{ condition: WorkrailCondition }>((tie) => ({
       condition: fc.oneof(
         { depthSize: 'small' },
         leaf,

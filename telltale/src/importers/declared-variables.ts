@@ -2,7 +2,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { createNames, identifierOf } from './names.ts';
 
 /** Context variables of a format that does not declare them: each is declared when something first uses it. */
-export class Variables {
+export class DeclaredVariables {
   readonly declared: JsonObject[] = [];
   readonly #names = createNames('_');
   readonly #byName = new Map<string, string>();

@@ -1,40 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { identifierOf } from '../names.ts';
 
-/** Texts that WorkRail has by id, in our words. A prompt that refers to one gets the text itself. */
-export const REFS: Readonly<Record<string, string>> = {
-  'wr.refs.memory_usage':
-    'If you have a memory that outlives this task, look into it first, and store there what will be useful later. If it fails, go on without it.',
-  'wr.refs.memory_store':
-    'If you have a memory that outlives this task, store there what this step found: the files, the decisions and the reasons. If it fails, go on without it.',
-  'wr.refs.memory_query':
-    'If you have a memory that outlives this task, ask it what is already known. If it fails, go on without it.',
-  'wr.refs.notes_first_durability':
-    'Only the notes that complete a step and the variables that it sets are kept. Write every finding and every decision there, with its reason. Files for people to read are an extra, never the only place.',
-  'wr.refs.synthesis_under_disagreement':
-    'If results of parallel work contradict each other, settle it openly. A finding of two of them counts. Of two severities the higher one counts, unless there is evidence against it. A finding of only one is checked first. Note for each contradiction how you settled it, and why.',
-  'wr.refs.parallelize_cognition_serialize_synthesis':
-    'Let independent thinking happen in parallel, each part with its own focus. Bring the results together yourself, one after the other. Nobody you delegate to decides on the final answer.',
-  'wr.refs.adversarial_challenge_rules':
-    'Try to break the leading answer. Make the strongest case for another one, ask what would disprove each finding, and look for it. What breaks is a finding and changes the answer. Rate severity by risk, neither softer nor harsher.',
-};
-
-/** What each feature adds to the steps with prompt blocks. */
-export const FEATURES: Readonly<Record<string, readonly string[]>> = {
-  'wr.features.memory_context': [REFS['wr.refs.memory_usage'] ?? ''],
-  'wr.features.capabilities': [
-    'Rely on an optional ability (delegation, the web, …) only after you have tried it here. If one is missing, say so and find another way.',
-    'Where you depend on such an ability, note how you tried it. Where you do without it, note why that is enough.',
-    'Before you finish, check that every optional ability you used was tried, and that every workaround is in the notes.',
-  ],
-  'wr.features.subagent_guidance': [
-    'You own the strategy, the decisions and the final result. Whoever you delegate to only gives you another view.',
-    REFS['wr.refs.parallelize_cognition_serialize_synthesis'] ?? '',
-    'Give each of them a focus of its own and the same facts.',
-    'Before you finish, check that you judged each of their results yourself.',
-  ],
-};
-
 /** The contract that ends a loop: its artifact becomes a variable with `continue` or `stop`. */
 export const LOOP_CONTROL = 'wr.contracts.loop_control';
 

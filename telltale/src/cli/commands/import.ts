@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path';
 import { Argument, Option } from 'commander';
-import { FORMATS } from '../../importers/importer.ts';
+import { FORMATS } from '../../importers/formats.ts';
 import type { Format, ImportedFile, MadeFile } from '../../importers/importer.ts';
 import type { RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Sessions } from '../../agent/open-sessions.ts';
-import { FORMATS } from '../../importers/importer.ts';
+import { FORMATS } from '../../importers/formats.ts';
 import type { CommandContext } from '../command.ts';
 import { EVENT_TYPES, RUN_EVENT_TYPES } from '../session/event-types.ts';
 import { storeExists, storeLocation } from '../session/store-options.ts';

@@ -4,7 +4,7 @@ import type { ImportOptions, SourceFile } from '../importer.ts';
 import type { Report } from '../report.ts';
 import type { SourceMap } from '../source-map.ts';
 import { readSource } from '../sources.ts';
-import { listOf, mapOf, paragraphs, plainText, trimmedText } from '../values.ts';
+import { listOf, mapOf, plainText, trimmedText } from '../values.ts';
 
 /** What an agent has to import, by the lists of `import`: `builtin:NAME`, or a path in the folder of the import. */
 export const LISTS = ['tools', 'relics', 'agents', 'workflows'] as const;
@@ -157,14 +157,3 @@ export function isRunnable({ kind, written, value }: Unit): boolean {
 }
 
 export const bareName = (reference: string): string => reference.replace(/^builtin\//, '');
-
-/** What all kinds have. Keys without a place in ours are lines at the head of the file. */
-export function headOf(fields: SourceMap) {
-  const about = ['author', 'state', 'grade', 'agency_level', 'category', 'tags'].flatMap((key) => {
-    const value = fields.changed(key, 'a comment at the head of the file');
-    return value === undefined ? [] : [`${key}: ${listOf(value).join(', ')}`];
-  });
-  const summary = trimmedText(fields.kept('summary', 'description'));
-  const text = paragraphs(summary, trimmedText(fields.kept('description')));
-  return { about, version: trimmedText(fields.kept('version')), description: text && plainText(text) };
-}

@@ -28,7 +28,6 @@ import {
   type Converted,
   Cortex,
   type CortexImportList,
-  headOf,
   isRunnable,
   LISTS,
   MISSING,
@@ -396,6 +395,17 @@ function unitsOf(
   return units.length > 0
     ? units
     : fail([problem(source.file, 'not_cortex', 'The file has no "kind".', 'Name a manifest of Cortex.')]);
+}
+
+/** What all kinds have. Keys without a place in ours are lines at the head of the file. */
+function headOf(fields: SourceMap) {
+  const about = ['author', 'state', 'grade', 'agency_level', 'category', 'tags'].flatMap((key) => {
+    const value = fields.changed(key, 'a comment at the head of the file');
+    return value === undefined ? [] : [`${key}: ${listOf(value).join(', ')}`];
+  });
+  const summary = trimmedText(fields.kept('summary', 'description'));
+  const text = paragraphs(summary, trimmedText(fields.kept('description')));
+  return { about, version: trimmedText(fields.kept('version')), description: text && plainText(text) };
 }
 
 /** Kinds that become another one share its names. */

@@ -177,11 +177,7 @@ export function schemaOf(parameters: Json | undefined, fields: SourceMap): JsonO
     const named = { enum: 'string', json: 'object' }[String(type)] ?? jsonTypeOf(String(type));
     if (named !== undefined) schema.type = named;
     else if (type !== undefined && type !== 'any')
-      fields.note(
-        'parameters',
-        'left',
-        `${name}: there is no type ${trimmedText(type)}, so it takes any value`,
-      );
+      fields.note('parameters', 'left', `${name}: it takes any value, because no type is ${String(type)}`);
     if (values !== undefined) schema.enum = values;
     for (const [key, value] of Object.entries(others))
       if (['description', 'default', 'enum', 'items', 'properties'].includes(key)) schema[key] = value;

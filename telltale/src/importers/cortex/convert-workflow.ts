@@ -154,11 +154,7 @@ class Steps {
         const result = value('value', 'the result') ?? null;
         if (path.length === 2) return { ...script('parameters.value'), parameters: { value: result } };
         this.returns = true;
-        fields.note(
-          'value',
-          'changed',
-          'the variables "returned" and "result"; what is behind it is skipped',
-        );
+        fields.changed('value', 'the variables "returned" and "result"; the steps after it are skipped');
         return { type: 'set_variable', values: { returned: true, result } };
       }
       default:

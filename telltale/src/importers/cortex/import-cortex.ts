@@ -47,12 +47,8 @@ async function convertAgent(unit: Unit, context: Cortex): Promise<Converted> {
   for (const list of LISTS) context.resolve(list, imports, unit, needs);
   const metadata = listOf(imports.take('metadata')).flatMap((each) => {
     const found = context.find('Metadata', String(each), unit);
-    imports.either(
-      'metadata',
-      found !== undefined,
-      `${String(each)}: fields, and hooks as workflows`,
-      `${String(each)}: ${MISSING}`,
-    );
+    const how = `${String(each)}: ${found === undefined ? MISSING : 'fields, and hooks as workflows'}`;
+    imports.either('metadata', found !== undefined, how, how);
     return found ?? [];
   });
   for (const each of metadata) needs.add(context.needs.get(each));
@@ -95,7 +91,6 @@ function modelsOf(fields: SourceMap, { options }: Cortex): JsonObject {
     for (const part of ['provider', 'model'])
       if (given.value[part] !== undefined) given.either(part, isKept, reference, `${reference} is no model`);
     const options = optionsOf(given.map('parameters'), isKept);
-    given.rest(THINKING);
     return { model: isKept ? reference : undefined, options };
   });
   const shared = optionsOf(engine.map('parameters'), true);
@@ -154,15 +149,12 @@ function limitsOf(fields: SourceMap): JsonObject {
   ];
   const action = runtime.kept('action_timeout_sec', 'limits.action_timeout');
   const wall = runtime.kept('timeout', 'limits.wall');
-  const windows = [fields.map('compaction'), runtime.map('compaction'), runtime.map('trim')].map(
-    (compaction) => {
-      const trigger = compaction.map('trigger');
-      const tokens = trigger.kept('model_context_tokens', 'context_window');
-      trigger.rest(COMPACTION);
-      compaction.rest(COMPACTION);
-      return tokens;
-    },
-  );
+  const compactions = [fields.map('compaction'), runtime.map('compaction'), runtime.map('trim')];
+  const windows = compactions.map((compaction) => {
+    const tokens = compaction.map('trigger').kept('model_context_tokens', 'context_window');
+    compaction.rest(COMPACTION);
+    return tokens;
+  });
   for (const each of [runtime, prompt]) each.left('history_cap', COMPACTION);
   for (const each of [runtime, fields])
     each.map('prompt_building').rest('the prompt teaches each tool with its parameters');
@@ -194,17 +186,9 @@ async function promptOf(unit: Unit, context: Cortex): Promise<readonly string[]>
   prompt.left('harness', 'it teaches the protocol of Cortex; the prompt teaches ours');
   const imports = fields.map('import');
   await add(imports, 'files');
-  const folders = [
-    '.',
-    './skills',
-    '../skills',
-    '../../skills',
-    '../../../skills',
-    '../../../manifests/skills',
-  ];
-  const ends = ['', '.md', '/SKILL.md'];
+  const folders = '. ./skills ../skills ../../skills ../../../skills ../../../manifests/skills'.split(' ');
   await add(imports, 'skills', (name) =>
-    folders.flatMap((each) => ends.map((end) => `${each}/${name}${end}`)),
+    folders.flatMap((each) => ['', '.md', '/SKILL.md'].map((end) => `${each}/${name}${end}`)),
   );
   return [...texts];
 }

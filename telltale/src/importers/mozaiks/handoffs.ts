@@ -2,7 +2,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { conditionToCel } from '../python.ts';
 import type { SourceMap } from '../source-map.ts';
 import { defined, plainText, textOf } from '../values.ts';
-import { inner, type MozaiksDefinition, specialTarget } from './read-mozaiks.ts';
+import { type AgentNames, inner, type MozaiksDefinition, specialTarget } from './read-mozaiks.ts';
 import type { Variables } from './variables.ts';
 
 /** Who hands over to whom. */
@@ -26,7 +26,7 @@ interface HandoffsRule {
 /** Reads the handoffs in every form: `handoff_rules`, `{from, to, condition}`, and `{source, targets}`. */
 export function readHandoffs(
   definition: MozaiksDefinition,
-  agent: (name: string) => string | undefined,
+  agent: AgentNames,
   variables: Variables,
 ): Handoffs {
   const rules: HandoffsRule[] = [];
@@ -55,7 +55,7 @@ export function readHandoffs(
   return { byAgent, onMessage };
 }
 
-function rulesOf(item: SourceMap, agent: (name: string) => string | undefined): readonly HandoffsRule[] {
+function rulesOf(item: SourceMap, agent: AgentNames): readonly HandoffsRule[] {
   const fromKey = item.keyOf('source_agent', 'from_agent', 'from', 'source');
   const from = fromKey === undefined ? undefined : speakerOf(item, fromKey, agent);
   const rules: HandoffsRule[] = [];
@@ -68,11 +68,7 @@ function rulesOf(item: SourceMap, agent: (name: string) => string | undefined): 
   return rules;
 }
 
-function ruleOf(
-  part: SourceMap,
-  from: string,
-  agent: (name: string) => string | undefined,
-): HandoffsRule | undefined {
+function ruleOf(part: SourceMap, from: string, agent: AgentNames): HandoffsRule | undefined {
   const toKey = part.keyOf('target_agent', 'to_agent', 'to', 'agent', 'target');
   const implied = textOf(part.kept('transition_target', '"to" is an agent, "user" or "end"')) ?? '';
   const special = { TerminateTarget: 'end', RevertToUserTarget: 'user' }[implied];
@@ -96,11 +92,7 @@ function ruleOf(
 }
 
 /** An agent by its name here, `user` or `end`; undefined, and reported, if the workflow does not have it. */
-function speakerOf(
-  part: SourceMap,
-  key: string,
-  agent: (name: string) => string | undefined,
-): string | undefined {
+function speakerOf(part: SourceMap, key: string, agent: AgentNames): string | undefined {
   const written = part.text(key) ?? '';
   const speaker = agent(written) ?? specialTarget(written);
   if (speaker === undefined)

@@ -7,6 +7,7 @@ import type { SourceMap } from '../source-map.ts';
 import { defined, filled, plainText, textOf } from '../values.ts';
 import { type Handoffs, readHandoffs } from './handoffs.ts';
 import {
+  type AgentNames,
   inner,
   isMozaiks,
   type MozaiksDefinition,
@@ -123,7 +124,7 @@ interface Settings {
   readonly isAuto: boolean;
 }
 
-function readSettings(definition: MozaiksDefinition, agent: (name: string) => string | undefined): Settings {
+function readSettings(definition: MozaiksDefinition, agent: AgentNames): Settings {
   let settings: Settings = { isAuto: false };
   for (const root of definition.sections.get('orchestrator') ?? []) {
     const part = inner(root, 'orchestrator');

@@ -138,6 +138,9 @@ export function inner(part: SourceMap, ...keys: readonly string[]): SourceMap {
   return part;
 }
 
+/** The name here of an agent by its name in Mozaiks; undefined if the workflow does not have it. */
+export type AgentNames = (name: string) => string | undefined;
+
 /** Mozaiks writes the person and the end as agents. */
 export function specialTarget(name: string): 'user' | 'end' | undefined {
   const plain = name.toLowerCase().replace(/[^a-z]/g, '');

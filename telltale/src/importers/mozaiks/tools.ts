@@ -6,7 +6,7 @@ import { jsonTypeOf, parametersOf, toolStub } from '../python.ts';
 import type { SourceMap } from '../source-map.ts';
 import { readSource } from '../sources.ts';
 import { defined, plainText, plainValue, textOf, textsOf } from '../values.ts';
-import { inner, type MozaiksDefinition } from './read-mozaiks.ts';
+import { type AgentNames, inner, type MozaiksDefinition } from './read-mozaiks.ts';
 
 export interface MadeTool {
   readonly name: string;
@@ -25,7 +25,7 @@ const NOT_DRAWN = 'nothing draws components of Mozaiks: the console shows the ca
 export async function readTools(
   definition: MozaiksDefinition,
   names: Names,
-  agentName: (name: string) => string | undefined,
+  agentName: AgentNames,
   options: ImportOptions,
 ): Promise<readonly MadeTool[]> {
   const parts: SourceMap[] = [];
@@ -79,12 +79,8 @@ async function readTool(
   const parameters = source === undefined ? undefined : parametersOf(source, written);
   const place = `${file ?? 'a Python file'}, function ${written}`;
   const remark = `Port ${place}. Replace "implementation" with a module, a command or an HTTP request.`;
-  const taken = parameters === undefined ? '; its parameters were not found, so any are taken' : '';
-  part.note(
-    'file',
-    'changed',
-    `Python code is not converted: calls fail and say what to port (${place})${taken}`,
-  );
+  const taken = parameters === undefined ? '; its parameters were not found, so any are accepted' : '';
+  part.note('file', 'changed', `Python is not converted: calls fail and say what to port (${place})${taken}`);
   if (content !== undefined) part.note('content', 'changed', 'the parameters were read out of it');
   const manifest = toolStub(name, textOf(part.kept('description')), parameters, place);
   noteTool(part);
@@ -92,14 +88,8 @@ async function readTool(
 }
 
 function noteTool(part: SourceMap): void {
-  const isTool = part.text('tool_type') !== 'UI_Tool';
-  if (part.value.tool_type !== undefined)
-    part.either(
-      'tool_type',
-      isTool,
-      'a tool',
-      'no component is drawn: to ask a person, port it as an approval',
-    );
+  if (part.text('tool_type') !== 'UI_Tool') part.kept('tool_type', 'a tool');
+  else part.left('tool_type', 'no component is drawn: to ask a person, port it as an approval');
   part.left('ui', NOT_DRAWN);
   part.left('auto_invoke', 'tools are called by the model, or by a workflow');
   part.left('integration', 'say it in the code that you port');

@@ -3,11 +3,10 @@ import { identifierOf } from '../names.ts';
 import { jsonTypeOf } from '../python.ts';
 import type { SourceMap } from '../source-map.ts';
 import { defined, filled, plainText, plainValue, textOf, textsOf } from '../values.ts';
-import { inner, type MozaiksDefinition, specialTarget } from './read-mozaiks.ts';
+import { type AgentNames, inner, type MozaiksDefinition, specialTarget } from './read-mozaiks.ts';
 
 export interface VariableNames {
-  /** The agent as it is called here; undefined if the workflow does not have it. */
-  agent(name: string): string | undefined;
+  readonly agent: AgentNames;
   /** The tool as it is called here; undefined if the workflow does not have it. */
   tool(name: string): string | undefined;
   /** The artifact that reads what tools of the user interface returned. */
@@ -147,12 +146,8 @@ export class Variables {
     const kind =
       (source === item ? undefined : source.text('type')) ??
       (listed || (type ? 'runtime' : written) || 'runtime');
-    if (source !== item && source.value.type !== undefined)
-      source.note(
-        'type',
-        'changed',
-        SOURCES[kind] ?? `${kind}: ${KEPT.includes(kind) ? 'a defined variable' : 'a runtime variable'}`,
-      );
+    const variable = KEPT.includes(kind) ? 'a defined variable' : 'a runtime variable';
+    if (source !== item) source.changed('type', SOURCES[kind] ?? `${kind}: ${variable}`);
     const reading: VariablesReading = { item, source, name: called, type };
     const initial = defaultOf(reading);
     const description =
@@ -207,11 +202,8 @@ export class Variables {
     // What is read from the environment is text.
     const isText = type === 'string' || (type === undefined && typeof (initial ?? '') === 'string');
     const isRead = isText && /^[A-Za-z_]\w*$/.test(variable);
-    source.note(
-      'env_var',
-      'changed',
-      isRead ? '"default" reads it' : `only texts are read from there: --var ${name}=VALUE`,
-    );
+    const other = `only texts are read from there: --var ${name}=VALUE`;
+    source.changed('env_var', isRead ? '"default" reads it' : other);
     const value = isRead ? `\${${variable}:-${textOf(initial) ?? ''}}` : initial;
     this.runtime.push(defined({ ...typed, default: value, writers: ['user', 'workflow'] }));
   }
@@ -253,11 +245,8 @@ export class Variables {
     if (written.startsWith('agent_text')) {
       part.left('ui_hidden', 'the text that triggers it is shown like any other answer');
       const match = matchOf(part, written.slice('agent_text_'.length));
-      part.note(
-        typeKey,
-        match === undefined ? 'left' : 'kept',
-        match === undefined ? 'nothing says which text is meant' : 'a trigger of type agent_text',
-      );
+      const isKept = match !== undefined;
+      part.either(typeKey, isKept, 'a trigger of type agent_text', 'nothing says which text is meant');
       return match && defined({ type: 'agent_text', agent: this.#speakerOf(part), match, set });
     }
     if (written !== 'ui_response' && written !== 'tool_response') {

@@ -1,6 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import type { RuntimeError } from '../lib/errors.ts';
-import { tellAll } from '../lib/errors.ts';
+import { type RuntimeError, tellAll } from '../lib/errors.ts';
 import type { Cause } from '../log/event.ts';
 import { reduceRun } from '../log/reduce-run.ts';
 import { encodeRunEvent } from '../log/run-codec.ts';

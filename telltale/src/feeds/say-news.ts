@@ -1,7 +1,6 @@
 import { deepEqual } from '../expressions/values.ts';
 import { FEED_NO_ROOM, type FeedState } from '../log/feed-event.ts';
-import type { FeedDeps, FeedEntry } from './feed.ts';
-import { isFresh, type Moment } from './feed.ts';
+import { type FeedDeps, type FeedEntry, isFresh, type Moment } from './feed.ts';
 import { feedLate, feedNoRoom, noValueYet } from './feed-errors.ts';
 
 /** Codes of one row of failures that are remembered as told. */

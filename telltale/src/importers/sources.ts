@@ -1,11 +1,9 @@
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import type { Json } from '../lib/json.ts';
-import type { Diagnostic, IssuePath } from '../manifest/diagnostic.ts';
-import { MANIFEST_LIMITS } from '../manifest/diagnostic.ts';
+import { type Diagnostic, type IssuePath, MANIFEST_LIMITS } from '../manifest/diagnostic.ts';
 import { fileDiagnostic, fileFinding, isInside } from '../manifest/files/files.ts';
 import { openDocument } from '../manifest/open-document.ts';
-import type { SourceText } from '../manifest/source-text.ts';
-import { decodeSource } from '../manifest/source-text.ts';
+import { decodeSource, type SourceText } from '../manifest/source-text.ts';
 import { splitDocuments } from '../manifest/yaml/compose-document.ts';
 import type { ImportedFile, Importer, ImportOptions, SourceFile } from './importer.ts';
 

@@ -4,8 +4,7 @@ import type { Diagnostic, Finding, Issue, IssuePath, Span } from './diagnostic.t
 import type { EnvValue } from './env/hide-env.ts';
 import type { Env } from './env/substitute-env.ts';
 import { diagnose, positionAt, type SourceText } from './source-text.ts';
-import type { DocumentText } from './yaml/compose-document.ts';
-import { composeDocument } from './yaml/compose-document.ts';
+import { composeDocument, type DocumentText } from './yaml/compose-document.ts';
 import { type LocateQuery, locate } from './yaml/locate.ts';
 import { readPlainScalar, readValue } from './yaml/read-value.ts';
 import { syntaxFindings } from './yaml/syntax-findings.ts';

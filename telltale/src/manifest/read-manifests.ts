@@ -1,7 +1,6 @@
 import type { Json } from '../lib/json.ts';
 import { checkManifest, type Manifest } from './check-manifest.ts';
-import type { Diagnostic, Finding, IssuePath, Span } from './diagnostic.ts';
-import { MANIFEST_LIMITS } from './diagnostic.ts';
+import { type Diagnostic, type Finding, type IssuePath, MANIFEST_LIMITS, type Span } from './diagnostic.ts';
 import type { EnvValue } from './env/hide-env.ts';
 import type { Env } from './env/substitute-env.ts';
 import { openDocument } from './open-document.ts';

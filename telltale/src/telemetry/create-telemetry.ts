@@ -1,5 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
-import { within } from '../lib/clock.ts';
+import { type Clock, within } from '../lib/clock.ts';
 import type { RuntimeError } from '../lib/errors.ts';
 import type { EventOf, SessionEvent } from '../log/event.ts';
 import type { RunEvent, RunEventOf } from '../log/run-event.ts';
@@ -23,8 +22,7 @@ import {
 import { createOpenStreams } from './open-streams.ts';
 import { createOutbox } from './outbox.ts';
 import { foldBroken, readSettings, type SettingsEnv } from './read-settings.ts';
-import type { SpanFoldDeps, SpanFoldOptions, TracedStream } from './traces/open-span.ts';
-import { rootIn } from './traces/open-span.ts';
+import { rootIn, type SpanFoldDeps, type SpanFoldOptions, type TracedStream } from './traces/open-span.ts';
 import { createRunSpans } from './traces/run-spans.ts';
 import { createSessionSpans } from './traces/session-spans.ts';
 

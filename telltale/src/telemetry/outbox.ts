@@ -1,10 +1,8 @@
-import type { Clock } from '../lib/clock.ts';
-import { within } from '../lib/clock.ts';
+import { type Clock, within } from '../lib/clock.ts';
 import type { RuntimeError } from '../lib/errors.ts';
 import type { Exporters } from './export/open-exporters.ts';
 import type { Metric } from './metrics/instruments.ts';
-import type { TelemetrySettings } from './read-settings.ts';
-import { exporterBroken, notFlushed, notSent } from './read-settings.ts';
+import { exporterBroken, notFlushed, notSent, type TelemetrySettings } from './read-settings.ts';
 import type { SpanRecord } from './traces/open-span.ts';
 
 export interface OutboxOptions {

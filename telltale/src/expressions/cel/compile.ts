@@ -1,8 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { ownProperty } from '../values.ts';
 import { compileCall } from './compile-call.ts';
-import type { FrameScope } from './frame.ts';
-import { asBool, attempt, begin, type CelFrame, type FrameRun } from './frame.ts';
+import { asBool, attempt, begin, type CelFrame, type FrameRun, type FrameScope } from './frame.ts';
 import { LimitsStop, MAX_MACRO_NESTING, Refusal } from './limits.ts';
 import { type Macro, nameHint, readMacro } from './names.ts';
 import { checkedInt, negate, not, OPERATORS } from './operators.ts';

@@ -3,15 +3,13 @@ import type { FileHandle } from 'node:fs/promises';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';
 import { pathNeed } from '../../tools/access/need.ts';
-import type { PermittedPath } from '../../tools/access/permitted-paths.ts';
-import { openChecked } from '../../tools/access/permitted-paths.ts';
+import { openChecked, type PermittedPath } from '../../tools/access/permitted-paths.ts';
 import { notRegular } from '../../tools/builtin/filesystem/text-file.ts';
 import { compileCheck } from '../../tools/check-parameters.ts';
 import { stopped } from '../../tools/stop-and-wait.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
-import type { SourceDeps } from './source.ts';
-import { badParams, cutNote, needsApproval, notText, sourceFailed } from './source.ts';
+import { badParams, cutNote, needsApproval, notText, type SourceDeps, sourceFailed } from './source.ts';
 
 export type FileSource = Extract<FeedSource, { readonly type: 'file' | 'repo' }>;
 

@@ -7,8 +7,7 @@ import { bodyText, type HttpResponse, httpRequest, isJsonType } from '../../tool
 import { withTimeout } from '../../tools/stop-and-wait.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
-import type { SourceDeps } from './source.ts';
-import { feedTooLarge, mayChange, needsApproval, notText } from './source.ts';
+import { feedTooLarge, mayChange, needsApproval, notText, type SourceDeps } from './source.ts';
 
 export type HttpSource = Extract<FeedSource, { readonly type: 'http' }>;
 

@@ -11,8 +11,7 @@ import { checkHttpParams, isSafeRequest } from './http-source.ts';
 import { checkInternalParams, environmentOf } from './internal-source.ts';
 import { resourceOf } from './load-source.ts';
 import { checkRepoParams } from './repo/repo-source.ts';
-import type { SourceDeps } from './source.ts';
-import { badParams, mayChange, needsApproval } from './source.ts';
+import { badParams, mayChange, needsApproval, type SourceDeps } from './source.ts';
 import { feedCall, mustNotAsk, mustOnlyRead } from './target-source.ts';
 
 /** What a model adds is loaded no more often than this. */

@@ -8,8 +8,7 @@ import { withTimeout } from '../../tools/stop-and-wait.ts';
 import type { Target } from '../../tools/target.ts';
 import { unknownTarget } from '../../tools/target-edges.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
-import type { SourceDeps } from './source.ts';
-import { badParams, mayChange, needsApproval } from './source.ts';
+import { badParams, mayChange, needsApproval, type SourceDeps } from './source.ts';
 
 export type TargetSource = Extract<FeedSource, { readonly type: 'tool' | 'relic' | 'llm' }>;
 

@@ -5,8 +5,7 @@ import { TYPE_NAMES } from '../../expressions/cel/value.ts';
 import type { PathSegment } from '../../expressions/issue.ts';
 import { parseTemplate } from '../../expressions/templates/parse-template.ts';
 import { nearest, suggest } from '../../lib/nearest.ts';
-import type { Diagnostic, Finding, Issue } from '../diagnostic.ts';
-import { quoted } from '../diagnostic.ts';
+import { type Diagnostic, type Finding, type Issue, quoted } from '../diagnostic.ts';
 import {
   checkComparison,
   checkConditionValues,

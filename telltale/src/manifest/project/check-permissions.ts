@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import type { Diagnostic, Finding } from '../diagnostic.ts';
-import { quoted } from '../diagnostic.ts';
+import { type Diagnostic, type Finding, quoted } from '../diagnostic.ts';
 import { isInside } from '../files/files.ts';
 import {
   bareHost,

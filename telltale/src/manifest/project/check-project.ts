@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { nearest } from '../../lib/nearest.ts';
 import type { ManifestKind } from '../check-manifest.ts';
-import type { Diagnostic, Finding } from '../diagnostic.ts';
-import { quoted } from '../diagnostic.ts';
+import { type Diagnostic, type Finding, quoted } from '../diagnostic.ts';
 import { BUILTIN_TOOLS } from '../schema/agent-input.ts';
 import { stepLists } from '../schema/checks/check-states.ts';
 import { type DocumentNode, documentNode, findCycles, showCycle } from '../schema/checks/document-node.ts';

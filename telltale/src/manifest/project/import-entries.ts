@@ -1,7 +1,6 @@
 import type { Json } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
-import type { Finding } from '../diagnostic.ts';
-import { MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
+import { type Finding, MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
 import { BUILTIN_TOOLS } from '../schema/agent-input.ts';
 import { IMPORT_LISTS, type ImportList } from './project.ts';
 

@@ -1,8 +1,6 @@
 import { dirname, resolve } from 'node:path';
-import type { Diagnostic, Finding, IssuePath } from '../diagnostic.ts';
-import { MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
-import type { Files } from '../files/files.ts';
-import { fileDiagnostic, fileFinding, isInside } from '../files/files.ts';
+import { type Diagnostic, type Finding, type IssuePath, MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
+import { type Files, fileDiagnostic, fileFinding, isInside } from '../files/files.ts';
 import type { ReadDocument } from '../read-manifests.ts';
 import { type DocumentNode, documentNode } from '../schema/checks/document-node.ts';
 import { checkProject } from './check-project.ts';

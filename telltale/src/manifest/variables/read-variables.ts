@@ -1,6 +1,5 @@
 import type { Json } from '../../lib/json.ts';
-import type { Diagnostic, Finding } from '../diagnostic.ts';
-import { MANIFEST_LIMITS } from '../diagnostic.ts';
+import { type Diagnostic, type Finding, MANIFEST_LIMITS } from '../diagnostic.ts';
 import type { Env } from '../env/substitute-env.ts';
 import { type OpenDocument, openDocument } from '../open-document.ts';
 import type { VARIABLE_CLASSES } from '../schema/checks/check-variables.ts';

@@ -1,6 +1,5 @@
 import { Composer, type Document, Lexer, type ParsedNode, Parser, type YAMLError } from 'yaml';
-import type { Finding, Span } from '../diagnostic.ts';
-import { MANIFEST_LIMITS } from '../diagnostic.ts';
+import { type Finding, MANIFEST_LIMITS, type Span } from '../diagnostic.ts';
 
 export type YamlDocument = Document.Parsed<ParsedNode>;
 

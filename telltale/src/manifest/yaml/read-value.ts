@@ -12,8 +12,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { Json } from '../../lib/json.ts';
-import type { Finding, Span } from '../diagnostic.ts';
-import { MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
+import { type Finding, MANIFEST_LIMITS, quoted, type Span } from '../diagnostic.ts';
 import {
   type Env,
   type EnvRoom,

@@ -1,6 +1,5 @@
 import { isScalar, visit, type YAMLError } from 'yaml';
-import type { Finding, Span } from '../diagnostic.ts';
-import { quoted } from '../diagnostic.ts';
+import { type Finding, quoted, type Span } from '../diagnostic.ts';
 import type { YamlDocument } from './compose-document.ts';
 
 export interface PlacedFinding {

@@ -1,6 +1,5 @@
 import type { FileRecord, GraphFile, GraphStore } from '../../store/graph.ts';
-import type { IndexProgress, IndexReport, Language } from '../memory.ts';
-import { indexThreadEnded } from '../memory.ts';
+import { type IndexProgress, type IndexReport, indexThreadEnded, type Language } from '../memory.ts';
 import type { IndexThread } from './index-thread.ts';
 import {
   type FromThread,
@@ -10,8 +9,7 @@ import {
   type WalkReport,
 } from './index-thread.ts';
 import { MAX_RESTARTS } from './read-source.ts';
-import type { ResolveContext } from './resolve/read-context.ts';
-import { createResolveView, type ResolveView } from './resolve/read-context.ts';
+import { createResolveView, type ResolveContext, type ResolveView } from './resolve/read-context.ts';
 import { pythonImports, resolveImport } from './resolve/resolve-import.ts';
 
 export interface RunDeps {

@@ -3,8 +3,7 @@ import { RuntimeError } from '../../lib/errors.ts';
 import type { LoadTokenizer } from '../../lib/tokens.ts';
 import type { GraphStore } from '../../store/graph.ts';
 import type { MemoryAnswer, MemoryEdge, MemoryNode, MemoryQuery, MemoryView } from '../memory.ts';
-import type { QueryDeps } from './draft.ts';
-import { createDraft, type Draft, type DraftNode, keyOf, placeOf } from './draft.ts';
+import { createDraft, type Draft, type DraftNode, keyOf, placeOf, type QueryDeps } from './draft.ts';
 import {
   type GraphView,
   gatherCalls,

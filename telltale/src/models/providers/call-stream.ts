@@ -1,5 +1,4 @@
-import type { GivenPart } from '../../lib/calls.ts';
-import { closeFrame, frameOf, openFrame, withoutMarks } from '../../lib/calls.ts';
+import { closeFrame, frameOf, type GivenPart, openFrame, withoutMarks } from '../../lib/calls.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { modelFailed } from '../model-errors.ts';
 

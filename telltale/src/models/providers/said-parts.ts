@@ -1,5 +1,4 @@
-import type { ProviderPart } from '../../lib/calls.ts';
-import { FRAME_MARK, readTurnParts } from '../../lib/calls.ts';
+import { FRAME_MARK, type ProviderPart, readTurnParts } from '../../lib/calls.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { ModelMessage } from '../model.ts';

@@ -3,8 +3,7 @@ import type { InvokeRecord } from '../../lib/calls.ts';
 import type { ErrorJson } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';
 import type { EventOf } from '../../log/event.ts';
-import type { ModelName } from '../conventions.ts';
-import { ATTR, OPERATION } from '../conventions.ts';
+import { ATTR, type ModelName, OPERATION } from '../conventions.ts';
 import type { OpenStreams } from '../open-streams.ts';
 
 export function declareAction(

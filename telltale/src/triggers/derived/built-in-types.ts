@@ -1,6 +1,5 @@
 import { compilePattern } from '../../expressions/linear-regex.ts';
-import type { Condition } from '../../expressions/maps/conditions.ts';
-import { fieldsOf, matches } from '../../expressions/maps/conditions.ts';
+import { type Condition, fieldsOf, matches } from '../../expressions/maps/conditions.ts';
 import { parseConditions } from '../../expressions/maps/parse-conditions.ts';
 import { isPlainObject } from '../../expressions/values.ts';
 import { RuntimeError } from '../../lib/errors.ts';

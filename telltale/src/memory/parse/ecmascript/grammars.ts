@@ -10,8 +10,7 @@ import {
   visitBody,
   withValue,
 } from '../grammar.ts';
-import type { Reading } from '../reading.ts';
-import { MAX_PATTERN_DEPTH, MAX_RECEIVER } from '../reading.ts';
+import { MAX_PATTERN_DEPTH, MAX_RECEIVER, type Reading } from '../reading.ts';
 import {
   classBody,
   declare,

@@ -2,8 +2,7 @@ import type { Node } from 'web-tree-sitter';
 import type { SymbolKind } from '../../../store/graph.ts';
 import type { Grammar, Visit } from '../grammar.ts';
 import { docBefore, headLine, oneLine, receiverOf, textOf, visitBlock, withValue } from '../grammar.ts';
-import type { Reading } from '../reading.ts';
-import { MAX_NAME } from '../reading.ts';
+import { MAX_NAME, type Reading } from '../reading.ts';
 
 const isPublic = (name: string) => /^\p{Lu}/u.test(name);
 

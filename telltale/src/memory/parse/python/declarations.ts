@@ -1,9 +1,7 @@
 import type { Node } from 'web-tree-sitter';
 import type { SymbolKind } from '../../../store/graph.ts';
-import type { Visit } from '../grammar.ts';
-import { docBefore, firstSentence, headLine, oneLine, textOf, withValue } from '../grammar.ts';
-import type { Reading, ReadingFrame } from '../reading.ts';
-import { MAX_PATTERN_DEPTH } from '../reading.ts';
+import { docBefore, firstSentence, headLine, oneLine, textOf, type Visit, withValue } from '../grammar.ts';
+import { MAX_PATTERN_DEPTH, type Reading, type ReadingFrame } from '../reading.ts';
 
 /** Names are public unless they begin with `_`; those of the language itself (`__init__`) are public, too. */
 const isPublic = (name: string) => !name.startsWith('_') || /^__\w+__$/.test(name);

@@ -2,8 +2,7 @@ import type { Node } from 'web-tree-sitter';
 import type { SymbolKind } from '../../../store/graph.ts';
 import type { Grammar, Visit } from '../grammar.ts';
 import { docBefore, headLine, oneLine, receiverOf, textOf, visitBlock, visitBody } from '../grammar.ts';
-import type { Reading } from '../reading.ts';
-import { MAX_PATTERN_DEPTH, MAX_SPECIFIER } from '../reading.ts';
+import { MAX_PATTERN_DEPTH, MAX_SPECIFIER, type Reading } from '../reading.ts';
 
 type Exported = boolean | 'as container';
 

@@ -15,7 +15,7 @@ import type { LoadResult } from './manifest/project/project.ts';
 import type { ManifestKind } from './manifest/schema/kinds.ts';
 import type { ValidateResult } from './manifest/validate-manifests.ts';
 import type { OpenMcpServer } from './tools/mcp/mcp-server.ts';
-import type { WorkflowGraph } from './workflows/graph/workflow-graph.ts';
+import type { WorkflowGraph } from './workflows/graph/graph-of.ts';
 
 export type {
   AgentDefinition,
@@ -210,9 +210,9 @@ export type {
   OpenMcpServer,
 } from './tools/mcp/mcp-server.ts';
 export type { Answer, Approve } from './tools/target.ts';
+export type { GraphEdge, GraphGroup, GraphNode, WorkflowGraph } from './workflows/graph/graph-of.ts';
 export { graphOf } from './workflows/graph/graph-of.ts';
 export { mermaidOf } from './workflows/graph/mermaid-of.ts';
-export type { GraphEdge, GraphGroup, GraphNode, WorkflowGraph } from './workflows/graph/workflow-graph.ts';
 
 // YAML, the schemas and the glob matcher take 0.3 s to load (measured): whoever only imports the package does not wait.
 

@@ -37,7 +37,7 @@ import {
   setGiven,
   variableDefaults,
 } from './variables/session-variables.ts';
-import { type KeptValues, readKept } from './variables/variable-keeper.ts';
+import { readStoredValues, type StoredValues } from './variables/variable-keeper.ts';
 
 /** The status with which a session's stream is made. */
 const AS_MADE = 'running';
@@ -80,7 +80,7 @@ export async function beginSession(
   // Derived variables ask from the first event on; whoever asks later has it made then.
   const asking = ({ state }: SessionLog) => {
     if (prepared.derived === undefined) return { invoke: undefined, artifacts: undefined };
-    const invoke = createSessionInvoke({ desk: prepared.desk, manifest, state });
+    const invoke = createSessionInvoke({ artifactStore: prepared.artifactStore, manifest, state });
     return { invoke, artifacts: { invoke, context: () => sessionContext(state) } };
   };
   if (begin.kind === 'start') {
@@ -255,7 +255,7 @@ export async function firstEvent(
   const found =
     defined.length === 0
       ? NOTHING_KEPT
-      : await readKept({ ...deps, manifest, targets: prepared.targets }, defined, {
+      : await readStoredValues({ ...deps, manifest, targets: prepared.targets }, defined, {
           session: id,
           agent: manifest.name,
           user,
@@ -297,4 +297,4 @@ const notTalkedTo = (agent: string, workflow: string) =>
     },
   );
 
-const NOTHING_KEPT: KeptValues = { values: {}, problems: [] };
+const NOTHING_KEPT: StoredValues = { values: {}, problems: [] };

@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import type { SessionState } from '../log/state.ts';
 import { isModelRef } from '../manifest/schema/model-ref.ts';
 import { liftQuarantine } from '../store/quarantine.ts';
-import { createOpenDesk } from './artifact-desk.ts';
 import {
   checkFrom,
   checkListener,
@@ -19,14 +18,14 @@ import { createLiveSession } from './live-session.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { causeChain, stateAt } from './log/read-log.ts';
 import { drainRuntime, nobodyReads, sendSteer, steerSession } from './messages.ts';
+import { createArtifactStoreOpener } from './open-artifact-store.ts';
 import { openRuntimeWorks } from './open-runtime-works.ts';
 import { readEvents, readSession } from './read-session.ts';
 import { loadAgain, readyToResume } from './ready-to-resume.ts';
 import { answerReview } from './reviews/answer-review.ts';
 import { readReview } from './reviews/read-review.ts';
 import { listReviews } from './reviews/review-table.ts';
-import type { Seat } from './runtime-deps.ts';
-import { runtimeClosed, streamUnknown } from './runtime-deps.ts';
+import { runtimeClosed, type Seat, streamUnknown } from './runtime-deps.ts';
 import type {
   ResumeOptions,
   Runtime,
@@ -77,7 +76,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     options.signal.throwIfAborted();
   }
 
-  const openDesk = createOpenDesk({ store, clock, sandbox });
+  const openArtifactStore = createArtifactStoreOpener({ store, clock, sandbox });
   return {
     store,
     ...(joined === undefined ? {} : { fleet: joined.fleet }),
@@ -97,10 +96,10 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       if (info === undefined) throw streamUnknown(stream, store.location);
       return causeChain(store, stream, seq, info.head);
     },
-    artifacts: async () => (await openDesk()).artifacts,
+    artifacts: async () => (await openArtifactStore()).artifacts,
     async testArtifact(test) {
       const { testArtifact } = await import('../tools/artifacts/test-artifact.ts');
-      return testArtifact({ ...test, others: (await openDesk()).artifacts }, { sandbox, clock });
+      return testArtifact({ ...test, others: (await openArtifactStore()).artifacts }, { sandbox, clock });
     },
     start<Output>(agent: LoadedAgent<Output>, start: StartOptions) {
       mustBeOpen();
@@ -204,7 +203,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     async answer(review, answer) {
       const answered = await answerReview(store, clock, review, answer);
       // A run that waits for it goes on here; a session does where somebody works on it.
-      if (answered.review.of === 'run') engine.place('run', answered.review.session);
+      if (answered.review.of === 'run') engine.dispatch('run', answered.review.session);
       return answered;
     },
     async drain(drain = {}) {

@@ -5,13 +5,13 @@ import type { FreshContextDeps } from './feeds/fresh-context.ts';
 import type { SessionFeeds, SessionFeedsDeps } from './feeds/session-feeds.ts';
 import { ledElsewhere } from './guided/guidance.ts';
 import type { OwnLead } from './guided/own-guidance.ts';
-import type { LedHooks } from './hooks/hook-types.ts';
+import type { GuidedHooks } from './hooks/hook-types.ts';
 import type { SessionHookDeps, SessionHooks } from './hooks/session-hooks.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
-import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import { readEvents } from './read-session.ts';
 import type { SessionRuns } from './runs/session-runs.ts';
 import type { SessionDeps } from './session-edges.ts';
+import type { SessionTriggers } from './triggers/session-triggers.ts';
 
 /** The run of an agent with a workflow of its own, unless another run leads it. */
 export async function openLead(deps: SessionDeps): Promise<OwnLead | undefined> {
@@ -30,11 +30,11 @@ export async function openTriggers(
   triggers: CompiledTriggers,
   { start, cancel }: SessionRuns,
   testContext: () => Readonly<Record<string, unknown>>,
-): Promise<TriggerReactions> {
+): Promise<SessionTriggers> {
   const { log } = deps;
   const { clock, ids } = deps.runtime;
-  const { createTriggerReactions } = await import('./reactions/trigger-reactions.ts');
-  return createTriggerReactions({
+  const { createSessionTriggers } = await import('./triggers/session-triggers.ts');
+  return createSessionTriggers({
     triggers,
     log,
     clock,
@@ -83,25 +83,34 @@ export async function openFresh(deps: FreshContextDeps): Promise<() => Promise<v
 }
 
 /** Hooks of the workflow that leads the session: that of the run which has begun it, or of its agent's own. */
-export async function openLedHooks({ prepared, lead }: SessionDeps): Promise<LedHooks | undefined> {
+export async function openLedHooks({ prepared, lead }: SessionDeps): Promise<GuidedHooks | undefined> {
   const { workflow: name } = prepared.agent.manifest;
   const workflow = name === null ? undefined : prepared.workflows.get(name);
   const by = lead?.by ?? (workflow && { workflow, command: prepared.targets.command });
   if (by === undefined) return undefined;
-  const { ledHooks } = await import('./hooks/hook-types.ts');
-  return ledHooks(by);
+  const { guidedHooks } = await import('./hooks/hook-types.ts');
+  return guidedHooks(by);
 }
 
 /** Hooks are loaded by those who have some. */
 export async function openHooks(
   deps: SessionDeps,
   traits: SessionHookDeps['traits'],
-  led: LedHooks | undefined,
+  led: GuidedHooks | undefined,
 ): Promise<SessionHooks | undefined> {
   const { prepared, log, stop } = deps;
   const { clock } = deps.runtime;
   const { createSessionHooks } = await import('./hooks/session-hooks.ts');
   const { command } = prepared.targets;
   const { hooks } = prepared.agent.manifest;
-  return createSessionHooks({ hooks, led, log, stop, clock, command, invoke: invokeOf(deps), traits });
+  return createSessionHooks({
+    hooks,
+    guided: led,
+    log,
+    stop,
+    clock,
+    command,
+    invoke: invokeOf(deps),
+    traits,
+  });
 }

@@ -1,4 +1,4 @@
-import type { UnderWay } from '../engine/in-flight.ts';
+import type { InFlightCalls } from '../engine/in-flight.ts';
 import { type Clock, sleep } from '../lib/clock.ts';
 import { RuntimeError } from '../lib/errors.ts';
 import { isAway } from '../log/fold-handoffs.ts';
@@ -92,9 +92,9 @@ export const notAChat = (session: string) =>
 export const DRAIN_MS = 20_000;
 
 export interface DrainDeps {
-  readonly underWay: UnderWay;
+  readonly underWay: InFlightCalls;
   readonly live: ReadonlySet<Seat>;
-  readonly runs: Pick<Runs, 'letGoUnless'>;
+  readonly runs: Pick<Runs, 'releaseExcept'>;
   readonly clock: Clock;
 }
 
@@ -108,7 +108,7 @@ export async function drainRuntime(
     const keys = underWay.keys();
     for (const { session } of live)
       if (session !== undefined && !keys.has(session.id)) void session.interrupt();
-    runs.letGoUnless((run, group) => keys.has(run) || keys.has(group));
+    runs.releaseExcept((run, group) => keys.has(run) || keys.has(group));
   };
   letGo();
   if (underWay.size() === 0 || withinMs <= 0) return;

@@ -12,10 +12,10 @@ import type { SessionLog } from './session-log.ts';
 
 /** What a turn has to know of others. */
 export function beforeTurn(deps: SessionDeps): Promise<void> | undefined {
-  const { keeper } = deps.variables;
+  const { variableStore } = deps.variables;
   const known = beforeAnyTurn(deps);
-  if (keeper === undefined) return known;
-  return known === undefined ? keeper.refresh() : known.then(keeper.refresh);
+  if (variableStore === undefined) return known;
+  return known === undefined ? variableStore.refresh() : known.then(variableStore.refresh);
 }
 
 function beforeAnyTurn({ prepared, log, runtime, lineage }: SessionDeps): Promise<void> | undefined {

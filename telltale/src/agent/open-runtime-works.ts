@@ -1,17 +1,15 @@
 import { resolve } from 'node:path';
-import { createEmbeddedEngine } from '../engine/embedded/create-embedded-engine.ts';
+import type { JoinedFleet, OpenFleetOptions } from '../cluster/open-fleet.ts';
+import { createEmbeddedEngine } from '../engine/embedded-engine.ts';
 import type { Engine } from '../engine/engine.ts';
-import { createUnderWay } from '../engine/in-flight.ts';
-import { Places } from '../engine/locations.ts';
-import type { Slots } from '../engine/slots.ts';
-import { createLocalSlots } from '../engine/slots.ts';
-
+import { createInFlightCalls } from '../engine/in-flight.ts';
+import { createLocalSlots, type Slots } from '../engine/slots.ts';
+import { WorkerCapacity } from '../engine/worker-capacity.ts';
 import { type Clock, createSystemClock } from '../lib/clock.ts';
 import { RuntimeError } from '../lib/errors.ts';
 import { createIdSource } from '../lib/ids.ts';
 import { createLastFront } from '../log/codec.ts';
 import { namedOptions, namedRef } from '../manifest/schema/model-options.ts';
-
 import type { Model } from '../models/model.ts';
 import { openModel, withSettings } from '../models/open-model.ts';
 import { openStore } from '../store/open-store.ts';
@@ -22,16 +20,14 @@ import { createAgentShelf } from './agent-cache.ts';
 import type { beginSession } from './begin-session.ts';
 import type { Spawn } from './children/child-session.ts';
 import { agentCode } from './define/agent-code.ts';
-import type { JoinedFleet, OpenFleetOptions } from './fleet/open-fleet.ts';
 import { createLiveSession } from './live-session.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { createMemories } from './memory/memories.ts';
 import type { prepareAgent } from './prepare-agent.ts';
 import type { endSession, takeUp, workOn } from './run-session.ts';
-import { createAgentSnapshots } from './runs/agent-snapshot.ts';
 import { createRuns } from './runs/create-runs.ts';
-import type { RuntimeDeps, Seat } from './runtime-deps.ts';
-import { laidAside, workRetried } from './runtime-deps.ts';
+import { createAgentSnapshots } from './runs/run-environment.ts';
+import { laidAside, type RuntimeDeps, type Seat, workRetried } from './runtime-deps.ts';
 import type { RuntimeOptions, Watcher } from './runtime-types.ts';
 import { createTokenizer } from './tokenizer.ts';
 import { DEFAULT_USER } from './variables/declared-variables.ts';
@@ -45,7 +41,7 @@ export interface RuntimeWorks {
   readonly watchers: Set<Watcher>;
   readonly engine: Engine;
   /** Where the process works on so many sessions and runs at once and no more. */
-  readonly places: Places | undefined;
+  readonly places: WorkerCapacity | undefined;
   /** Where the store is shared with others. */
   readonly joined: JoinedFleet | undefined;
   readonly sandbox: Sandbox;
@@ -86,19 +82,19 @@ async function setUp(
   const here = new Map<string, Seat>();
   const watchers = new Set<Watcher>();
   const { capacity = 0 } = member ?? {};
-  const places = capacity > 0 && Number.isFinite(capacity) ? new Places(capacity) : undefined;
+  const places = capacity > 0 && Number.isFinite(capacity) ? new WorkerCapacity(capacity) : undefined;
   const joined = await join(store, {
     clock,
     onError,
     random,
     member,
     places,
-    onLaidAside: (aside) => onError(laidAside(aside)),
+    onQuarantined: (aside) => onError(laidAside(aside)),
     onRetry: (offer, why) => onError(workRetried(offer, why)),
   });
   const engine = joined?.engine ?? createEmbeddedEngine({ store, clock, onError, places });
   const slots = await openSlots(store, clock);
-  const underWay = createUnderWay();
+  const underWay = createInFlightCalls();
   const sandbox = createSandbox({ clock });
   const tokenizer = createTokenizer();
   const memories = createMemories({ store, clock, tokenizer });
@@ -125,7 +121,7 @@ async function setUp(
       snapshots: createAgentSnapshots(store, env),
     },
     (runDeps, call) => {
-      const load = async () => (await import('./runs/walk-run.ts')).createWalkRun(runDeps, call);
+      const load = async () => (await import('./runs/walk-run.ts')).createRunWalker(runDeps, call);
       let walking: ReturnType<typeof load> | undefined;
       return async (driven) => {
         walking ??= load();
@@ -178,7 +174,7 @@ async function join(
 ): Promise<JoinedFleet | undefined> {
   const { shared } = store;
   if (shared === undefined) return undefined;
-  const { openFleet } = await import('./fleet/open-fleet.ts');
+  const { openFleet } = await import('../cluster/open-fleet.ts');
   return openFleet({ ...deps, store, shared });
 }
 

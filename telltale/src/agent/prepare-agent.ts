@@ -2,8 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { isOwnFeed } from '../feeds/feed.ts';
 import type { Clock } from '../lib/clock.ts';
 import { RuntimeError } from '../lib/errors.ts';
-import type { Json, JsonObject } from '../lib/json.ts';
-import { holdsInfinity } from '../lib/json.ts';
+import { holdsInfinity, type Json, type JsonObject } from '../lib/json.ts';
 import type { LoadTokenizer } from '../lib/tokens.ts';
 import { BUILTIN_FEED } from '../log/fold-values.ts';
 import type { SessionState } from '../log/state.ts';
@@ -25,15 +24,14 @@ import type { FindSandbox } from '../tools/process/find-sandbox.ts';
 import type { Sandbox } from '../tools/sandbox/sandbox.ts';
 import type { Target } from '../tools/target.ts';
 import type { CompiledTriggers } from '../triggers/compile-triggers.ts';
-import { createOpenDesk, type OpenDesk } from './artifact-desk.ts';
-import type { AgentFamily } from './children/agent-target.ts';
-import { agentTarget } from './children/agent-target.ts';
+import { type AgentFamily, agentTarget } from './children/agent-target.ts';
 import { agentCode, isInCode } from './define/agent-code.ts';
 import { judgeOutput } from './define/define-agent.ts';
 import { allowedInternalActions, ledInternalAction } from './internal/internal-actions.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { createMetadata, isDeeperThan, type Metadata } from './metadata/metadata.ts';
 import { type Face, makeFace } from './model-interface.ts';
+import { createArtifactStoreOpener, type OpenArtifactStore } from './open-artifact-store.ts';
 import { shownManifest } from './runs/find-workflow.ts';
 import { isManual, workflowsOf } from './runs/run-types.ts';
 import { createToAction, type ToAction } from './to-action.ts';
@@ -57,7 +55,7 @@ export interface PreparedAgent {
   /** What sets them off, where something in a session does. */
   readonly triggers: CompiledTriggers | undefined;
   /** Decision artifacts, and the way to ask them. */
-  readonly desk: OpenDesk;
+  readonly artifactStore: OpenArtifactStore;
   /** What `${agent.manifest}` shows. */
   readonly shownManifest: () => JsonObject;
   readonly metadata: Metadata;
@@ -103,8 +101,8 @@ export async function prepareAgent(
   checkStores(agent);
   const parts = await partLimitsOf(manifest, deps.tokenizer);
   const derived = await derivedOf(manifest, deps.derivedTriggers);
-  const desk = createOpenDesk(deps);
-  if (!isLook) await seedArtifacts(agent, desk);
+  const artifactStore = createArtifactStoreOpener(deps);
+  if (!isLook) await seedArtifacts(agent, artifactStore);
   const named = chosen ?? manifest.model;
   if (named === undefined) throw noModel(manifest.name);
   const code = agentCode(agent);
@@ -157,7 +155,7 @@ export async function prepareAgent(
     agents: new Map(agents.map((callable) => [callable.manifest.name, callable])),
     workflows,
     triggers: await triggersOf([...workflows.values()]),
-    desk,
+    artifactStore,
     shownManifest: once(() => shownManifest(manifest)),
     metadata: createMetadata(manifest.metadata),
     derived,
@@ -202,10 +200,13 @@ async function triggersOf(workflows: readonly WorkflowManifest[]): Promise<Compi
 }
 
 /** Those of its manifests go into the store, where it has any. */
-async function seedArtifacts({ manifest, project }: LoadedAgent<unknown>, desk: OpenDesk): Promise<void> {
+async function seedArtifacts(
+  { manifest, project }: LoadedAgent<unknown>,
+  artifactStore: OpenArtifactStore,
+): Promise<void> {
   if (!project.manifests.some(({ kind }) => kind === 'Artifact')) return;
   const loaded = project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name);
-  if (loaded !== undefined) await (await desk()).seed(loaded, project);
+  if (loaded !== undefined) await (await artifactStore()).seed(loaded, project);
 }
 
 /** What runs derived variables is loaded by agents that have any. */

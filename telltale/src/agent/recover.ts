@@ -133,8 +133,8 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
 async function heldEnded({ scheduler, reviews, stop, state }: SessionContext): Promise<void> {
   const held = heldUpBy(state);
   let isOver = held.length === 0;
-  while (!isOver && stop.reason === undefined && !reviews.isSpokenTo())
-    await reviews.untilSpokenTo((done) =>
+  while (!isOver && stop.reason === undefined && !reviews.hasUserMessage())
+    await reviews.untilMessage((done) =>
       scheduler.whenAllEnded(held, () => {
         isOver = true;
         done();

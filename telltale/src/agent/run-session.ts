@@ -127,12 +127,12 @@ async function comeToEnd({ works, triggers, own, thread }: WiredSession, end: Lo
 
 /** What is still to be decided or kept of the variables belongs to the session, unless somebody ended it. */
 async function variablesOut(
-  { variables: { keeper, reactions }, stop }: SessionDeps,
+  { variables: { variableStore, reactions }, stop }: SessionDeps,
   end: LoopEnd,
 ): Promise<void> {
   if (end.kind === 'stopped' || stop.reason !== undefined) return;
   await reactions?.settled();
-  await keeper?.settled();
+  await variableStore?.settled();
 }
 
 export interface ChatDeps {

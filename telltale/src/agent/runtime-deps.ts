@@ -1,5 +1,5 @@
-import type { LaidAside, WhyNot, WorkOffer } from '../engine/fleet/work-queue.ts';
-import type { UnderWay } from '../engine/in-flight.ts';
+import type { QuarantinedWork, WorkFailure, WorkOffer } from '../cluster/work-queue.ts';
+import type { InFlightCalls } from '../engine/in-flight.ts';
 import type { Slots } from '../engine/slots.ts';
 import type { Clock } from '../lib/clock.ts';
 import { RuntimeError } from '../lib/errors.ts';
@@ -55,7 +55,7 @@ export interface RuntimeDeps {
   readonly ids: IdSource;
   /** A tool's `max_parallel`, over all that this process and its fleet do. */
   readonly slots: Slots;
-  readonly underWay: UnderWay;
+  readonly underWay: InFlightCalls;
   readonly watchers: ReadonlySet<Watcher>;
   /** Of the line that was written last, whichever session's it was. */
   readonly front: LastFront;
@@ -69,12 +69,12 @@ export const sessionQuarantined = (session: string) =>
     hint: `To see why: telltale show ${session}. To continue: telltale resume ${session}`,
   });
 
-export const laidAside = ({ stream, why }: LaidAside) =>
+export const laidAside = ({ stream, why }: QuarantinedWork) =>
   new RuntimeError('laid_aside', `${stream} is quarantined because no worker can continue it: ${why}`, {
     hint: `Fix that, then have it tried again: telltale fleet retry ${stream}`,
   });
 
-export const workRetried = ({ stream }: WorkOffer, { code, message }: WhyNot) =>
+export const workRetried = ({ stream }: WorkOffer, { code, message }: WorkFailure) =>
   new RuntimeError('work_retried', `Work on ${stream} failed and is tried again: ${message} [${code}]`, {
     hint: 'It is offered again after a pause, and quarantined when it keeps failing. See: telltale fleet',
     retryable: true,

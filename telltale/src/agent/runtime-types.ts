@@ -1,4 +1,5 @@
-import type { Places } from '../engine/locations.ts';
+import type { Fleet, FleetMember } from '../cluster/fleet.ts';
+import type { WorkerCapacity } from '../engine/worker-capacity.ts';
 import type { FeedReading, FeedView } from '../feeds/feed.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ErrorJson } from '../lib/errors.ts';
@@ -17,7 +18,6 @@ import type { Artifacts } from '../tools/artifacts/artifacts.ts';
 import type { ArtifactTest, ArtifactTested } from '../tools/artifacts/test-artifact.ts';
 import type { OpenMcpServer } from '../tools/mcp/mcp-server.ts';
 import type { Approve } from '../tools/target.ts';
-import type { Fleet, FleetMember } from './fleet/fleet.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import type { CauseChain } from './log/read-log.ts';
 import type { AnsweredReview } from './reviews/answer-review.ts';
@@ -73,7 +73,7 @@ export interface RuntimeOptions {
    * What this process is among those that share its store (`postgres://…`). Without it, it works on what it is asked for,
    * and takes nothing up by itself.
    */
-  readonly member?: FleetMember;
+  readonly member?: FleetMember & { readonly agents?: () => readonly LoadedAgent<unknown>[] };
   /** Called at named places of a run: a test ends the process there. */
   readonly crashPoint?: (name: string) => void;
 }
@@ -240,7 +240,7 @@ export interface Runtime {
   /** Where the store is shared by several machines. */
   readonly fleet?: Fleet;
   /** Where this process works on so many sessions and runs at once and no more. */
-  readonly places?: Pick<Places, 'capacity' | 'taken' | 'free' | 'reserve' | 'onFree'>;
+  readonly places?: Pick<WorkerCapacity, 'capacity' | 'taken' | 'free' | 'reserve' | 'onFree'>;
   /** Every durable event of all sessions and runs that are worked on here. The returned function ends it. */
   watch(watcher: Watcher): () => void;
   /** A session that is worked on here, sub-agents' included. */

@@ -145,11 +145,11 @@ class SessionServices implements SessionWorks {
       manifest: prepared.agent.manifest,
       append: (body) => log.append(body),
       setVariable: setterOf(deps.variables),
-      desk: prepared.desk,
+      artifactStore: prepared.artifactStore,
       rollback: (to, by, signal) => this.scheduler.rollback(to, log.here(), { by, signal }),
       cancel: (id, reason) => this.scheduler.cancel(reason, [id]),
       completeStep: createCompleteStep(log, () => this.scheduler),
-      feeds: async () => (await feedsOf(this)).desk,
+      feeds: async () => (await feedsOf(this)).service,
       memory: async () => this.memory?.open() ?? noMemory(),
     };
   }

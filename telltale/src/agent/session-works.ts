@@ -10,7 +10,7 @@ import type { InboxDeps } from './inbox.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
 import type { ReviewDeps, Reviews } from './reviews/create-reviews.ts';
-import { createSessionOrders, type SessionOrders } from './runs/session-orders.ts';
+import { createSessionCommands, type SessionCommands } from './runs/session-commands.ts';
 import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
 import type { SessionDeps } from './session-edges.ts';
 import type { Performer } from './session-services.ts';
@@ -37,7 +37,7 @@ export interface SessionWorks extends SchedulerDeps, SchedulerOptions, Performer
   /** Made once all that it starts with is there. */
   scheduler: ActionScheduler;
   // Most agents call no other, have no workflows, no feeds and no memory: what serves those is made for the first.
-  orders: SessionOrders | undefined;
+  orders: SessionCommands | undefined;
   runs: SessionRuns | undefined;
   feeds: SessionFeeds | undefined;
   feedsOpening: Promise<SessionFeeds> | undefined;
@@ -52,9 +52,9 @@ export interface SessionWorks extends SchedulerDeps, SchedulerOptions, Performer
 }
 
 /** What runs ask of the session. */
-export function ordersOf(works: SessionWorks): SessionOrders {
+export function ordersOf(works: SessionWorks): SessionCommands {
   const { deps, log } = works;
-  works.orders ??= createSessionOrders({
+  works.orders ??= createSessionCommands({
     log,
     workflows: deps.prepared.workflows,
     applyMetadata: (...update) => works.applyMetadata(...update),

@@ -18,13 +18,13 @@ import { createInbox, type Inbox } from './inbox.ts';
 import { leadsThread } from './internal/handoff.ts';
 import { openHooks, openLead, openLedHooks, openSessionMemory, openTriggers } from './late-parts.ts';
 import { armWall } from './limits.ts';
-import type { TriggerReactions } from './reactions/trigger-reactions.ts';
 import type { SessionContext } from './session-context.ts';
 import type { SessionDeps } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
 import { createSessionWorks } from './session-services.ts';
 import { runsOf, type SessionWorks } from './session-works.ts';
 import { isLetGo, type Stop } from './stop.ts';
+import type { SessionTriggers } from './triggers/session-triggers.ts';
 import { endTurnInHand } from './turn/active-turn.ts';
 
 /** A session whose parts are there, and have done nothing yet. */
@@ -33,7 +33,7 @@ export interface WiredSession {
   readonly context: SessionContext;
   readonly conversation: Conversation;
   readonly inbox: Inbox;
-  readonly triggers: TriggerReactions | undefined;
+  readonly triggers: SessionTriggers | undefined;
   /** The run that leads it, where that is the agent's own workflow. */
   readonly own: OwnLead | undefined;
   /** Where the conversation may move to other agents. */

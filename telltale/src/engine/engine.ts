@@ -47,7 +47,7 @@ export interface Engine {
    * Gives whether it is worked on by this process, if by any. `elsewhere` means that it is offered to others: whoever
    * holds the stream then lets go of it.
    */
-  place(kind: StreamKind, stream: string, how?: 'called' | 'here', group?: string): 'here' | 'elsewhere';
+  dispatch(kind: StreamKind, stream: string, how?: 'called' | 'here', group?: string): 'here' | 'elsewhere';
   /** Has a stream worked on at that time at the latest. The earliest of several counts. */
   wakeAt(kind: StreamKind, stream: string, due: number): void;
   /** Puts a message into a stream's inbox, durably, and has it worked on. */

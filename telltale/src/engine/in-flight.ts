@@ -4,7 +4,7 @@ import type { FreeSlot } from './slots.ts';
  * Calls of this process that must not be made twice, each from before its start is on the log until its end is: who lets
  * go of a stream meanwhile leaves one in doubt. A key is what is let go of as a whole: the session at the top, or a run.
  */
-export interface UnderWay {
+export interface InFlightCalls {
   /** Undefined once it is shut: nothing of the kind begins here any more, and is left to whoever goes on. */
   enter(key: string): FreeSlot | undefined;
   /** Of those that are under way now. */
@@ -19,10 +19,10 @@ export interface UnderWay {
 }
 
 /** `enter` for one key. */
-export type EnterOnce = () => FreeSlot | undefined;
+export type NonIdempotentGuard = () => FreeSlot | undefined;
 
 /** Waits where nothing begins any more, until the signal is aborted. */
-export const enterOrWait = (enter: EnterOnce, signal: AbortSignal): FreeSlot | Promise<FreeSlot> =>
+export const enterGuard = (enter: NonIdempotentGuard, signal: AbortSignal): FreeSlot | Promise<FreeSlot> =>
   enter() ?? never(signal);
 
 /** One that is under way. A chain of them: a Map in which each call comes and goes gets a new table every hundred calls. */
@@ -33,7 +33,7 @@ interface InFlightEntry {
   isIn: boolean;
 }
 
-export function createUnderWay(): UnderWay {
+export function createInFlightCalls(): InFlightCalls {
   const listeners = new Set<() => void>();
   let first: InFlightEntry | undefined;
   let size = 0;

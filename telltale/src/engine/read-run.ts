@@ -70,10 +70,10 @@ const noRun = (run: string, kind: string) =>
 const LOOKS = 32;
 
 /** When a run is to be worked on: it was in hand; what it waited for has come; it may have; not before that time. */
-type RunStanding = 'in hand' | 'due' | 'unknown' | { readonly until: number };
+type RecoveryPriority = 'in hand' | 'due' | 'unknown' | { readonly until: number };
 
 /**
- * Places every run that was alive when the last process stopped, and gives their names: those that were in hand, then
+ * Dispatches every run that was alive when the last process stopped, and gives their names: those that were in hand, then
  * those whose time has come, then those that wait, each oldest first. One that waits for a time that the store knows is
  * not looked at before then, unless a message has come: `onWaits` is told of it. One that waits for something else is
  * looked at; its work says for how long it goes on waiting. A run that a living process has is left to it.
@@ -87,27 +87,27 @@ export async function recoverRuns(
 ): Promise<readonly string[]> {
   const alive = await store.list({ kind: 'run', status: ['running', 'waiting'] });
   const left = alive.filter(({ owner, stream }) => owner === undefined && !except.has(stream)).reverse();
-  const found = await inTurn(left, async (info) => ({ info, standing: await standingOf(store, info, now) }));
-  const ordered = found.sort((one, other) => rankOf(one.standing) - rankOf(other.standing));
-  for (const { info, standing } of ordered) {
-    if (typeof standing === 'object') {
-      engine.wakeAt('run', info.stream, standing.until);
+  const found = await inTurn(left, async (info) => ({ info, priority: await priorityOf(store, info, now) }));
+  const ordered = found.sort((one, other) => rankOf(one.priority) - rankOf(other.priority));
+  for (const { info, priority } of ordered) {
+    if (typeof priority === 'object') {
+      engine.wakeAt('run', info.stream, priority.until);
       onWaits(info);
-    } else engine.place('run', info.stream);
+    } else engine.dispatch('run', info.stream);
   }
   return ordered.map(({ info }) => info.stream);
 }
 
-function rankOf(standing: RunStanding): number {
-  if (standing === 'in hand') return 0;
-  return standing === 'due' ? 1 : 2;
+function rankOf(priority: RecoveryPriority): number {
+  if (priority === 'in hand') return 0;
+  return priority === 'due' ? 1 : 2;
 }
 
-async function standingOf(
+async function priorityOf(
   store: Store,
   { stream, status, head, due, messages }: StreamInfo,
   now: number,
-): Promise<RunStanding> {
+): Promise<RecoveryPriority> {
   if (status === 'running' || head === 0) return 'in hand';
   if (messages !== undefined) return 'due';
   if (due !== undefined) return due <= now ? 'due' : { until: due };

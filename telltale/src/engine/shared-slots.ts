@@ -69,7 +69,7 @@ export function createSharedSlots({ slots, local, clock }: SharedSlotsOptions): 
       inARow.delete(key);
       await sleep(clock, YIELD_MS, signal);
     }
-    const bell = createBell(clock, (rung) => slots.onFree(key, rung));
+    const notifier = createSlotNotifier(clock, (notified) => slots.onFree(key, notified));
     try {
       for (let pause = 0; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2 || FIRST_PAUSE_MS)) {
         const holder = `${own}:${++asked}`;
@@ -79,11 +79,11 @@ export function createSharedSlots({ slots, local, clock }: SharedSlotsOptions): 
         if (isOurs) return holder;
         inARow.delete(key);
         // It is listened for from now on, and looked once more: what came free in between has rung nowhere.
-        if (!bell.isListening()) bell.listen();
-        else await bell.wait(pause, signal);
+        if (!notifier.isListening()) notifier.listen();
+        else await notifier.wait(pause, signal);
       }
     } finally {
-      bell.close();
+      notifier.close();
     }
   };
 
@@ -117,27 +117,27 @@ export function createSharedSlots({ slots, local, clock }: SharedSlotsOptions): 
 }
 
 /** Rings where something may have come free. */
-function createBell(clock: Clock, subscribe: (rung: () => void) => () => void) {
+function createSlotNotifier(clock: Clock, subscribe: (notified: () => void) => () => void) {
   let end: (() => void) | undefined;
-  let hasRung = false;
+  let wasNotified = false;
   let wake: (() => void) | undefined;
   return {
     isListening: () => end !== undefined,
     listen() {
       end = subscribe(() => {
-        hasRung = true;
+        wasNotified = true;
         wake?.();
       });
     },
     /** Resolves once it has rung since the last wait, or the pause is over; rejects with the signal's reason. */
     async wait(pauseMs: number, signal: AbortSignal): Promise<void> {
-      if (!hasRung) {
+      if (!wasNotified) {
         const over = new AbortController();
         wake = () => over.abort();
         await sleep(clock, pauseMs, AbortSignal.any([signal, over.signal])).catch(() => undefined);
         wake = undefined;
       }
-      hasRung = false;
+      wasNotified = false;
       signal.throwIfAborted();
     },
     close: () => end?.(),

@@ -1,9 +1,9 @@
-import type { Fleet } from '../agent/fleet/fleet.ts';
 import type { LoadedAgent } from '../agent/loaded-agent.ts';
-import { hookUnknown } from '../agent/outside/webhook.ts';
 import { publishLive } from '../agent/remote/publish-live.ts';
 import type { DueTime, HookHeaders, Listening, OutsideOutcome } from '../agent/runs/run-types.ts';
 import type { Runtime } from '../agent/runtime-types.ts';
+import { hookUnknown } from '../agent/triggers/webhook.ts';
+import type { Fleet } from '../cluster/fleet.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type ErrorJson, RuntimeError, toRuntimeError } from '../lib/errors.ts';
 import { type Audit, createAudit } from './auth/audit.ts';

@@ -8,7 +8,7 @@ import type { Invocation } from '../tools/artifacts/create-invoke.ts';
 import type { Locals } from './scope.ts';
 
 /** One time that a step without steps inside is begun. */
-export interface LeafPlace {
+export interface StepInstance {
   readonly step: SimpleStep;
   /** See `RunEventBody`. */
   readonly address: string;
@@ -16,11 +16,11 @@ export interface LeafPlace {
   readonly locals: Locals;
 }
 
-export interface UndoPlace extends Omit<LeafPlace, 'step'> {
+export interface UndoInstance extends Omit<StepInstance, 'step'> {
   readonly step: Step;
 }
 
-export interface LeafCall extends LeafPlace {
+export interface StepAttempt extends StepInstance {
   readonly input: JsonObject;
   /** From 1 on. */
   readonly attempt: number;
@@ -34,11 +34,11 @@ export interface LeafCall extends LeafPlace {
    * Says that the step has nothing to do before `due`, or before a message: once that is so of all steps in hand, the
    * run is let go of and later taken up again from its log. The returned function says that it goes on.
    */
-  park(waitsFor: string, due?: number): () => void;
+  suspend(waitsFor: string, due?: number): () => void;
 }
 
 /** A step that is ready to begin. */
-export interface ReadyLeaf {
+export interface PreparedStep {
   /** What it was given, resolved: put on the log with `step.started`. */
   readonly input: JsonObject;
   /** Whether it may be done again where a crash left it in doubt. */
@@ -55,21 +55,21 @@ export interface ReadyLeaf {
   /** It keeps the step's `timeout` itself, on the log, so that it outlasts a restart: the machine sets none. */
   readonly timesItself?: true;
   /** Rejects with a RuntimeError. The result is plain JSON of bounded size. */
-  run(call: LeafCall): Promise<Json>;
+  run(call: StepAttempt): Promise<Json>;
 }
 
 /** Told whether it may be done again where a crash left it in doubt, and the time that its target has by itself. */
 export type BeginUndo = (repeatable: boolean, timeoutMs?: number) => Promise<void>;
 
 /** What steps do. The machine knows when; this knows what. */
-export interface Leaves {
+export interface StepExecutors {
   /** Resolves the references in a step. Rejects where a path does not exist or a target is not there. */
-  ready(place: LeafPlace): Promise<ReadyLeaf>;
+  ready(place: StepInstance): Promise<PreparedStep>;
   /**
    * Undoes a completed step by its `compensate`; one with steps inside may have it as well. Nothing is called before
    * `begin` resolves.
    */
-  compensate(place: UndoPlace, output: Json, signal: AbortSignal, begin: BeginUndo): Promise<void>;
+  compensate(place: UndoInstance, output: Json, signal: AbortSignal, begin: BeginUndo): Promise<void>;
 }
 
 /** A call that a step is about to make, or has made: of a tool, relic, agent, prompt, workflow or script. */

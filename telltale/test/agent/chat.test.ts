@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRuntime } from '../../src/agent/create-runtime.ts';
 import { loadAgent } from '../../src/agent/load-agent.ts';
-import { createDistantSession } from '../../src/agent/remote/remote-session.ts';
+import { createRemoteSession } from '../../src/agent/remote/remote-session.ts';
 import type { Session } from '../../src/agent/runtime-types.ts';
 import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { ObservedEvent } from '../../src/log/event.ts';
@@ -357,7 +357,7 @@ it('what is said to a session that is no chat is refused, here and afar, and not
   await runAgent({
     turns: [final('one')],
     async during(session, runtime) {
-      const afar = createDistantSession({ runtime, clock: createSimulatedClock() }, session.id, {
+      const afar = createRemoteSession({ runtime, clock: createSimulatedClock() }, session.id, {
         onError: (thrown) => expect.fail(String(thrown)),
       });
       await expect(session.say('Well?')).rejects.toMatchObject(refused);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRuntime } from '../../src/agent/create-runtime.ts';
 import { defineAgent } from '../../src/agent/define/define-agent.ts';
 import { defineTool, defineWorkflow } from '../../src/agent/define/definitions.ts';
-import { createFeedRuns } from '../../src/agent/runs/pay-for-run.ts';
+import { createFeedRuns } from '../../src/agent/runs/run-usage.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { fold } from '../../src/log/reduce.ts';
 import { emptyState } from '../../src/log/state.ts';
@@ -214,7 +214,7 @@ describe('a session whose feed is a workflow', () => {
           called.push(id);
           return null;
         },
-        payLate: async () => undefined,
+        recordMissing: async () => undefined,
         end: async (id) => void called.push(`end ${id}`),
       });
     const asks = (of: number) => ({ workflow: { name: 'gather' } as never, input: { of }, feed: 'docs' });

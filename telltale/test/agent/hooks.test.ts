@@ -455,7 +455,7 @@ function fakeHooks(sources: HookSources, decide: (question: Question) => Partial
       variables: {},
     }),
     marks: () => [],
-    surroundings: () => ({ agent: 'tester', run: 'run_1', metadata: {}, variables: {} }),
+    hookContext: () => ({ agent: 'tester', run: 'run_1', metadata: {}, variables: {} }),
     balance: () => log.findLast((event) => event.type === 'budget.charged')?.balance ?? start,
     append(body) {
       log.push(body);

@@ -1,11 +1,8 @@
 import { createSessionLog } from '../../src/agent/create-session-log.ts';
-import {
-  createTriggerReactions,
-  type TriggerReactions,
-} from '../../src/agent/reactions/trigger-reactions.ts';
 import { openSession, readEvents } from '../../src/agent/read-session.ts';
 import type { SessionLog } from '../../src/agent/session-log.ts';
 import { createStop } from '../../src/agent/stop.ts';
+import { createSessionTriggers, type SessionTriggers } from '../../src/agent/triggers/session-triggers.ts';
 import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { createLastFront } from '../../src/log/codec.ts';
@@ -49,9 +46,9 @@ export async function openStage(
   let count = 0;
   let writer: StreamWriter;
   let log: SessionLog;
-  let reactions: TriggerReactions;
+  let reactions: SessionTriggers;
   const react = () => {
-    reactions = createTriggerReactions({
+    reactions = createSessionTriggers({
       triggers,
       log,
       clock,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createRuntime } from '../../src/agent/create-runtime.ts';
 import { openSessions } from '../../src/agent/open-sessions.ts';
 import { loadWorkflow } from '../../src/agent/runs/load-workflow.ts';
-import { postToRun } from '../../src/agent/runs/post-to-run.ts';
+import { postToRun } from '../../src/agent/runs/run-inbox.ts';
 import { RUN_SIGNAL } from '../../src/agent/runs/run-messages.ts';
 import type { Runtime, RuntimeOptions } from '../../src/agent/runtime-types.ts';
 import { createSystemClock } from '../../src/lib/clock.ts';
@@ -535,7 +535,7 @@ describe('a workflow that a trigger starts', () => {
       runtime: { store: slow },
       turns: ['<metadata>{"status":"CODING"}</metadata><response final="true">done</response>'],
       async after(_session, runtime) {
-        expect(runtime.workflows.under()).toHaveLength(1);
+        expect(runtime.workflows.active()).toHaveLength(1);
         await runtime.workflows.idle();
       },
     });

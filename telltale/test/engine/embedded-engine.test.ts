@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createDueHeap } from '../../src/engine/embedded/alarm.ts';
-import { createEmbeddedEngine } from '../../src/engine/embedded/create-embedded-engine.ts';
+import { createDueHeap, createEmbeddedEngine } from '../../src/engine/embedded-engine.ts';
 import type { WorkEnd } from '../../src/engine/engine.ts';
 import { createFairQueue } from '../../src/engine/slots.ts';
 import { RuntimeError } from '../../src/lib/errors.ts';
@@ -73,7 +72,7 @@ describe('the embedded engine', () => {
       return { kind: 'done' };
     });
     const streams = Array.from({ length: 10 }, (_, n) => `run_${n}`);
-    for (const stream of streams) engine.place('run', stream);
+    for (const stream of streams) engine.dispatch('run', stream);
     await Promise.resolve();
     expect(begun).toEqual(streams.slice(0, 3));
     expect(engine.busy()).toHaveLength(10);
@@ -92,14 +91,14 @@ describe('the embedded engine', () => {
     engine.onWork('run', async (stream) => {
       order.push(stream);
       if (stream === 'caller') {
-        engine.place('run', 'called');
-        engine.place('run', 'called', 'called');
+        engine.dispatch('run', 'called');
+        engine.dispatch('run', 'called', 'called');
       }
       while (stream === 'caller' && !order.includes('called')) await Promise.resolve();
       return { kind: 'done' };
     });
-    engine.place('run', 'caller');
-    engine.place('run', 'other');
+    engine.dispatch('run', 'caller');
+    engine.dispatch('run', 'other');
     await engine.idle();
     expect(order).toEqual(['caller', 'called', 'other']);
     await close();
@@ -179,13 +178,13 @@ describe('the embedded engine', () => {
       tries += 1;
       throw new RuntimeError('held', 'Somebody has it.', { retryable: true });
     });
-    engine.place('run', 'a');
+    engine.dispatch('run', 'a');
     await clock.advance(0);
     await clock.advance(600_000);
     expect(tries).toBe(9);
     expect(errors).toHaveLength(9);
     expect(engine.nextDue()).toBeUndefined();
-    engine.place('run', 'a');
+    engine.dispatch('run', 'a');
     await clock.advance(0);
     expect(tries).toBe(10);
     await close();

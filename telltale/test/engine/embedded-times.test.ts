@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAlarm } from '../../src/engine/embedded/alarm.ts';
-import { createEmbeddedEngine } from '../../src/engine/embedded/create-embedded-engine.ts';
+import { createAlarm, createEmbeddedEngine } from '../../src/engine/embedded-engine.ts';
 import type { WorkEnd } from '../../src/engine/engine.ts';
 import { RuntimeError } from '../../src/lib/errors.ts';
 import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
@@ -98,7 +97,7 @@ describe('the embedded engine', () => {
   it('keeps a time that is to come, whatever has a stream worked on before', async () => {
     const { engine, clock, begun } = open(waits);
     engine.wakeAt('run', 'a', clock.now() + 1_000);
-    engine.place('run', 'a');
+    engine.dispatch('run', 'a');
     await clock.advance(999);
     expect([begun, engine.nextDue()]).toEqual([['a'], clock.now() + 1]);
     await clock.advance(1);
@@ -109,7 +108,7 @@ describe('the embedded engine', () => {
   it('looks once at a stream that is placed when its time has come', async () => {
     const { engine, clock, begun } = open(waits);
     engine.wakeAt('run', 'a', clock.now());
-    engine.place('run', 'a');
+    engine.dispatch('run', 'a');
     await clock.advance(1_000);
     expect([begun, clock.pending]).toEqual([['a'], 0]);
     await engine.close();
@@ -122,13 +121,13 @@ describe('the embedded engine', () => {
       if (script.shift() === 'fail') throw passing;
       return { kind: 'waiting' };
     });
-    engine.place('run', 'a');
+    engine.dispatch('run', 'a');
     await clock.advance(1_000); // the first pause
     await clock.advance(1_999);
     expect(begun).toHaveLength(2);
     await clock.advance(1); // the second is twice as long
     expect(begun).toHaveLength(3);
-    engine.place('run', 'a');
+    engine.dispatch('run', 'a');
     await clock.advance(1_000);
     expect([begun.length, errors.length]).toEqual([5, 3]);
     await engine.close();
@@ -141,8 +140,8 @@ describe('the embedded engine', () => {
       1,
     );
     engine.wakeAt('run', 'a3', clock.now() + 60_000);
-    for (const stream of ['a1', 'a2', 'a3']) engine.place('run', stream, undefined, 'a');
-    engine.place('run', 'b');
+    for (const stream of ['a1', 'a2', 'a3']) engine.dispatch('run', stream, undefined, 'a');
+    engine.dispatch('run', 'b');
     for (let n = 0; n < 4; n++) {
       await clock.advance(0);
       ends.shift()?.();
@@ -155,9 +154,9 @@ describe('the embedded engine', () => {
   it('that is closed takes nothing, and holds no timer', async () => {
     const { engine, clock, begun } = open(waits);
     engine.wakeAt('run', 'later', clock.now() + 1_000);
-    engine.place('run', 'a');
+    engine.dispatch('run', 'a');
     await engine.close();
-    expect(engine.place('run', 'b')).toBe('here');
+    expect(engine.dispatch('run', 'b')).toBe('here');
     engine.wakeAt('run', 'c', clock.now());
     await clock.advance(5_000);
     expect([begun, engine.busy(), engine.nextDue(), clock.pending]).toEqual([[], [], undefined, 0]);

@@ -72,14 +72,14 @@ export function engineContract(open: () => Promise<EngineStage>): void {
 
   describe('work', () => {
     it('is begun for a stream that is placed, after the call has returned', async () => {
-      stage.engine.place('run', 'a');
+      stage.engine.dispatch('run', 'a');
       expect(hands.begun).toEqual([]);
       await began('a');
       expect(hands.begun).toEqual(['a']);
     });
 
     it('is done once for a stream that is placed several times before it has begun', async () => {
-      for (let n = 0; n < 3; n += 1) stage.engine.place('run', 'a');
+      for (let n = 0; n < 3; n += 1) stage.engine.dispatch('run', 'a');
       await began('a');
       hands.end('a');
       await stage.engine.idle();
@@ -87,9 +87,9 @@ export function engineContract(open: () => Promise<EngineStage>): void {
     });
 
     it('is done once more, and once only, where the stream is placed while it is worked on', async () => {
-      stage.engine.place('run', 'a');
+      stage.engine.dispatch('run', 'a');
       await began('a');
-      for (let n = 0; n < 3; n += 1) stage.engine.place('run', 'a');
+      for (let n = 0; n < 3; n += 1) stage.engine.dispatch('run', 'a');
       await stage.pass(LONG_MS);
       expect(hands.begun).toEqual(['a']);
       hands.end('a');
@@ -105,28 +105,28 @@ export function engineContract(open: () => Promise<EngineStage>): void {
         sessions.push(stream);
         return { kind: 'done' };
       });
-      stage.engine.place('run', 'a');
-      stage.engine.place('run', 'b');
-      stage.engine.place('session', 'a');
+      stage.engine.dispatch('run', 'a');
+      stage.engine.dispatch('run', 'b');
+      stage.engine.dispatch('session', 'a');
       await began('a', 'b');
       await stage.until(() => sessions.length === 1);
       expect([...hands.begun].sort()).toEqual(['a', 'b']);
     });
 
     it('that throws is told of, and keeps no other from being done', async () => {
-      stage.engine.place('run', 'a');
-      stage.engine.place('run', 'b');
+      stage.engine.dispatch('run', 'a');
+      stage.engine.dispatch('run', 'b');
       await began('a', 'b');
       hands.fail('a', new Error('broken'));
       hands.end('b');
       await stage.engine.idle();
       expect(stage.errors).toMatchObject([{ message: 'broken' }]);
-      stage.engine.place('run', 'a');
+      stage.engine.dispatch('run', 'a');
       await began('a', 'b', 'a');
     });
 
     it('is tried again after an error that may pass', async () => {
-      stage.engine.place('run', 'a');
+      stage.engine.dispatch('run', 'a');
       await began('a');
       hands.fail('a', new RuntimeError('busy', 'Busy.', { retryable: true }));
       await stage.engine.idle();
@@ -137,9 +137,10 @@ export function engineContract(open: () => Promise<EngineStage>): void {
 
     it('of one session that places a thousand streams makes no other wait for them: groups take turns', async () => {
       const many = Array.from({ length: stage.many ?? 1_000 }, (_, n) => `many_${n}`);
-      for (const stream of many) stage.engine.place('run', stream, undefined, 'ses_many');
-      for (const stream of ['other_0', 'other_1']) stage.engine.place('run', stream, undefined, 'ses_other');
-      stage.engine.place('run', 'third', undefined, 'ses_third');
+      for (const stream of many) stage.engine.dispatch('run', stream, undefined, 'ses_many');
+      for (const stream of ['other_0', 'other_1'])
+        stage.engine.dispatch('run', stream, undefined, 'ses_other');
+      stage.engine.dispatch('run', 'third', undefined, 'ses_third');
       await stage.pass(20);
       const atOnce = hands.begun.length;
       expect(atOnce).toBeLessThan(many.length);
@@ -168,7 +169,9 @@ export function engineContract(open: () => Promise<EngineStage>): void {
       expect(() => stage.engine.onWork('run', hands.work)).toThrow(
         'Somebody works on streams of kind "run" already.',
       );
-      expect(() => stage.engine.place('session', 's')).toThrow('Nobody works on streams of kind "session"');
+      expect(() => stage.engine.dispatch('session', 's')).toThrow(
+        'Nobody works on streams of kind "session"',
+      );
     });
   });
 
@@ -205,7 +208,7 @@ export function engineContract(open: () => Promise<EngineStage>): void {
         ['late', 2],
         ['soon', 1],
       ] as const) {
-        stage.engine.place('run', stream);
+        stage.engine.dispatch('run', stream);
         await stage.until(() => hands.begun.includes(stream));
         hands.end(stream, { kind: 'waiting', due: now + ms * LONG_MS });
       }
@@ -220,7 +223,7 @@ export function engineContract(open: () => Promise<EngineStage>): void {
 
     it('is forgotten where the stream came to its end first', async () => {
       stage.engine.wakeAt('run', 'a', stage.clock.now() + LONG_MS);
-      stage.engine.place('run', 'a');
+      stage.engine.dispatch('run', 'a');
       await began('a');
       hands.end('a');
       await stage.pass(2 * LONG_MS);
@@ -229,7 +232,7 @@ export function engineContract(open: () => Promise<EngineStage>): void {
     });
 
     it('that comes while the stream is worked on has it looked at once more', async () => {
-      stage.engine.place('run', 'a');
+      stage.engine.dispatch('run', 'a');
       await began('a');
       stage.engine.wakeAt('run', 'a', stage.clock.now() + LONG_MS);
       await stage.pass(LONG_MS);
@@ -248,7 +251,7 @@ export function engineContract(open: () => Promise<EngineStage>): void {
 
     it('wakes a stream that waits for nothing else', async () => {
       await newRun('a');
-      stage.engine.place('run', 'a');
+      stage.engine.dispatch('run', 'a');
       await began('a');
       hands.end('a', { kind: 'waiting' });
       await stage.engine.idle();
@@ -305,14 +308,14 @@ export function engineContract(open: () => Promise<EngineStage>): void {
       await stage.engine.idle();
       stage.engine.wakeAt('run', 'later', stage.clock.now() + 10 * LONG_MS);
       await stage.engine.idle();
-      stage.engine.place('run', 'a');
+      stage.engine.dispatch('run', 'a');
       expect(stage.engine.busy()).toEqual([{ kind: 'run', stream: 'a' }]);
       let idle = false;
       const over = stage.engine.idle().then(() => {
         idle = true;
       });
       await began('a');
-      stage.engine.place('run', 'a');
+      stage.engine.dispatch('run', 'a');
       hands.end('a');
       await began('a', 'a');
       expect(idle).toBe(false);
@@ -322,9 +325,9 @@ export function engineContract(open: () => Promise<EngineStage>): void {
     });
 
     it('that closes aborts what is in hand, waits for it, and begins nothing more', async () => {
-      stage.engine.place('run', 'a');
+      stage.engine.dispatch('run', 'a');
       await began('a');
-      stage.engine.place('run', 'a');
+      stage.engine.dispatch('run', 'a');
       stage.engine.wakeAt('run', 'b', stage.clock.now() + LONG_MS);
       let closed = false;
       const closing = stage.engine.close().then(() => {
@@ -335,7 +338,7 @@ export function engineContract(open: () => Promise<EngineStage>): void {
       expect(closed).toBe(false);
       hands.end('a', { kind: 'waiting', due: stage.clock.now() });
       await closing;
-      stage.engine.place('run', 'c');
+      stage.engine.dispatch('run', 'c');
       await stage.pass(2 * LONG_MS);
       expect(hands.begun).toEqual(['a']);
       expect(stage.engine.nextDue()).toBeUndefined();

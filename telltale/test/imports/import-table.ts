@@ -27,6 +27,7 @@ const LOW_TO_HIGH: Readonly<Record<string, FolderRule>> = {
   memory: { imports: ['lib', 'store'] },
   triggers: { imports: ['lib', 'log', 'manifest', 'expressions'] },
   workflows: { imports: ['lib', 'log', 'manifest', 'expressions', 'prompt', 'tools', 'engine'] },
+  cluster: { imports: ['lib', 'log', 'store', 'engine'] },
   engine: { imports: ['lib', 'log', 'store'] },
   store: { imports: ['lib', 'log'] },
 };
@@ -39,7 +40,18 @@ export const FOLDERS: Readonly<Record<string, FolderRule>> = {
   telemetry: { imports: ['lib', 'log'] },
   client: { imports: ['lib', 'log'], onlyPackages: [] },
   server: {
-    imports: ['agent', 'store', 'log', 'manifest', 'lib', 'client', 'memory', 'tools', 'workflows'],
+    imports: [
+      'agent',
+      'cluster',
+      'store',
+      'log',
+      'manifest',
+      'lib',
+      'client',
+      'memory',
+      'tools',
+      'workflows',
+    ],
   },
   importers: { imports: ['lib', 'expressions', 'manifest'] },
   mcp: { imports: ['agent', 'workflows', 'tools', 'lib'] },

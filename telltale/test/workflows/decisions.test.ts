@@ -6,8 +6,8 @@ import { reduceRun } from '../../src/log/reduce-run.ts';
 import type { RunEvent, RunEventBody } from '../../src/log/run-event.ts';
 import { emptyRun } from '../../src/log/run-state.ts';
 import type { Question } from '../../src/tools/artifacts/create-invoke.ts';
-import type { Component } from '../../src/workflows/decisions/create-decisions.ts';
-import { createDecisions } from '../../src/workflows/decisions/create-decisions.ts';
+import type { Component } from '../../src/workflows/decisions.ts';
+import { createDecisions } from '../../src/workflows/decisions.ts';
 import type { Scope } from '../../src/workflows/scope.ts';
 import { ownExpressions, runContext } from '../../src/workflows/scope.ts';
 

@@ -4,8 +4,8 @@ import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { RunEvent } from '../../src/log/run-event.ts';
 import { runMachine } from '../../src/workflows/machine/run-machine.ts';
 import { createScope } from '../../src/workflows/scope.ts';
-import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
-import type { LeafDeps } from '../../src/workflows/steps/step-deps.ts';
+import { createStepExecutors } from '../../src/workflows/steps/create-step-executors.ts';
+import type { StepDeps } from '../../src/workflows/steps/step-deps.ts';
 import { begin, fakeJournal, workflowOf } from './fake-run.ts';
 
 /** A walk over steps that only wait; what it takes of the world is a log and a clock. */
@@ -15,19 +15,19 @@ function walking(steps: readonly object[]) {
   const journal = fakeJournal(clock);
   begin(journal);
   const scope = createScope({ state: journal.state, workflow });
-  const decisions = {} as LeafDeps['decisions'];
-  const deps: Partial<LeafDeps> = { workflow, journal, clock, scope, decisions };
-  const leaves = createLeaves(deps as LeafDeps);
+  const decisions = {} as StepDeps['decisions'];
+  const deps: Partial<StepDeps> = { workflow, journal, clock, scope, decisions };
+  const executors = createStepExecutors(deps as StepDeps);
   const end = runMachine({
     workflow,
     journal,
-    leaves,
+    executors,
     decisions,
     scope,
     clock,
     random: () => 0,
     signal: new AbortController().signal,
-    onParked: () => 'hold',
+    onSuspended: () => 'hold',
   });
   const signal = (name: string, data: Json = null) =>
     journal.append({ type: 'signal.received', event: 'custom', data: { name, data }, from: 'test' });

@@ -11,7 +11,7 @@ import type { SimpleStep } from '../../src/manifest/schema/steps/step.ts';
 import { workflow } from '../../src/manifest/schema/workflow.ts';
 import { allSteps } from '../../src/workflows/machine/composite.ts';
 import type { Locals } from '../../src/workflows/scope.ts';
-import type { LeafCall, Leaves } from '../../src/workflows/step-executor.ts';
+import type { StepAttempt, StepExecutors } from '../../src/workflows/step-executor.ts';
 
 /** A checked workflow. */
 export const workflowOf = (document: object): WorkflowManifest =>
@@ -58,13 +58,16 @@ export function fakeJournal(
   };
 }
 
-export interface Begun {
+export interface StepInProgress {
   readonly input?: JsonObject;
   readonly vars?: JsonObject;
   readonly origin?: Partial<RunOrigin>;
 }
 
-export const begin = (journal: RunJournal, { input = {}, vars = {}, origin = {} }: Begun = {}): void => {
+export const begin = (
+  journal: RunJournal,
+  { input = {}, vars = {}, origin = {} }: StepInProgress = {},
+): void => {
   journal.append({
     type: 'workflow.started',
     workflow: 'flow',
@@ -89,13 +92,13 @@ export function completed(
 export interface Doing {
   readonly result: Promise<Json>;
   /** What it is parked for now, and until when. */
-  parked(): { readonly for: string; readonly due?: number | undefined } | undefined;
+  suspended(): { readonly for: string; readonly due?: number | undefined } | undefined;
   stop(reason?: unknown): void;
 }
 
 /** Does a step as the machine does: ready, on the log, run, on the log. */
 export async function doStep(
-  leaves: Leaves,
+  executors: StepExecutors,
   journal: RunJournal,
   manifest: WorkflowManifest,
   address: string,
@@ -103,7 +106,7 @@ export async function doStep(
 ): Promise<Doing> {
   const step = [...allSteps(manifest)].find(({ name }) => name === stepName(address)) as SimpleStep;
   const place = { step, address, locals };
-  const ready = await leaves.ready(place);
+  const ready = await executors.ready(place);
   const known = journal.state.steps.get(address);
   const { input, repeatable } = ready;
   const cause =
@@ -112,18 +115,18 @@ export async function doStep(
       : journal.append({ type: 'step.started', step: address, attempt, input, repeatable });
   const parks = new Set<{ readonly for: string; readonly due?: number | undefined }>();
   const controller = new AbortController();
-  const call: LeafCall = {
+  const call: StepAttempt = {
     ...place,
     input,
     attempt,
     signal: controller.signal,
     idempotencyKey: `${journal.state.id}:${address}`,
     cause,
-    park(waitsFor, due) {
-      const parked = { for: waitsFor, due };
-      parks.add(parked);
+    suspend(waitsFor, due) {
+      const suspended = { for: waitsFor, due };
+      parks.add(suspended);
       return () => {
-        parks.delete(parked);
+        parks.delete(suspended);
       };
     },
   };
@@ -134,7 +137,7 @@ export async function doStep(
   result.catch(() => undefined); // whoever looks at it hears of it
   return {
     result,
-    parked: () => [...parks][0],
+    suspended: () => [...parks][0],
     stop: (reason = new RuntimeError('cancelled', 'The run was cancelled.')) => controller.abort(reason),
   };
 }

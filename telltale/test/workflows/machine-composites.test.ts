@@ -3,7 +3,7 @@ import type { Json } from '../../src/lib/json.ts';
 import type { RunEventBody } from '../../src/log/run-event.ts';
 import { MAX_STEP_DEPTH } from '../../src/manifest/schema/checks/check-states.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
-import type { Leaves } from '../../src/workflows/step-executor.ts';
+import type { StepExecutors } from '../../src/workflows/step-executor.ts';
 import { boom, createStage, step, untilAborted } from './machine-stage.ts';
 
 const undoable = { compensate: { type: 'tool', target: 'undo', parameters: {} } };
@@ -96,7 +96,7 @@ describe('a step with steps inside', () => {
     expect(inner).toMatchObject({ type: 'step.started', step: 'all/a', cause: { seq: all?.seq } });
   });
 
-  it('that ends in time leaves no timer behind', async () => {
+  it('that ends in time executors no timer behind', async () => {
     const stage = createStage([side('all', [[step('a')]], { timeout: { ms: 60_000 } })]);
     await stage.run();
     expect(stage.clock.pending).toBe(0);
@@ -201,14 +201,14 @@ describe('foreach', () => {
 
   it('has its steps made ready with their items', async () => {
     const seen: Json[] = [];
-    const leaves: Leaves = {
+    const executors: StepExecutors = {
       async ready({ locals }) {
         seen.push({ ...locals });
         return { input: {}, repeatable: true, run: () => Promise.resolve(null) };
       },
       compensate: () => Promise.resolve(),
     };
-    await createStage([each(['x', 'y'], [step('a')])]).run({ leaves });
+    await createStage([each(['x', 'y'], [step('a')])]).run({ executors });
     expect(seen).toEqual([{ n: 'x' }, { n: 'y' }]);
   });
 

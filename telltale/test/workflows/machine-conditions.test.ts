@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { RunEvent } from '../../src/log/run-event.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
-import type { LeafCall } from '../../src/workflows/step-executor.ts';
+import type { StepAttempt } from '../../src/workflows/step-executor.ts';
 import { boom, createStage, parking, type Stage, step, untilAborted } from './machine-stage.ts';
 
 const skipped = ({ journal }: Stage) =>
@@ -249,7 +249,7 @@ describe('undoing', () => {
         b: () => boom('caught'),
         d: () => boom('later'),
         end: () => boom(),
-        once: ({ address }: LeafCall) => (address.includes('!2') ? 'fine' : boom('again')),
+        once: ({ address }: StepAttempt) => (address.includes('!2') ? 'fine' : boom('again')),
       },
       compensate,
     };

@@ -5,8 +5,8 @@ import type { RunEvent } from '../../src/log/run-event.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
 import { closeChangedSteps } from '../../src/workflows/changes/follow-change.ts';
 import { pinSteps, planChanges } from '../../src/workflows/changes/plan-changes.ts';
-import type { MachineEnd } from '../../src/workflows/machine/run-machine.ts';
-import type { LeafCall } from '../../src/workflows/step-executor.ts';
+import type { WalkEnd } from '../../src/workflows/machine/run-machine.ts';
+import type { StepAttempt } from '../../src/workflows/step-executor.ts';
 import { moreRuns } from '../more-runs.ts';
 import { boom, createStage, DEAD, type Stage, step } from './machine-stage.ts';
 import { type RandomWorkflow, randomWorkflow } from './random-workflow.ts';
@@ -67,7 +67,7 @@ function steppingClock(): SteppingClock {
 }
 
 interface Played {
-  readonly end: MachineEnd;
+  readonly end: WalkEnd;
   readonly events: readonly RunEvent[];
   /** What was performed in all walks: address and try. */
   readonly performed: readonly string[];
@@ -118,8 +118,8 @@ async function play(
   throw new Error('the walk never ends');
 }
 
-async function drive(stage: Stage, clock: SteppingClock): Promise<MachineEnd | 'dead'> {
-  let result: MachineEnd | 'dead' | undefined;
+async function drive(stage: Stage, clock: SteppingClock): Promise<WalkEnd | 'dead'> {
+  let result: WalkEnd | 'dead' | undefined;
   let broken: unknown;
   const walk = async () => {
     closeChangedSteps(stage.journal, stage.workflow, clock.now());
@@ -143,15 +143,15 @@ async function drive(stage: Stage, clock: SteppingClock): Promise<MachineEnd | '
 }
 
 function stageOf(
-  { manifest, leaves }: RandomWorkflow,
+  { manifest, executors }: RandomWorkflow,
   clock: SimulatedClock,
   events: readonly RunEvent[],
   performed: string[],
 ): Stage {
   const steps = Object.fromEntries(
-    [...leaves].map(([name, does]) => [
+    [...executors].map(([name, does]) => [
       name,
-      async (call: LeafCall) => {
+      async (call: StepAttempt) => {
         const { address, attempt } = call;
         performed.push(`${address} ${attempt}`);
         if (does.delayMs > 0 && !address.includes('~')) await waitFor(does.delayMs, does, call);
@@ -163,17 +163,17 @@ function stageOf(
   );
   const stage = createStage(
     manifest,
-    { steps, decide, repeatable: (name) => leaves.get(name)?.repeatable ?? true },
+    { steps, decide, repeatable: (name) => executors.get(name)?.repeatable ?? true },
     { events, clock },
   );
   const waitFor = (
     delayMs: number,
     { parks, stubborn }: { parks: boolean; stubborn: boolean },
-    call: LeafCall,
+    call: StepAttempt,
   ) => {
     const began = stage.journal.state.steps.get(call.address)?.triedAt ?? 0;
     const due = parks ? began + delayMs : clock.now() + delayMs;
-    const goOn = parks ? call.park('a time', due) : undefined;
+    const goOn = parks ? call.suspend('a time', due) : undefined;
     return new Promise<void>((resolve, reject) => {
       const cancel = clock.after(Math.max(0, due - clock.now()), () => {
         goOn?.();
@@ -192,7 +192,7 @@ function stageOf(
 const ENDS = new Set(['step.completed', 'step.failed', 'step.skipped', 'step.cancelled']);
 
 /** What must be so of every log of a run that has ended. */
-function checkLog(events: readonly RunEvent[], end: MachineEnd): void {
+function checkLog(events: readonly RunEvent[], end: WalkEnd): void {
   const ended = new Set<string>();
   const open = new Set<string>();
   const decided = new Set<string>();
@@ -224,7 +224,7 @@ describe('a walk that dies at any event and begins again from what is left of it
         const { end, events, performed } = await play(random, lives);
         expect(['completed', 'failed']).toContain(end.kind);
         checkLog(events, end);
-        const once = performed.filter((each) => random.leaves.get(nameOf(each))?.repeatable === false);
+        const once = performed.filter((each) => random.executors.get(nameOf(each))?.repeatable === false);
         expect(once.length).toBe(new Set(once).size);
         if (random.wild || events.some(({ type }) => type === 'step.interrupted')) return;
         const whole = await play(random, []);
@@ -236,15 +236,15 @@ describe('a walk that dies at any event and begins again from what is left of it
 });
 
 /** Another version of a workflow: by chance, each step stays, has another name, does something else, or is gone. */
-function edited({ manifest, leaves, wild }: RandomWorkflow, seed: number): RandomWorkflow {
-  const known = new Map(leaves);
+function edited({ manifest, executors, wild }: RandomWorkflow, seed: number): RandomWorkflow {
+  const known = new Map(executors);
   const renamed = new Map<string, string>();
   const edit = (steps: readonly Step[]): readonly Step[] =>
     steps.flatMap((each): readonly Step[] => {
       const chance = hash(`${seed} ${each.name}`) % 8;
       if (chance === 0 && steps.length > 1) return [];
       const name = chance === 1 ? `${each.name}_new` : each.name;
-      const behavior = leaves.get(each.name);
+      const behavior = executors.get(each.name);
       if (behavior !== undefined) known.set(name, behavior);
       if (name !== each.name) renamed.set(each.name, name);
       const lists = Object.fromEntries(
@@ -303,7 +303,7 @@ function edited({ manifest, leaves, wild }: RandomWorkflow, seed: number): Rando
             Object.entries(states).map(([name, each]) => [name, { ...each, steps: list(each.steps) }]),
           ),
         };
-  return { manifest: { ...manifest, ...of } as RandomWorkflow['manifest'], leaves: known, wild };
+  return { manifest: { ...manifest, ...of } as RandomWorkflow['manifest'], executors: known, wild };
 }
 
 /** Each step does something of its own, as steps mostly do. */

@@ -5,7 +5,12 @@ import * as failures from '../../src/workflows/machine/failures.ts';
 import { MAX_FOREACH_ITEMS } from '../../src/workflows/machine/failures.ts';
 import { pauseAfter } from '../../src/workflows/machine/run-leaf.ts';
 import type { Walk } from '../../src/workflows/machine/walk.ts';
-import { createBranch, createOccupancy, itemsOf, type Waits } from '../../src/workflows/machine/walk.ts';
+import {
+  createActivityCounter,
+  createBranch,
+  itemsOf,
+  type Waits,
+} from '../../src/workflows/machine/walk.ts';
 import { step } from './machine-stage.ts';
 
 describe('a branch', () => {
@@ -96,40 +101,40 @@ describe('what ends a run or a step', () => {
 describe('what waits', () => {
   const quiet = () => {
     const heard: Waits[] = [];
-    return { heard, occupancy: createOccupancy((waits) => heard.push(waits)) };
+    return { heard, activity: createActivityCounter((waits) => heard.push(waits)) };
   };
   const settled = async () => {
     for (let tick = 0; tick < 5; tick++) await undefined;
   };
 
   it('is named by three, and the rest counted', async () => {
-    const { heard, occupancy } = quiet();
-    occupancy.add(4);
-    for (const name of ['a', 'b', 'b', 'c', 'd']) occupancy.park({ for: name });
+    const { heard, activity } = quiet();
+    activity.add(4);
+    for (const name of ['a', 'b', 'b', 'c', 'd']) activity.suspend({ for: name });
     await settled();
     const few = quiet();
-    few.occupancy.add(2);
-    for (const name of ['a', 'b', 'c']) few.occupancy.park({ for: name });
+    few.activity.add(2);
+    for (const name of ['a', 'b', 'c']) few.activity.suspend({ for: name });
     await settled();
     expect([...heard, ...few.heard]).toEqual([{ for: 'a, b, c and 1 more' }, { for: 'a, b, c' }]);
   });
 
   it('and has its answer already is not quiet', async () => {
-    const { heard, occupancy } = quiet();
+    const { heard, activity } = quiet();
     let goOn: () => void = () => undefined;
     queueMicrotask(() => goOn());
-    goOn = occupancy.park({ for: 'an answer' });
+    goOn = activity.suspend({ for: 'an answer' });
     await settled();
     expect(heard).toEqual([]);
     goOn(); // once more is nothing
-    occupancy.park({ for: 'another' });
+    activity.suspend({ for: 'another' });
     await settled();
     expect(heard).toEqual([{ for: 'another' }]);
   });
 
   it('is not quiet where nothing waits', async () => {
-    const { heard, occupancy } = quiet();
-    occupancy.add(-1);
+    const { heard, activity } = quiet();
+    activity.add(-1);
     await settled();
     expect(heard).toEqual([]);
   });

@@ -8,9 +8,15 @@ import type { RunEvent, RunEventBody } from '../../src/log/run-event.ts';
 import { emptyRun } from '../../src/log/run-state.ts';
 import type { WorkflowManifest } from '../../src/manifest/schema/kinds.ts';
 import type { Step } from '../../src/manifest/schema/steps/step.ts';
-import { type MachineEnd, type MachineOptions, runMachine } from '../../src/workflows/machine/run-machine.ts';
+import { type MachineOptions, runMachine, type WalkEnd } from '../../src/workflows/machine/run-machine.ts';
 import type { Scope } from '../../src/workflows/scope.ts';
-import type { Decisions, LeafCall, Leaves, ReadyLeaf, Test } from '../../src/workflows/step-executor.ts';
+import type {
+  Decisions,
+  PreparedStep,
+  StepAttempt,
+  StepExecutors,
+  Test,
+} from '../../src/workflows/step-executor.ts';
 
 /** Thrown by a journal that was told to die. */
 export const DEAD = new RuntimeError('dead', 'The process died.');
@@ -68,14 +74,14 @@ function memoryJournal(clock: { now(): number }, before: readonly RunEvent[] = [
 export const parking =
   (waitsFor: string, delayMs?: number): Script =>
   async (call, clock) => {
-    const goOn = call.park(waitsFor, delayMs === undefined ? undefined : clock.now() + delayMs);
+    const goOn = call.suspend(waitsFor, delayMs === undefined ? undefined : clock.now() + delayMs);
     if (delayMs === undefined) return untilAborted(call);
     await sleep(clock, delayMs, call.signal);
     goOn();
     return waitsFor;
   };
 
-export type Script = (call: LeafCall, clock: SimulatedClock) => Json | Promise<Json>;
+export type Script = (call: StepAttempt, clock: SimulatedClock) => Json | Promise<Json>;
 
 export interface Scripts {
   /** What a step does, by name; one that is not there gives its own name. */
@@ -84,7 +90,7 @@ export interface Scripts {
   readonly input?: JsonObject;
   readonly repeatable?: (name: string) => boolean;
   /** Who needs a slot of this name before it begins. */
-  readonly enter?: (name: string) => ReadyLeaf['enter'];
+  readonly enter?: (name: string) => PreparedStep['enter'];
   /** The time that what undoes a step has by itself. */
   readonly undoMs?: number;
   readonly compensate?: (address: string, output: Json, locals: JsonObject) => void | Promise<void>;
@@ -99,7 +105,7 @@ export interface Stage {
   /** What was performed, in order: `ADDRESS` or `ADDRESS try N`. */
   readonly performed: string[];
   readonly undone: string[];
-  run(options?: Partial<MachineOptions>): Promise<MachineEnd>;
+  run(options?: Partial<MachineOptions>): Promise<WalkEnd>;
   /** The log without its first event, short: `started a`, `completed a`. */
   short(): readonly string[];
 }
@@ -128,7 +134,7 @@ export function createStage(
   const journal = memoryJournal(clock, before.events);
   const performed: string[] = [];
   const undone: string[] = [];
-  const leaves: Leaves = {
+  const executors: StepExecutors = {
     ready: ({ step: { name }, address }) =>
       name === 'unready'
         ? Promise.reject(new RuntimeError('no_such_path', `Nothing is at ${address}.`))
@@ -184,7 +190,7 @@ export function createStage(
       runMachine({
         workflow: manifest,
         journal,
-        leaves,
+        executors,
         decisions,
         scope,
         clock,
@@ -196,7 +202,7 @@ export function createStage(
   };
 }
 
-const entered = (enter: ReadyLeaf['enter']): Pick<ReadyLeaf, 'enter'> =>
+const entered = (enter: PreparedStep['enter']): Pick<PreparedStep, 'enter'> =>
   enter === undefined ? {} : { enter };
 
 function shortly(event: RunEvent): string {
@@ -213,7 +219,7 @@ export const boom = (code = 'boom'): never => {
 };
 
 /** Settles once the signal is aborted. */
-export const untilAborted = ({ signal }: LeafCall): Promise<never> =>
+export const untilAborted = ({ signal }: StepAttempt): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { sleep } from '../../src/lib/clock.ts';
 import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import { GRACE_MS } from '../../src/workflows/machine/failures.ts';
-import type { Leaves } from '../../src/workflows/step-executor.ts';
+import type { StepExecutors } from '../../src/workflows/step-executor.ts';
 import { boom, createStage, step, untilAborted } from './machine-stage.ts';
 
 describe('a time-out', () => {
@@ -56,7 +56,7 @@ describe('a time-out', () => {
 
   it('that a step keeps itself is not kept twice', async () => {
     const stage = createStage([step('a', { timeout: { ms: 1_000 } })]);
-    const leaves: Leaves = {
+    const executors: StepExecutors = {
       ready: async () => ({
         input: {},
         repeatable: true,
@@ -66,7 +66,7 @@ describe('a time-out', () => {
       }),
       compensate: () => Promise.resolve(),
     };
-    const end = stage.run({ leaves });
+    const end = stage.run({ executors });
     await stage.clock.advance(3_000);
     expect(await end).toEqual({ kind: 'completed', output: 'done' });
   });

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { FreeSlot } from '../../src/engine/slots.ts';
 import { RuntimeError } from '../../src/lib/errors.ts';
 import type { Json } from '../../src/lib/json.ts';
-import type { LeafCall, Leaves, ReadyLeaf } from '../../src/workflows/step-executor.ts';
+import type { PreparedStep, StepAttempt, StepExecutors } from '../../src/workflows/step-executor.ts';
 import { boom, createStage, DEAD, step, untilAborted } from './machine-stage.ts';
 
 const retry = { retry: { max: 2, backoff: { ms: 900 } } };
 
 /** Steps that are all made ready in this way. */
-const leavesOf = (ready: () => Partial<ReadyLeaf> | Promise<Partial<ReadyLeaf>>): Leaves => ({
+const leavesOf = (ready: () => Partial<PreparedStep> | Promise<Partial<PreparedStep>>): StepExecutors => ({
   async ready() {
     return { input: {}, repeatable: true, run: () => Promise.resolve('done'), ...(await ready()) };
   },
@@ -95,20 +95,20 @@ describe('a run that is cancelled', () => {
   it('while a step is made ready begins it no more, whether it can be or not', async () => {
     for (const settle of [() => ({}), () => boom('nothing there')]) {
       const cancel = new AbortController();
-      const leaves = leavesOf(async () => {
+      const executors = leavesOf(async () => {
         cancel.abort('enough');
         await undefined;
         return settle();
       });
       const stage = createStage([step('a')]);
-      expect(await stage.run({ leaves, cancel: cancel.signal })).toEqual({
+      expect(await stage.run({ executors, cancel: cancel.signal })).toEqual({
         kind: 'cancelled',
         reason: 'enough',
       });
       expect(stage.short()).toEqual([]);
       const known = createStage([step('a')]);
       known.journal.append({ type: 'step.started', step: 'a', attempt: 1, repeatable: true });
-      await known.run({ leaves, cancel: cancel.signal });
+      await known.run({ executors, cancel: cancel.signal });
       expect(known.short()).toEqual(['started a', 'cancelled a']);
     }
   });
@@ -191,14 +191,14 @@ describe('a further try', () => {
 
 describe('a try', () => {
   it('has the time of what it calls where the step sets none', async () => {
-    const leaves = leavesOf(() => ({ timeoutMs: 2_000, run: untilAborted }));
+    const executors = leavesOf(() => ({ timeoutMs: 2_000, run: untilAborted }));
     for (const [own, ms] of [
       [{}, 2_000],
       [{ timeout: { ms: 500 } }, 500],
       [{ timeout: { ms: 3_000 } }, 3_000],
     ] as const) {
       const stage = createStage([step('a', own)]);
-      const end = stage.run({ leaves });
+      const end = stage.run({ executors });
       await stage.clock.advance(ms - 1);
       expect(stage.short()).toEqual(['started a']);
       await stage.clock.advance(1);
@@ -209,7 +209,7 @@ describe('a try', () => {
   });
 
   it('is told its own start as the cause of what it brings about', async () => {
-    const seen: LeafCall['cause'][] = [];
+    const seen: StepAttempt['cause'][] = [];
     const stage = createStage([step('x'), step('a')], {
       steps: { a: ({ cause }) => seen.push(cause) as Json },
     });

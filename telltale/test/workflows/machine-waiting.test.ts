@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { sleep } from '../../src/lib/clock.ts';
 import { boom, createStage, parking, step, untilAborted } from './machine-stage.ts';
 
-const held = { onParked: () => 'hold' as const };
+const held = { onSuspended: () => 'hold' as const };
 
 describe('a step that waits', () => {
   it('has its time from its beginning on, not from when it began to wait', async () => {
@@ -26,7 +26,7 @@ describe('a step that waits', () => {
     const stage = createStage([step('a')], {
       steps: {
         a(call, clock) {
-          call.park('a person', clock.now() + 60_000);
+          call.suspend('a person', clock.now() + 60_000);
           return parking('an event')(call, clock);
         },
       },
@@ -38,14 +38,14 @@ describe('a step that waits', () => {
     const stage = createStage([step('a'), step('b')], {
       steps: {
         async a(call, clock) {
-          call.park('a person');
+          call.suspend('a person');
           await sleep(clock, 5_000, call.signal);
           return 'never mind';
         },
         b: parking('an event'),
       },
     });
-    const end = stage.run({ onParked: (waits) => (waits.for === 'a person' ? 'hold' : 'release') });
+    const end = stage.run({ onSuspended: (waits) => (waits.for === 'a person' ? 'hold' : 'release') });
     await stage.clock.advance(5_000);
     expect(await end).toEqual({ kind: 'parked', for: 'an event' });
   });
@@ -101,7 +101,7 @@ describe('a step that waits', () => {
     let later: () => void = () => undefined;
     const stage = createStage([step('a')], { steps: { a: parking('a person') } });
     const end = stage.run({
-      onParked(_, letGo) {
+      onSuspended(_, letGo) {
         later = letGo;
         return 'hold';
       },
@@ -114,7 +114,7 @@ describe('a step that waits', () => {
 });
 
 describe('a step that is stopped', () => {
-  it('leaves no timer behind, and its record says why', async () => {
+  it('executors no timer behind, and its record says why', async () => {
     const cancel = new AbortController();
     const stage = createStage(
       [
@@ -182,7 +182,7 @@ describe('a step that is stopped', () => {
 });
 
 describe('a step that ends', () => {
-  it('in time leaves no timer behind', async () => {
+  it('in time executors no timer behind', async () => {
     const stage = createStage([step('a', { timeout: { ms: 60_000 } })]);
     await stage.run();
     expect(stage.clock.pending).toBe(0);
@@ -196,10 +196,10 @@ describe('a step that ends', () => {
 
   it('by throwing before it is waited for has failed', async () => {
     const stage = createStage([step('a')]);
-    const leaves = {
+    const executors = {
       ready: async () => ({ input: {}, repeatable: true, run: () => boom('at once') }),
       compensate: () => Promise.resolve(),
     };
-    expect(await stage.run({ leaves })).toMatchObject({ kind: 'failed', error: { code: 'at once' } });
+    expect(await stage.run({ executors })).toMatchObject({ kind: 'failed', error: { code: 'at once' } });
   });
 });

@@ -742,7 +742,7 @@ describe('waiting', () => {
     const heard: string[] = [];
     const stage = createStage([step('a'), step('b')], { steps: { a: parking('a time', 60_000) } });
     const end = stage.run({
-      onParked: (waits) => {
+      onSuspended: (waits) => {
         heard.push(waits.for);
         return 'hold';
       },

@@ -15,14 +15,13 @@ import { filledParameters } from '../../src/workflows/guided/plan/execute-plan.t
 import type { VerifyClaim } from '../../src/workflows/guided/plan/plan-case.ts';
 import { readPlan } from '../../src/workflows/guided/plan/read-plan.ts';
 import { checkPlan, workOnPlan } from '../../src/workflows/guided/plan/work-on-plan.ts';
-import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
-import { createScope } from '../../src/workflows/scope.ts';
+import { createScope, resolveDeep } from '../../src/workflows/scope.ts';
 import type { Decisions, StepHooks } from '../../src/workflows/step-executor.ts';
-import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
-import type { LeafDeps } from '../../src/workflows/steps/step-deps.ts';
+import { createStepExecutors } from '../../src/workflows/steps/create-step-executors.ts';
+import type { StepDeps } from '../../src/workflows/steps/step-deps.ts';
 import { moreRuns } from '../more-runs.ts';
 import { begin, doStep, type FakeJournal, failure, fakeJournal, workflowOf } from './fake-run.ts';
-import { NOBODY_WORKS, reviewsOn } from './leaf-stand-ins.ts';
+import { NOBODY_WORKS, reviewsOn } from './step-stand-ins.ts';
 
 const NOTES =
   'The page was fetched from the archive, its title was kept under a new key, and nothing else changed.';
@@ -50,7 +49,7 @@ interface Given {
   readonly targets?: Readonly<Record<string, Made>>;
   /** What the model says, in turn: a plan as JSON, or a text. */
   readonly says?: readonly (string | readonly object[] | Error)[];
-  readonly deps?: Partial<LeafDeps>;
+  readonly deps?: Partial<StepDeps>;
   /** Events that are on the log already. */
   readonly events?: readonly RunEvent[];
   /** The process dies once so many events are on the log. */
@@ -107,17 +106,17 @@ function given({ step = {}, targets = TARGETS, says = [], deps, events = [], die
     answer: async () => '',
     verdict: async () => ({ result: 'pass' }),
   };
-  const leafDeps: LeafDeps = {
+  const stepDeps: StepDeps = {
     workflow,
     journal,
     clock,
     scope,
     decisions,
     targets: { all, find: (kind, name) => all.find((each) => each.kind === kind && each.name === name) },
-    world: {} as LeafDeps['world'],
+    host: {} as StepDeps['host'],
     ask: createAskText({ model: 'own', models: { fast: 'quick' } }, openModel),
     costOf: ({ input, output }) => (input + output) / 1000,
-    isLetGo: () => isDead,
+    isReleased: () => isDead,
     takeSlot: () => () => undefined,
     runAgent: async ({ agent, input, key }) => ({ agent, input, key }),
     runWorkflow: async ({ workflow: name, input, key }) => ({ name, input, key }),
@@ -125,18 +124,18 @@ function given({ step = {}, targets = TARGETS, says = [], deps, events = [], die
     ...NOBODY_WORKS,
     ...deps,
   };
-  const leaves = createLeaves(leafDeps);
+  const executors = createStepExecutors(stepDeps);
   return {
     clock,
     journal,
     asked,
     called,
     workflow,
-    leaves,
-    leafDeps,
-    begin: (attempt = 1) => doStep(leaves, journal, workflow, 'make', { attempt }),
-    do: async (attempt = 1) => (await doStep(leaves, journal, workflow, 'make', { attempt })).result,
-    fails: () => failure(doStep(leaves, journal, workflow, 'make').then(({ result }) => result)),
+    executors,
+    stepDeps,
+    begin: (attempt = 1) => doStep(executors, journal, workflow, 'make', { attempt }),
+    do: async (attempt = 1) => (await doStep(executors, journal, workflow, 'make', { attempt })).result,
+    fails: () => failure(doStep(executors, journal, workflow, 'make').then(({ result }) => result)),
     answer(answer: 'approved' | 'rejected', note?: string) {
       const open = journal.state.reviews.findLast((each) => each.answer === undefined);
       journal.append({
@@ -336,9 +335,9 @@ describe('a plan that comes to its end', () => {
     const run = given({
       step: { agent: 'planner' },
       deps: {
-        handsOf: async (agent) => {
+        targetsOf: async (agent) => {
           expect(agent).toBe('planner');
-          return lent.leafDeps;
+          return lent.stepDeps;
         },
       },
     });
@@ -615,7 +614,7 @@ describe('a person', () => {
     const run = given({ step: APPROVED, says: [PLAN] });
     const doing = await run.begin();
     await settled();
-    expect(doing.parked()?.for).toMatch(/^review rev_/);
+    expect(doing.suspended()?.for).toMatch(/^review rev_/);
     expect(run.called).toEqual([]);
     const [asked] = run.typed('review.requested');
     expect(asked).toMatchObject({
@@ -707,7 +706,7 @@ describe('a person', () => {
     });
     const doing = await run.begin();
     await settled();
-    expect(doing.parked()?.for).toMatch(/^review rev_/);
+    expect(doing.suspended()?.for).toMatch(/^review rev_/);
     expect(run.typed('review.requested')).toMatchObject([
       { step: 'make/1.1', prompt: 'Deploy about a.example?', call: { input: { text: 'about a.example' } } },
     ]);
@@ -787,7 +786,7 @@ describe('a verifier', () => {
     const result = workOnPlan({
       step,
       prompt: input.prompt,
-      callables: callablesOf(run.leafDeps.targets, undefined, run.workflow),
+      callables: callablesOf(run.stepDeps.targets, undefined, run.workflow),
       verify: async (_step, claim) => {
         claims.push(claim);
         return verdicts[claims.length - 1] ?? { kind: 'pass' };
@@ -801,9 +800,9 @@ describe('a verifier', () => {
         cause,
         idempotencyKey: 'run1:make',
         signal: new AbortController().signal,
-        park: () => () => {},
+        suspend: () => () => {},
       },
-      context: { ...run.leafDeps, noted: new Set(), taken: new Set() },
+      context: { ...run.stepDeps, noted: new Set(), taken: new Set() },
     });
     return { run, claims, result };
   }
@@ -823,7 +822,11 @@ describe('a verifier', () => {
   });
 
   test('who is not content gives the model its one new plan', async () => {
-    const { run, claims, result } = await judged({ kind: 'again', text: 'Keep more.', by: 'model fast' });
+    const { run, claims, result } = await judged({
+      kind: 'again',
+      text: 'Keep more.',
+      by: 'model fast',
+    });
     expect(await result).toMatchObject({ results: [{}, {}, { output: { kept: 'more' } }] });
     expect(run.asked[2]?.text).toContain('It was executed, but model fast is not content: Keep more.');
     expect(claims[1]).toMatchObject({ nth: 2, isLast: true, work: [{}, {}, { id: '2.0' }] });

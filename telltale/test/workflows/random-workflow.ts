@@ -18,7 +18,7 @@ export interface Behavior {
 
 export interface RandomWorkflow {
   readonly manifest: Partial<WorkflowManifest>;
-  readonly leaves: ReadonlyMap<string, Behavior>;
+  readonly executors: ReadonlyMap<string, Behavior>;
   /** Whether its end depends on what is faster. */
   readonly wild: boolean;
 }
@@ -166,10 +166,10 @@ export const randomWorkflow: fc.Arbitrary<RandomWorkflow> = fc
     ways: fc.array(fc.record({ to: fc.nat(2), test: fc.boolean() }), { maxLength: 3 }),
   })
   .map(({ wild, lists, ways }) => {
-    const leaves = new Map<string, Behavior>();
-    const build = builder(leaves, wild);
+    const executors = new Map<string, Behavior>();
+    const build = builder(executors, wild);
     const [first = [], ...rest] = lists;
-    if (rest.length === 0) return { manifest: { steps: build(first) }, leaves, wild };
+    if (rest.length === 0) return { manifest: { steps: build(first) }, executors, wild };
     const states = Object.fromEntries(
       lists.map((steps, at) => [
         STATES[at] ?? '',
@@ -189,10 +189,10 @@ export const randomWorkflow: fc.Arbitrary<RandomWorkflow> = fc
       max_transitions: 5,
       transitions: [{ from: '*', to: 'three' }],
     } as unknown as Partial<WorkflowManifest>;
-    return { manifest, leaves, wild };
+    return { manifest, executors, wild };
   });
 
-function builder(leaves: Map<string, Behavior>, wild: boolean) {
+function builder(executors: Map<string, Behavior>, wild: boolean) {
   let count = 0;
   const steps = (shapes: readonly Shape[]): Step[] => {
     const names = shapes.map(() => `s${count++}`);
@@ -219,7 +219,7 @@ function builder(leaves: Map<string, Behavior>, wild: boolean) {
   const kindOf = (shape: Shape, own: string): Readonly<Record<string, unknown>> => {
     switch (shape.kind) {
       case 'leaf':
-        leaves.set(own, shape.does);
+        executors.set(own, shape.does);
         return shape.chooses === undefined ? {} : { type: 'transition', to: STATES[shape.chooses] };
       case 'parallel':
       case 'race':

@@ -3,17 +3,15 @@ import { expect, test } from 'vitest';
 import { evaluate } from '../../src/expressions/cel/evaluate.ts';
 import { parseExpression } from '../../src/expressions/cel/parse-expression.ts';
 import type { Json, JsonObject } from '../../src/lib/json.ts';
-import { createTemplateReader } from '../../src/workflows/read-templates.ts';
-import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
-import type { Locals } from '../../src/workflows/scope.ts';
-import { createScope } from '../../src/workflows/scope.ts';
+import { createScope, type Locals, resolveDeep } from '../../src/workflows/scope.ts';
+import { createTemplateReader } from '../../src/workflows/templates.ts';
 import { moreRuns } from '../more-runs.ts';
-import { type Begun, begin, completed, failure, fakeJournal, workflowOf } from './fake-run.ts';
+import { begin, completed, failure, fakeJournal, type StepInProgress, workflowOf } from './fake-run.ts';
 
 const AGENT = { session_id: 's1', metadata: { status: 'CODING' }, variables: { phase: 'build', tries: 2 } };
 const step = (name: string, more: object = {}) => ({ name, type: 'emit', event: 'e', ...more });
 
-function given(begun: Begun = {}, document: object = {}, agent: JsonObject = AGENT) {
+function given(begun: StepInProgress = {}, document: object = {}, agent: JsonObject = AGENT) {
   const journal = fakeJournal();
   begin(journal, begun);
   let reads = 0;

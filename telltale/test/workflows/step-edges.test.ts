@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { RuntimeError } from '../../src/lib/errors.ts';
-import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
-import { createScope } from '../../src/workflows/scope.ts';
+import { createScope, resolveDeep } from '../../src/workflows/scope.ts';
 import { childKey } from '../../src/workflows/steps/call-below.ts';
-import { chosenAnswer } from '../../src/workflows/steps/create-leaves.ts';
+import { chosenAnswer } from '../../src/workflows/steps/create-step-executors.ts';
 import { begin, completed, failure, fakeJournal, workflowOf } from './fake-run.ts';
 import { stepStage } from './step-stage.ts';
 
@@ -92,7 +91,7 @@ describe('what undoes a step', () => {
     });
     completed(run.journal, 'a', null);
     const place = { step: run.stepNamed('a'), address: 'a', locals: {} };
-    const undone = run.leaves.compensate(place, null, owner.signal, async () =>
+    const undone = run.executors.compensate(place, null, owner.signal, async () =>
       owner.abort(new RuntimeError('stopped', 'Stopped.')),
     );
     expect((await failure(undone)).code).toBe('stopped');

@@ -46,13 +46,16 @@ describe('a call that was approved', () => {
       },
       ...more,
     };
-    const enterOnce = () => {
+    const guardNonIdempotent = () => {
       story.push('entered');
       return () => story.push('left');
     };
     const run = await given({
       steps: [{ name: 'd', type: 'tool', target: 'deploy', parameters: {}, ...step }],
-      deps: { targets: { find: () => target, all: () => [target] } as never, enterOnce: enterOnce as never },
+      deps: {
+        targets: { find: () => target, all: () => [target] } as never,
+        guardNonIdempotent: guardNonIdempotent as never,
+      },
     });
     const { flushed } = run.journal;
     run.journal.flushed = async () => {
@@ -66,7 +69,7 @@ describe('a call that was approved', () => {
     const { run, story } = await deploying();
     const doing = await run.begin('d');
     await settled();
-    expect([story, doing.parked()?.for]).toEqual([[], expect.stringMatching(/^review /)]);
+    expect([story, doing.suspended()?.for]).toEqual([[], expect.stringMatching(/^review /)]);
     run.answer('approve');
     expect(await doing.result).toBe('deployed');
     const intent = run.journal.events.findLastIndex(({ type }) => type === 'step.started') + 1;

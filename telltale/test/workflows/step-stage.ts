@@ -6,17 +6,15 @@ import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { RunEventBody } from '../../src/log/run-event.ts';
 import type { Model } from '../../src/models/model.ts';
 import { createSandbox } from '../../src/tools/sandbox/create-sandbox.ts';
-import { resolveDeep } from '../../src/workflows/resolve-deep.ts';
-import type { SessionAct, SessionLink } from '../../src/workflows/scope.ts';
-import { createScope } from '../../src/workflows/scope.ts';
+import { createScope, resolveDeep, type SessionAct, type SessionLink } from '../../src/workflows/scope.ts';
 import type { Decisions } from '../../src/workflows/step-executor.ts';
-import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
-import type { LeafDeps } from '../../src/workflows/steps/step-deps.ts';
+import { createStepExecutors } from '../../src/workflows/steps/create-step-executors.ts';
+import type { StepDeps } from '../../src/workflows/steps/step-deps.ts';
 import { agentTargets } from '../tools/agent-targets.ts';
-import { type Begun, begin, doStep, failure, fakeJournal, workflowOf } from './fake-run.ts';
-import { NOBODY_WORKS, reviewsOn } from './leaf-stand-ins.ts';
+import { begin, doStep, failure, fakeJournal, type StepInProgress, workflowOf } from './fake-run.ts';
+import { NOBODY_WORKS, reviewsOn } from './step-stand-ins.ts';
 
-export interface Given extends Begun {
+export interface Given extends StepInProgress {
   /** The workflow below its name; with `steps`, or only these. */
   readonly steps?: readonly object[];
   readonly document?: object;
@@ -26,7 +24,7 @@ export interface Given extends Begun {
   /** What the model says, in turn. */
   readonly says?: readonly string[];
   readonly session?: boolean | 'ended';
-  readonly deps?: Partial<LeafDeps>;
+  readonly deps?: Partial<StepDeps>;
 }
 
 async function given(
@@ -88,18 +86,18 @@ async function given(
     verdict: () => Promise.reject(new Error('nobody judges here')),
   };
   let letGo = false;
-  const all: LeafDeps = {
+  const all: StepDeps = {
     workflow,
     journal,
     clock,
     scope,
     decisions,
     targets: table,
-    world: table.deps,
+    host: table.deps,
     ask: table.ask,
     costOf: ({ input, output }) => (input + output) / 1000,
     session: session === undefined ? undefined : link,
-    isLetGo: () => letGo,
+    isReleased: () => letGo,
     takeSlot: () => () => undefined,
     runAgent: async ({ agent: name, input, vars, key }) => ({ name, input, key, vars: vars ?? null }),
     runWorkflow: async ({ workflow: name, input, key }) => ({ name, input, key }),
@@ -107,29 +105,29 @@ async function given(
     ...NOBODY_WORKS,
     ...deps,
   };
-  let leaves = createLeaves(all);
+  let executors = createStepExecutors(all);
   return {
     clock,
     journal,
     folder,
     asked,
     acts,
-    leaves,
+    executors,
     begin: (address: string, more?: Parameters<typeof doStep>[4]) =>
-      doStep(leaves, journal, workflow, address, more),
+      doStep(executors, journal, workflow, address, more),
     do: async (address: string, more?: Parameters<typeof doStep>[4]) =>
-      (await doStep(leaves, journal, workflow, address, more)).result,
+      (await doStep(executors, journal, workflow, address, more)).result,
     fails: (address: string) =>
-      failure(doStep(leaves, journal, workflow, address).then(({ result }) => result)),
+      failure(doStep(executors, journal, workflow, address).then(({ result }) => result)),
     ready: async (name: string) =>
-      leaves.ready({
+      executors.ready({
         step: workflow.steps?.find((each) => each.name === name) as never,
         address: name,
         locals: {},
       }),
     stepNamed: (name: string) => workflow.steps?.find((each) => each.name === name) as never,
     compensate: (name: string, output: Json) =>
-      leaves.compensate(
+      executors.compensate(
         { step: workflow.steps?.find((each) => each.name === name) as never, address: name, locals: {} },
         output,
         new AbortController().signal,
@@ -140,7 +138,7 @@ async function given(
       letGo = true;
       return () => {
         letGo = false;
-        leaves = createLeaves(all);
+        executors = createStepExecutors(all);
       };
     },
     answer(choice: string, answer: 'approved' | 'rejected' = 'approved', note?: string) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RuntimeError } from '../../src/lib/errors.ts';
 import type { Json, JsonObject } from '../../src/lib/json.ts';
-import { chosenAnswer } from '../../src/workflows/steps/create-leaves.ts';
+import { chosenAnswer } from '../../src/workflows/steps/create-step-executors.ts';
 import { moduleTool } from '../tools/agent-targets.ts';
 import { completed, failure } from './fake-run.ts';
 
@@ -63,7 +63,7 @@ test('a call that needs approval waits for a person, and may be left and taken u
   const run = await given(ASKING);
   const first = await run.begin('d');
   await settled();
-  expect(first.parked()?.for).toMatch(/^review rev_/);
+  expect(first.suspended()?.for).toMatch(/^review rev_/);
   expect(run.typed('review.requested')).toMatchObject([
     { step: 'd', options: ['approve', 'reject'], call: { target: 'tool "deploy"', input: { to: 'live' } } },
   ]);
@@ -128,7 +128,7 @@ test('what undoes a step has the time of the tool that it calls, and a slot ahea
       },
     },
   });
-  const undone = run.leaves.compensate(
+  const undone = run.executors.compensate(
     { step: run.stepNamed('a'), address: 'a', locals: {} },
     null,
     new AbortController().signal,
@@ -157,7 +157,7 @@ test('what a person approved does not count for another input', async () => {
   run.journal.state.input = { to: 'elsewhere' };
   const other = await run.begin('d');
   await settled();
-  expect(other.parked()?.for).toMatch(/^review rev_/);
+  expect(other.suspended()?.for).toMatch(/^review rev_/);
 });
 
 test('a question is withdrawn when its step is stopped, not when the run is let go of', async () => {
@@ -300,9 +300,9 @@ test('a workflow gets its parameters as input, and parks its caller while it wai
     input: { n: 1 },
     steps: [{ name: 'w', type: 'workflow', target: 'other', parameters: { n: '${input.n}' } }],
     deps: {
-      runWorkflow: ({ park, signal, ...call }) =>
+      runWorkflow: ({ suspend, signal, ...call }) =>
         new Promise((_, reject) => {
-          park('other: timer x', 5);
+          suspend('other: timer x', 5);
           signal.addEventListener('abort', () =>
             reject(new RuntimeError('cancelled', JSON.stringify(call.input))),
           );
@@ -310,7 +310,7 @@ test('a workflow gets its parameters as input, and parks its caller while it wai
     },
   });
   const doing = await run.begin('w');
-  expect(doing.parked()).toEqual({ for: 'other: timer x', due: 5 });
+  expect(doing.suspended()).toEqual({ for: 'other: timer x', due: 5 });
   doing.stop();
   expect((await failure(doing.result)).message).toBe('{"n":1}');
 });
@@ -515,7 +515,7 @@ test('an approval asks once, whatever happens to the process, and results in who
   expect(run.typed('review.requested')).toMatchObject([{ step: 'ok', prompt: 'Ship 2?', assignee: 'ada' }]);
   run.answer('approve', 'approved', 'fine');
   expect(await again.result).toEqual({ choice: 'approve', by: 'ada', note: 'fine' });
-  expect(again.parked()).toBeUndefined();
+  expect(again.suspended()).toBeUndefined();
 });
 
 test('an answer that came while nobody worked on the run counts; a try after a failed one asks anew', async () => {
@@ -562,7 +562,7 @@ test('rejecting fails the step where the options are approve and reject, and is 
 test('an approval that nobody answers in time fails, or takes the option that on_timeout names', async () => {
   const late = await given({ input: { v: 2 }, steps: approval({ timeout: '1h' }) });
   const doing = await late.begin('ok');
-  expect(doing.parked()?.due).toBe(late.clock.now() + 3_600_000);
+  expect(doing.suspended()?.due).toBe(late.clock.now() + 3_600_000);
   // The time counts from the question on, also after a restart.
   await late.clock.advance(1_800_000);
   const takeUp = late.restart();
@@ -587,14 +587,14 @@ test('a wait is due by its first start, also after a restart, and fires once', a
   const run = await given({ steps: [{ name: 'w', type: 'wait', for: '10m' }] });
   const due = run.clock.now() + 600_000;
   const first = await run.begin('w');
-  expect(first.parked()).toEqual({ for: 'timer w', due });
+  expect(first.suspended()).toEqual({ for: 'timer w', due });
   await run.clock.advance(400_000);
   const takeUp = run.restart();
   first.stop();
   await failure(first.result);
   takeUp();
   const again = await run.begin('w');
-  expect(again.parked()?.due).toBe(due);
+  expect(again.suspended()?.due).toBe(due);
   await run.clock.advance(199_999);
   expect(run.typed('timer.fired')).toEqual([]);
   await run.clock.advance(1);
@@ -615,7 +615,7 @@ test.each([
 ])('%j with %j waits %d ms', async (step, input, ms) => {
   const run = await given({ input: input as JsonObject, steps: [{ name: 'w', type: 'wait', ...step }] });
   const doing = await run.begin('w');
-  expect(doing.parked()?.due).toBe(run.clock.now() + ms);
+  expect(doing.suspended()?.due).toBe(run.clock.now() + ms);
   doing.stop();
 });
 
@@ -644,7 +644,7 @@ test('a wait takes the first event that matches, also one that came before it be
   run.signal('metadata.changed', { by: 'ada', n: 1 });
   run.signal('turn.completed', { by: 'bo', n: 2 });
   const doing = await run.begin('w');
-  expect(doing.parked()).toEqual({ for: 'event metadata.changed', due: undefined });
+  expect(doing.suspended()).toEqual({ for: 'event metadata.changed', due: undefined });
   const { seq } = run.signal('metadata.changed', { by: 'bo', n: 3 });
   expect(await doing.result).toEqual({ event: 'metadata.changed', data: { by: 'bo', n: 3 }, seq });
   const early = await given({ steps: [waitFor('w', 'fault')] });
@@ -658,12 +658,12 @@ test('each event is taken by one wait only, also after a restart', async () => {
   const b = await run.begin('b');
   run.signal('fault', { n: 1 });
   expect(await a.result).toMatchObject({ data: { n: 1 } });
-  expect(b.parked()).toBeDefined();
+  expect(b.suspended()).toBeDefined();
   run.signal('fault', { n: 2 });
   expect(await b.result).toMatchObject({ data: { n: 2 } });
   run.restart()();
   const c = await run.begin('c');
-  expect(c.parked()).toBeDefined();
+  expect(c.suspended()).toBeDefined();
   c.stop();
 });
 

@@ -8,12 +8,12 @@ import type { Model } from '../../src/models/model.ts';
 import type { Question } from '../../src/tools/artifacts/create-invoke.ts';
 import type { TextQuestion } from '../../src/tools/llm/llm-targets.ts';
 import type { TargetCall } from '../../src/tools/target.ts';
-import { createDecisions } from '../../src/workflows/decisions/create-decisions.ts';
-import type { Claim, Task, TaskReport, TaskWord, WorkerCall } from '../../src/workflows/guided/task.ts';
-import { type MachineEnd, runMachine } from '../../src/workflows/machine/run-machine.ts';
+import { createDecisions } from '../../src/workflows/decisions.ts';
+import type { Claim, Task, TaskReply, TaskReport, WorkerCall } from '../../src/workflows/guided/task.ts';
+import { runMachine, type WalkEnd } from '../../src/workflows/machine/run-machine.ts';
 import { createScope, runContext } from '../../src/workflows/scope.ts';
-import { createLeaves } from '../../src/workflows/steps/create-leaves.ts';
-import type { LeafDeps } from '../../src/workflows/steps/step-deps.ts';
+import { createStepExecutors } from '../../src/workflows/steps/create-step-executors.ts';
+import type { StepDeps } from '../../src/workflows/steps/step-deps.ts';
 import { begin, fakeJournal, workflowOf } from './fake-run.ts';
 
 /** Thrown by a journal that was told to die. */
@@ -22,7 +22,7 @@ const DEAD = new Error('the process died');
 /** What a worker reports next, given what it was told so far: its report number is one more than those words. */
 export type Work = (
   task: Task,
-  words: readonly TaskWord[],
+  words: readonly TaskReply[],
   call: WorkerCall,
 ) => TaskReport | Promise<TaskReport>;
 
@@ -39,14 +39,14 @@ export interface Play {
   readonly origin?: Partial<RunOrigin>;
   readonly vars?: JsonObject;
   readonly clock?: SimulatedClock;
-  readonly deps?: Partial<LeafDeps>;
+  readonly deps?: Partial<StepDeps>;
 }
 
 /** All that outlives a process: workers, models, people, and what they were asked. */
 export interface TaskWorld {
   readonly clock: SimulatedClock;
   /** The words that each task was answered with. */
-  readonly words: ReadonlyMap<string, readonly TaskWord[]>;
+  readonly words: ReadonlyMap<string, readonly TaskReply[]>;
   /** What workers were asked: `give KEY`, `answer KEY NTH WORD`. */
   readonly calls: readonly string[];
   readonly tasks: readonly Task[];
@@ -59,10 +59,10 @@ export interface TaskWorld {
   /** How often a person has answered. */
   people(): number;
   /** One process: walks from the log until the run ends, parks, or the process dies once the log has so many events. */
-  walk(events: RunEvent[], diesAt?: number, signal?: AbortSignal): Promise<MachineEnd | 'dead'>;
+  walk(events: RunEvent[], diesAt?: number, signal?: AbortSignal): Promise<WalkEnd | 'dead'>;
   /** Walks until the run has ended. */
   play(): Promise<{
-    readonly end: Exclude<MachineEnd, { readonly kind: 'parked' }>;
+    readonly end: Exclude<WalkEnd, { readonly kind: 'parked' }>;
     readonly events: readonly RunEvent[];
     readonly of: ReturnType<typeof of>;
   }>;
@@ -70,7 +70,7 @@ export interface TaskWorld {
 
 export function taskWorld(play: Play): TaskWorld {
   const clock = play.clock ?? createSimulatedClock();
-  const words = new Map<string, TaskWord[]>();
+  const words = new Map<string, TaskReply[]>();
   const calls: string[] = [];
   const tasks: Task[] = [];
   const over: string[] = [];
@@ -83,7 +83,7 @@ export function taskWorld(play: Play): TaskWorld {
     call.signal.throwIfAborted();
     return (play.work ?? claimsAtOnce)(task, words.get(task.key) ?? [], call);
   };
-  const workers: LeafDeps['workers'] = {
+  const workers: StepDeps['workers'] = {
     give(task, call) {
       calls.push(`give ${task.key}`);
       tasks.push(task);
@@ -101,7 +101,7 @@ export function taskWorld(play: Play): TaskWorld {
     done: ({ key }) => void over.push(key),
   };
   const model: Model = { id: 'test/cheap', stream: () => Promise.reject(new Error('not here')) };
-  const ask: LeafDeps['ask'] = async (question, call) => {
+  const ask: StepDeps['ask'] = async (question, call) => {
     questions.push(question);
     const text = await (play.says ?? (() => PASS))(questions.length - 1, question, call);
     call.charge?.({ input: 100, output: 10 }, model);
@@ -164,7 +164,7 @@ export function taskWorld(play: Play): TaskWorld {
       },
     });
     let letGo = false;
-    const leaves = createLeaves({
+    const executors = createStepExecutors({
       workflow,
       journal,
       clock,
@@ -173,13 +173,13 @@ export function taskWorld(play: Play): TaskWorld {
       workers,
       ask,
       targets: { find: () => undefined, all: [] },
-      world: undefined as never,
+      host: undefined as never,
       takeSlot: () => () => undefined,
       costOf: ({ input, output }) => (input + output) / 1000,
-      isLetGo: () => letGo,
+      isReleased: () => letGo,
       runAgent: () => Promise.reject(new Error('no agent is run here')),
       runWorkflow: () => Promise.reject(new Error('no workflow is run here')),
-      handsOf: () => Promise.reject(new Error('no hands are lent here')),
+      targetsOf: () => Promise.reject(new Error('no hands are lent here')),
       reviews: {
         open: (request, cause) => void journal.append({ type: 'review.requested', ...request }, cause),
         close(review, end) {
@@ -193,13 +193,13 @@ export function taskWorld(play: Play): TaskWorld {
       return await runMachine({
         workflow,
         journal,
-        leaves,
+        executors,
         decisions,
         scope,
         clock,
         signal,
         random: () => 0,
-        onParked() {
+        onSuspended() {
           letGo = true;
           return 'release';
         },

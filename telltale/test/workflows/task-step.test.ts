@@ -16,7 +16,7 @@ const again = (text: string, by = 'model test/cheap') => ({ kind: 'again', text,
 
 describe('a task', () => {
   it('is given under a key of its attempt, with what it requires, accepts and is proved by', async () => {
-    const world = taskWorld({
+    const host = taskWorld({
       vars: { what: 'it' },
       document: {
         context_variables: {
@@ -38,8 +38,8 @@ describe('a task', () => {
         ],
       },
     });
-    await world.play();
-    expect(world.tasks).toEqual([
+    await host.play();
+    expect(host.tasks).toEqual([
       {
         key: 'run1:build#1',
         prompt: 'Build it.',
@@ -51,15 +51,15 @@ describe('a task', () => {
         checked: true,
       },
     ]);
-    expect(world.agents).toEqual(['coder']);
+    expect(host.agents).toEqual(['coder']);
   });
 
   it('is done when it is claimed where nobody verifies it: its notes stand beside its output', async () => {
-    const world = taskWorld({
+    const host = taskWorld({
       document: { steps: [task()] },
       work: (_, words) => claim(words.length + 1, { artifacts: [{ file: 'a.ts' }], evidence: ['a1'] }),
     });
-    const { end, events } = await world.play();
+    const { end, events } = await host.play();
     const output = { notes: NOTES, context_updates: {}, artifacts: [{ file: 'a.ts' }] };
     expect(end).toEqual({ kind: 'completed', output });
     expect(short(events)).toEqual([
@@ -72,11 +72,11 @@ describe('a task', () => {
       { by: 'ses_1', notes: NOTES, artifacts: [{ file: 'a.ts' }], evidence: ['a1'], turns: 1, attempt: 1 },
     ]);
     expect(of(events)('step.completed')).toMatchObject([{ notes: NOTES, output }]);
-    expect(world.calls).toEqual(['give run1:build#1']);
+    expect(host.calls).toEqual(['give run1:build#1']);
   });
 
   it('sets variables by its agent’s name once it has passed, for conditions, references and bare names', async () => {
-    const world = taskWorld({
+    const host = taskWorld({
       document: {
         context_variables: { runtime: [{ name: 'score', type: 'number' }] },
         steps: [
@@ -94,7 +94,7 @@ describe('a task', () => {
       work: (_, words) =>
         claim(words.length + 1, { context_updates: { branch: `b${words.length + 1}`, score: 4 } }),
     });
-    const { end, events } = await world.play();
+    const { end, events } = await host.play();
     expect(end).toMatchObject({ output: { event: 'e', data: 'b2' } });
     expect(short(events).filter((line) => /variable|build/.test(line))).toEqual([
       'step.started build',
@@ -117,46 +117,46 @@ describe('a task', () => {
       hint: 'Allow more.',
       retryable: false,
     };
-    const world = taskWorld({
+    const host = taskWorld({
       document: { steps: [task({ retry: { max: 1, backoff: '10ms' } })] },
       work: ({ key }) => (key.endsWith('#1') ? { kind: 'failed', by: 'ses_1', error } : claim(1)),
     });
-    const playing = world.play();
-    await world.clock.runAll();
+    const playing = host.play();
+    await host.clock.runAll();
     const { events, end } = await playing;
     expect(end.kind).toBe('completed');
     expect(of(events)('step.retrying')).toMatchObject([{ error }]);
-    expect(world.calls).toEqual(['give run1:build#1', 'give run1:build#2']);
+    expect(host.calls).toEqual(['give run1:build#1', 'give run1:build#2']);
   });
 
   it('has a time-out that a person’s thinking does not use up, and that a restart does not begin anew', async () => {
-    const never: Work = (_, __, { signal, park }) =>
+    const never: Work = (_, __, { signal, suspend }) =>
       new Promise<TaskReport>((_resolve, reject) => {
-        park('client');
+        suspend('client');
         signal.addEventListener('abort', () => reject(signal.reason), { once: true });
       });
-    const world = taskWorld({
+    const host = taskWorld({
       document: { steps: [task({ timeout: '1h', confirm: true })] },
       work: never,
       person: () => ['approve'],
     });
     const events: RunEvent[] = [];
-    await world.walk(events);
-    await world.clock.advance(5 * 3_600_000);
-    const waits = await world.walk(events);
-    expect(waits).toEqual({ kind: 'parked', for: 'client', due: world.clock.now() + 3_600_000 });
-    await world.clock.advance(1_800_000);
-    expect(await world.walk(events)).toMatchObject({ kind: 'parked', due: world.clock.now() + 1_800_000 });
-    await world.clock.advance(1_800_000);
-    expect(await world.walk(events)).toMatchObject({ kind: 'failed', error: { code: 'timeout' } });
+    await host.walk(events);
+    await host.clock.advance(5 * 3_600_000);
+    const waits = await host.walk(events);
+    expect(waits).toEqual({ kind: 'parked', for: 'client', due: host.clock.now() + 3_600_000 });
+    await host.clock.advance(1_800_000);
+    expect(await host.walk(events)).toMatchObject({ kind: 'parked', due: host.clock.now() + 1_800_000 });
+    await host.clock.advance(1_800_000);
+    expect(await host.walk(events)).toMatchObject({ kind: 'failed', error: { code: 'timeout' } });
   });
 });
 
 describe('the prompt of a task', () => {
   const prompts = async (document: object, more: Partial<Play> = {}) => {
-    const world = taskWorld({ document, ...more });
-    const { events } = await world.play();
-    return { prompts: world.tasks.map(({ prompt }) => prompt), events, world };
+    const host = taskWorld({ document, ...more });
+    const { events } = await host.play();
+    return { prompts: host.tasks.map(({ prompt }) => prompt), events, host };
   };
 
   it('is joined by components, then by fragments whose tests hold, each decided once and on the log', async () => {
@@ -164,7 +164,7 @@ describe('the prompt of a task', () => {
     const {
       prompts: given,
       events,
-      world,
+      host,
     } = await prompts(
       {
         components: [{ name: 'tone', prompt: 'Be brief.', inject_into: ['build'] }],
@@ -187,7 +187,7 @@ describe('the prompt of a task', () => {
       { at_step: 'build:fragment 2', held: false },
       { at_step: 'build:fragment 3', test: 'gate.open', held: true },
     ]);
-    expect(world.invoked).toHaveLength(1);
+    expect(host.invoked).toHaveLength(1);
   });
 
   const REFERENCES = {
@@ -231,27 +231,27 @@ describe('the prompt of a task', () => {
 
 describe('a task that has to be confirmed', () => {
   it('is given to nobody before a person says so', async () => {
-    const world = taskWorld({
+    const host = taskWorld({
       document: { steps: [task({ confirm: 'Build ${vars.what} now?' })] },
       vars: { what: 'it' },
       person: () => ['approve'],
     });
     const events: RunEvent[] = [];
-    expect(await world.walk(events)).toMatchObject({ kind: 'parked' });
-    expect(world.calls).toEqual([]);
+    expect(await host.walk(events)).toMatchObject({ kind: 'parked' });
+    expect(host.calls).toEqual([]);
     expect(of(events)('review.requested')).toMatchObject([
       { step: 'build', kind: 'confirm', prompt: 'Build it now?', options: ['approve', 'reject'] },
     ]);
-    expect(await world.walk(events)).toMatchObject({ kind: 'completed' });
+    expect(await host.walk(events)).toMatchObject({ kind: 'completed' });
     expect(of(events)('review.requested')).toHaveLength(1);
   });
 
   it('shows the prompt where the question is not written, and fails with who rejected it', async () => {
-    const world = taskWorld({
+    const host = taskWorld({
       document: { steps: [task({ confirm: true })] },
       person: () => ['reject', 'Not today.'],
     });
-    const { end, events } = await world.play();
+    const { end, events } = await host.play();
     expect(of(events)('review.requested')[0]?.prompt).toBe('May the step "build" begin?\n\nBuild x.');
     expect(end).toMatchObject({
       kind: 'failed',
@@ -260,7 +260,7 @@ describe('a task that has to be confirmed', () => {
         message: 'The step "build" was rejected by ada before it began: Not today.',
       },
     });
-    expect(world.calls).toEqual([]);
+    expect(host.calls).toEqual([]);
   });
 });
 
@@ -273,11 +273,11 @@ describe('a claim that is not accepted', () => {
     });
 
   it('comes back to the agent with the verifier’s instruction, then to a person, whose word counts', async () => {
-    const world = refusing({ max_retries: 2 }, { person: () => ['pass'] });
-    const { end, events } = await world.play();
+    const host = refusing({ max_retries: 2 }, { person: () => ['pass'] });
+    const { end, events } = await host.play();
     expect(end).toMatchObject({ kind: 'completed', output: { notes: NOTES } });
-    expect(world.words.get('run1:build#1')).toEqual([again('Mend 0.'), again('Mend 1.')]);
-    expect(world.questions).toHaveLength(3);
+    expect(host.words.get('run1:build#1')).toEqual([again('Mend 0.'), again('Mend 1.')]);
+    expect(host.questions).toHaveLength(3);
     const [question] = of(events)('review.requested');
     expect(question).toMatchObject({ kind: 'escalation', nth: 3, options: ['pass', 'retry', 'fail'] });
     for (const part of [
@@ -290,12 +290,12 @@ describe('a claim that is not accepted', () => {
   });
 
   it('is tried again with a person’s note, and once more with the verifier’s, before they are asked again', async () => {
-    const world = refusing(
+    const host = refusing(
       { max_retries: 2 },
       { person: (nth) => (nth === 0 ? ['retry', 'Look at the log.'] : ['fail', 'Enough.']) },
     );
-    const { end, events } = await world.play();
-    expect(world.words.get('run1:build#1')).toEqual([
+    const { end, events } = await host.play();
+    expect(host.words.get('run1:build#1')).toEqual([
       again('Mend 0.'),
       again('Mend 1.'),
       again('Look at the log.', 'ada'),
@@ -312,24 +312,24 @@ describe('a claim that is not accepted', () => {
   });
 
   it('goes to a person at once, every time, where no retry is allowed', async () => {
-    const world = refusing({ max_retries: 0 }, { person: (nth) => [nth < 2 ? 'retry' : 'pass'] });
-    const { events } = await world.play();
+    const host = refusing({ max_retries: 0 }, { person: (nth) => [nth < 2 ? 'retry' : 'pass'] });
+    const { events } = await host.play();
     expect(of(events)('review.requested').map(({ nth }) => nth)).toEqual([1, 2, 3]);
     expect(of(events)('review.requested')[0]?.prompt).toContain('The agent and the verifier disagree.\n');
     // Without a note the verifier's own instruction is passed on.
-    expect(world.words.get('run1:build#1')).toEqual([again('Mend 0.', 'ada'), again('Mend 1.', 'ada')]);
+    expect(host.words.get('run1:build#1')).toEqual([again('Mend 0.', 'ada'), again('Mend 1.', 'ada')]);
   });
 
   it('goes to a person at once where the verifier says so', async () => {
-    const world = refusing({}, { says: () => verdict('escalate'), person: () => ['pass'] });
-    const { end, events } = await world.play();
+    const host = refusing({}, { says: () => verdict('escalate'), person: () => ['pass'] });
+    const { end, events } = await host.play();
     expect(end.kind).toBe('completed');
     expect(of(events)('review.requested')[0]?.prompt).toContain('The verifier asks for a person.');
-    expect(world.questions).toHaveLength(1);
+    expect(host.questions).toHaveLength(1);
   });
 
   it('counts its retries anew in another attempt', async () => {
-    const world = refusing(
+    const host = refusing(
       { max_retries: 1 },
       {
         document: {
@@ -338,11 +338,11 @@ describe('a claim that is not accepted', () => {
         person: (nth) => (nth === 0 ? ['fail'] : ['pass']),
       },
     );
-    const playing = world.play();
-    await world.clock.runAll();
+    const playing = host.play();
+    await host.clock.runAll();
     const { events } = await playing;
     expect(of(events)('review.requested').map(({ nth }) => nth)).toEqual([2, 2]);
-    expect([...world.words.keys()]).toEqual(['run1:build#1', 'run1:build#2']);
+    expect([...host.words.keys()]).toEqual(['run1:build#1', 'run1:build#2']);
   });
 });
 
@@ -353,14 +353,14 @@ describe('an agent that is stuck', () => {
       : claim(words.length + 1);
 
   it('goes on with a person’s note', async () => {
-    const world = taskWorld({
+    const host = taskWorld({
       document: { steps: [task()] },
       work: stuck,
       person: () => ['retry', 'Read b.ts.'],
     });
-    const { end, events } = await world.play();
+    const { end, events } = await host.play();
     expect(end.kind).toBe('completed');
-    expect(world.words.get('run1:build#1')).toEqual([again('Read b.ts.', 'ada')]);
+    expect(host.words.get('run1:build#1')).toEqual([again('Read b.ts.', 'ada')]);
     expect(of(events)('step.stuck')).toMatchObject([{ nth: 1, why: 'It read the same file 3 times.' }]);
     expect(of(events)('review.requested')).toMatchObject([
       { kind: 'escalation', nth: 1, options: ['retry', 'fail'] },
@@ -369,8 +369,8 @@ describe('an agent that is stuck', () => {
 
   it('is ended by a person, and no “pass” makes the step done', async () => {
     for (const choice of ['fail', 'pass']) {
-      const world = taskWorld({ document: { steps: [task()] }, work: stuck, person: () => [choice] });
-      const { end } = await world.play();
+      const host = taskWorld({ document: { steps: [task()] }, work: stuck, person: () => [choice] });
+      const { end } = await host.play();
       expect(end).toMatchObject({ kind: 'failed', error: { code: 'stuck' } });
       if (end.kind === 'failed')
         expect(end.error.message).toBe(
@@ -380,13 +380,13 @@ describe('an agent that is stuck', () => {
   });
 
   it('does not use up the verifier’s retries', async () => {
-    const world = taskWorld({
+    const host = taskWorld({
       document: { steps: [task({ verify: { ...VERIFY, max_retries: 2 } })] },
       work: stuck,
       says: () => verdict('retry'),
       person: (nth) => (nth === 0 ? ['retry'] : ['pass']),
     });
-    const { events } = await world.play();
+    const { events } = await host.play();
     expect(of(events)('review.requested').map(({ nth }) => nth)).toEqual([1, 4]);
   });
 });
@@ -407,26 +407,26 @@ describe('a verifier of turns', () => {
     });
 
   it('lets it go on, or tells it to do something else, and judges the end as well', async () => {
-    const world = judged([PASS, verdict('retry', { instruction: 'Turn left.' })], 2);
-    const { end, events } = await world.play();
+    const host = judged([PASS, verdict('retry', { instruction: 'Turn left.' })], 2);
+    const { end, events } = await host.play();
     expect(end.kind).toBe('completed');
-    expect(world.words.get('run1:build#1')).toEqual([{ kind: 'go_on' }, again('Turn left.')]);
+    expect(host.words.get('run1:build#1')).toEqual([{ kind: 'go_on' }, again('Turn left.')]);
     expect(of(events)('verify').map(({ nth, assessment }) => `${nth} ${assessment}`)).toEqual([
       '1 pass',
       '2 retry',
       '3 pass',
     ]);
-    expect(world.questions[0]?.message).toContain('a turn of it is over');
-    expect(world.questions[2]?.message).toContain('says that it has done a step');
+    expect(host.questions[0]?.message).toContain('a turn of it is over');
+    expect(host.questions[2]?.message).toContain('says that it has done a step');
   });
 
   it('asks a person when it said the same thing too often in a row; their pass lets it go on', async () => {
     const retry = verdict('retry');
-    const world = judged([retry, PASS, retry, retry], 5, { person: () => ['pass'] });
-    const { end, events } = await world.play();
+    const host = judged([retry, PASS, retry, retry], 5, { person: () => ['pass'] });
+    const { end, events } = await host.play();
     expect(end.kind).toBe('completed');
     expect(of(events)('review.requested')).toMatchObject([{ nth: 4, options: ['pass', 'retry', 'fail'] }]);
-    expect(world.words.get('run1:build#1')?.map(({ kind }) => kind)).toEqual([
+    expect(host.words.get('run1:build#1')?.map(({ kind }) => kind)).toEqual([
       'again',
       'go_on',
       'again',
@@ -436,9 +436,9 @@ describe('a verifier of turns', () => {
   });
 
   it('hears nothing of turns where it judges at completion, should one be reported', async () => {
-    const world = taskWorld({ document: { steps: [task({ verify: VERIFY })] }, work: turns(2) });
-    await world.play();
-    expect(world.questions).toHaveLength(1);
+    const host = taskWorld({ document: { steps: [task({ verify: VERIFY })] }, work: turns(2) });
+    await host.play();
+    expect(host.questions).toHaveLength(1);
   });
 });
 
@@ -504,12 +504,12 @@ describe('a process that dies', () => {
   const WORDS = [{ kind: 'go_on' }, again('Go on.', 'ada'), again('It is a retry.'), again('Better.', 'ada')];
 
   it('lets a long task go the same way as without', async () => {
-    const world = taskWorld(LONG);
-    const { events, end } = await world.play();
+    const host = taskWorld(LONG);
+    const { events, end } = await host.play();
     expect(short(events)).toEqual(WHOLE);
     expect(end).toMatchObject({ kind: 'completed', output: { notes: NOTES } });
-    expect(world.words.get('run1:build#1')).toEqual(WORDS);
-    expect(world.tasks.map(({ prompt }) => prompt)).toContain('Ship b5.');
+    expect(host.words.get('run1:build#1')).toEqual(WORDS);
+    expect(host.tasks.map(({ prompt }) => prompt)).toContain('Ship b5.');
   });
 
   // A model that was asked, and whose verdict was lost with the process, is asked again; nothing else is. An answer is
@@ -520,11 +520,11 @@ describe('a process that dies', () => {
   it.each(WHOLE.map((line, at) => [at, line] as const).slice(1))(
     'at any point (%i: before “%s”) repeats nothing that is on its log',
     async (at, line) => {
-      const world = taskWorld(LONG);
+      const host = taskWorld(LONG);
       const events: RunEvent[] = [];
       let died = false;
       for (let walks = 0; ; walks++) {
-        const end = await world.walk(events, died ? undefined : at);
+        const end = await host.walk(events, died ? undefined : at);
         if (end === 'dead') died = true;
         else if (end.kind !== 'parked') break;
         expect(walks).toBeLessThan(20);
@@ -533,36 +533,36 @@ describe('a process that dies', () => {
       const again = line.startsWith('verify');
       const lines = short(events);
       expect(again ? lines.toSpliced(at, 1) : lines).toEqual(WHOLE);
-      expect(world.people()).toBe(3);
-      expect(world.questions).toHaveLength(lostVerdict(at) ? 5 : 4);
-      expect(world.words.get('run1:build#1')).toEqual(WORDS);
+      expect(host.people()).toBe(3);
+      expect(host.questions).toHaveLength(lostVerdict(at) ? 5 : 4);
+      expect(host.words.get('run1:build#1')).toEqual(WORDS);
       expect(of(events)('step.completed').map(({ step }) => step)).toEqual(['build', 'ship']);
       expect(foldRun(events).variables.get('branch')).toBe('b5');
     },
   );
 
   it('once the log says that the step is done, sets nobody to work again', async () => {
-    const world = taskWorld(LONG);
+    const host = taskWorld(LONG);
     const events: RunEvent[] = [];
     const at = WHOLE.indexOf('variable branch="b5" by tester');
-    while (events.length < at) await world.walk(events, at);
+    while (events.length < at) await host.walk(events, at);
     expect(short(events).at(-1)).toBe('verify build 5 pass');
-    const before = world.calls.length;
-    const overBefore = world.over.length;
-    await world.walk(events);
-    expect(world.calls.slice(before)).toEqual(['give run1:ship#1']);
+    const before = host.calls.length;
+    const overBefore = host.over.length;
+    await host.walk(events);
+    expect(host.calls.slice(before)).toEqual(['give run1:ship#1']);
     // Who waits for its worker hears of it, too.
-    expect(world.over.slice(overBefore)).toEqual(['run1:build#1', 'run1:ship#1']);
+    expect(host.over.slice(overBefore)).toEqual(['run1:build#1', 'run1:ship#1']);
   });
 
   it('while a person thinks, wakes no worker to go on waiting', async () => {
-    const world = taskWorld({ ...LONG, person: (nth) => (nth === 0 ? ['approve'] : undefined) });
+    const host = taskWorld({ ...LONG, person: (nth) => (nth === 0 ? ['approve'] : undefined) });
     const events: RunEvent[] = [];
-    for (let walks = 0; walks < 2; walks++) await world.walk(events);
+    for (let walks = 0; walks < 2; walks++) await host.walk(events);
     expect(short(events).at(-1)).toBe('asked build escalation 2');
-    const before = world.calls.length;
-    expect(await world.walk(events)).toMatchObject({ kind: 'parked' });
-    expect(world.calls.length).toBe(before);
+    const before = host.calls.length;
+    expect(await host.walk(events)).toMatchObject({ kind: 'parked' });
+    expect(host.calls.length).toBe(before);
     expect(short(events).at(-1)).toBe('asked build escalation 2');
   });
 });
@@ -570,7 +570,7 @@ describe('a process that dies', () => {
 describe('a task that is stopped', () => {
   it('writes nothing more, whatever its worker still reports', async () => {
     let report: (report: TaskReport) => void = () => undefined;
-    const world = taskWorld({
+    const host = taskWorld({
       document: { steps: [task({ verify: VERIFY })] },
       work: () =>
         new Promise((resolve) => {
@@ -579,12 +579,12 @@ describe('a task that is stopped', () => {
     });
     const events: RunEvent[] = [];
     const stop = new AbortController();
-    const walking = world.walk(events, undefined, stop.signal);
-    await world.clock.advance(1);
+    const walking = host.walk(events, undefined, stop.signal);
+    await host.clock.advance(1);
     stop.abort();
     report(claim(1));
     expect(await walking).toEqual({ kind: 'stopped' });
     expect(short(events)).toEqual(['workflow.started', 'step.started build']);
-    expect(world.questions).toEqual([]);
+    expect(host.questions).toEqual([]);
   });
 });

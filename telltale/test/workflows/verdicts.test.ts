@@ -3,10 +3,10 @@ import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { RunEventBody } from '../../src/log/run-event.ts';
 import { confirm, escalate } from '../../src/workflows/guided/judge-report.ts';
 import { readVerdict } from '../../src/workflows/guided/verify/read-verdict.ts';
-import type { LeafCall } from '../../src/workflows/step-executor.ts';
-import type { LeafContext } from '../../src/workflows/steps/step-deps.ts';
+import type { StepAttempt } from '../../src/workflows/step-executor.ts';
+import type { StepContext } from '../../src/workflows/steps/step-deps.ts';
 import { begin, failure, fakeJournal } from './fake-run.ts';
-import { reviewsOn } from './leaf-stand-ins.ts';
+import { reviewsOn } from './step-stand-ins.ts';
 
 const PASS = { assessment: 'pass', confidence: 'high', reasoning: 'It builds.' };
 const read = (value: object | string, judged = '') =>
@@ -69,9 +69,9 @@ describe('a question about a step', () => {
       input: { prompt: 'Build it.' },
       signal: new AbortController().signal,
       cause: journal.state.started,
-      park: () => () => undefined,
-    } as unknown as LeafCall;
-    const context = { journal, clock, reviews: reviewsOn(journal), isLetGo: () => false };
+      suspend: () => () => undefined,
+    } as unknown as StepAttempt;
+    const context = { journal, clock, reviews: reviewsOn(journal), isReleased: () => false };
     const guided = { claims: [], stuck: [], verdicts: [] };
     const takeBack = () => {
       const [question] = journal.state.reviews;
@@ -88,7 +88,7 @@ describe('a question about a step', () => {
     };
     return {
       call,
-      context: context as unknown as LeafContext,
+      context: context as unknown as StepContext,
       log: { guided, reviews: [] } as never,
       takeBack,
     };

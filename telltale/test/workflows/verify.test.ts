@@ -20,29 +20,29 @@ const ACTIONS: readonly WorkedAction[] = [
 
 /** Plays a task with this verifier to its end; whatever a person is asked, they end it. */
 async function judged(verify: object, more: Partial<Play> = {}) {
-  const world = taskWorld({
+  const host = taskWorld({
     document: { steps: [{ name: 'build', type: 'task', prompt: 'Build it.', verify }] },
     work: (_, words) =>
       claim(words.length + 1, { work: ACTIONS, evidence: ['a1'], context_updates: { n: 1 } }),
     person: () => ['fail'],
     ...more,
   });
-  const playing = world.play();
-  await world.clock.runAll();
+  const playing = host.play();
+  await host.clock.runAll();
   const { end, of, events } = await playing;
   const verdicts = of('verify');
-  return { world, end, of, events, verdicts, first: verdicts[0] };
+  return { host, end, of, events, verdicts, first: verdicts[0] };
 }
 
 const MODEL = { instructions: 'Do all tests pass?', max_retries: 0 };
 
 describe('a verifying model', () => {
   it('is asked once, the fast one if none is named, with what was asked, said and done', async () => {
-    const { world, end, first, of } = await judged({ ...MODEL, instructions: 'Is ${run.workflow} built?' });
+    const { host, end, first, of } = await judged({ ...MODEL, instructions: 'Is ${run.workflow} built?' });
     expect(end.kind).toBe('completed');
-    expect(world.questions).toHaveLength(1);
-    expect(world.questions[0]).toMatchObject({ model: 'fast', what: 'the verifier of step "build"' });
-    const { message } = world.questions[0] as TextQuestion;
+    expect(host.questions).toHaveLength(1);
+    expect(host.questions[0]).toMatchObject({ model: 'fast', what: 'the verifier of step "build"' });
+    const { message } = host.questions[0] as TextQuestion;
     for (const part of ['Is flow built?', 'Build it.', NOTES, '12 passed', 'run_tests', '"n": 1'])
       expect(message).toContain(part);
     expect(first).toMatchObject({
@@ -60,8 +60,8 @@ describe('a verifying model', () => {
   });
 
   it('is the one that verify names', async () => {
-    const { world, first } = await judged({ ...MODEL, model: 'strict' });
-    expect(world.questions[0]?.model).toBe('strict');
+    const { host, first } = await judged({ ...MODEL, model: 'strict' });
+    expect(host.questions[0]?.model).toBe('strict');
     expect(first?.by).toBe('model strict');
   });
 
@@ -134,12 +134,12 @@ describe('a verifying model', () => {
   });
 
   it('that gives no answer in time leaves it to a person, also where it does not heed its signal', async () => {
-    const { first, world } = await judged(MODEL, { says: () => new Promise<string>(() => undefined) });
+    const { first, host } = await judged(MODEL, { says: () => new Promise<string>(() => undefined) });
     expect(first).toMatchObject({ assessment: 'escalate', ms: 120_000, by: 'model fast' });
     expect(first?.fallback).toBe(
       'The model gave the verifier of step "build" no answer within 120 s. (timeout)',
     );
-    expect(world.clock.pending).toBe(0);
+    expect(host.clock.pending).toBe(0);
   });
 
   it('is asked again a few times where asking may help, and not where it does not', async () => {
@@ -148,12 +148,12 @@ describe('a verifying model', () => {
       return PASS;
     };
     const helped = await judged(MODEL, { says: failing(2, true) });
-    expect([helped.first?.assessment, helped.world.questions.length]).toEqual(['pass', 3]);
+    expect([helped.first?.assessment, helped.host.questions.length]).toEqual(['pass', 3]);
     const never = await judged(MODEL, { says: failing(9, true) });
-    expect([never.first?.assessment, never.world.questions.length]).toEqual(['escalate', 3]);
+    expect([never.first?.assessment, never.host.questions.length]).toEqual(['escalate', 3]);
     expect(never.first?.fallback).toBe('It is overloaded. (model_error)');
     const hopeless = await judged(MODEL, { says: failing(9, false) });
-    expect([hopeless.first?.assessment, hopeless.world.questions.length]).toEqual(['escalate', 1]);
+    expect([hopeless.first?.assessment, hopeless.host.questions.length]).toEqual(['escalate', 1]);
   });
 
   it('counts what its tries used together', async () => {
@@ -292,10 +292,10 @@ describe('a verifying artifact', () => {
     judged({ ...ARTIFACT, ...verify }, { invoke: () => ({ result, ...more }) });
 
   it('is given the context with what is judged, and each question is on the log', async () => {
-    const { world, of, end } = await answering('pass');
+    const { host, of, end } = await answering('pass');
     expect(end.kind).toBe('completed');
-    expect(world.invoked).toHaveLength(1);
-    const [question] = world.invoked;
+    expect(host.invoked).toHaveLength(1);
+    const [question] = host.invoked;
     expect(question).toMatchObject({ wanted: { type: 'verdict' }, invocation: { args: ['flow'] } });
     expect(question?.context).toMatchObject({
       agent_id: 'tester',
@@ -311,7 +311,7 @@ describe('a verifying artifact', () => {
       },
     });
     expect(of('invoke')).toMatchObject([{ where: 'step build: verify 1.1', result: 'pass' }]);
-    expect(world.questions).toEqual([]);
+    expect(host.questions).toEqual([]);
   });
 
   it.each([
@@ -392,16 +392,16 @@ describe('a verifying command', () => {
   const running = async (verify: object, more: Partial<Play> = {}) => {
     const { table } = await agentTargets({ agent: '' });
     const document = { steps: [{ name: 'build', type: 'task', prompt: 'Build it.', verify }] };
-    const world = taskWorld({
+    const host = taskWorld({
       document,
       vars: { phase: 'two' },
       person: () => ['fail'],
-      deps: { world: table.deps },
+      deps: { host: table.deps },
       work: (_, words) => claim(words.length + 1, { notes: `${NOTES} $(id) "; exit 0`, work: ACTIONS }),
       ...more,
     });
-    const { end, of, events } = await world.play();
-    return { world, end, verdicts: of('verify'), first: of('verify')[0], of, events };
+    const { end, of, events } = await host.play();
+    return { host, end, verdicts: of('verify'), first: of('verify')[0], of, events };
   };
   const node = (code: string, ...args: string[]) => ({
     command: ['node', '-e', code, ...args],
@@ -424,13 +424,13 @@ describe('a verifying command', () => {
   });
 
   it('that exits with anything else tells the agent the end of its output', async () => {
-    const { world, verdicts } = await running({
+    const { host, verdicts } = await running({
       ...node('console.log("a".repeat(5000)); console.error("2 tests failed"); process.exit(3)'),
       max_retries: 1,
     });
     expect(verdicts[0]).toMatchObject({ assessment: 'retry' });
     expect(verdicts[0]?.instruction).toMatch(/exited with 3: 2 tests failed\nIt printed: …a+$/);
-    expect(world.words.get('run1:build#1')).toEqual([
+    expect(host.words.get('run1:build#1')).toEqual([
       { kind: 'again', text: verdicts[0]?.instruction, by: 'command node' },
     ]);
   });

@@ -1,19 +1,22 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { toRuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
-import type { IssuePath } from '../../manifest/diagnostic.ts';
+import type { Finding, IssuePath } from '../../manifest/diagnostic.ts';
 import type { ImportList } from '../../manifest/project/project.ts';
 import type { CodeImport, CodeManifest } from '../../manifest/project/project-document.ts';
 import type { ManifestKind } from '../../manifest/schema/kinds.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import { checkUserSchema } from '../../manifest/schema/user-schemas/check-user-schema.ts';
+import { checkPattern } from '../../manifest/schema/values.ts';
 import { badFigure } from '../../models/bad-figure.ts';
 import type { Model } from '../../models/model.ts';
 import { isModelObject, modelOf } from '../../models/model-object.ts';
 import type { CodeOperation, CodeRelic, CodeTool } from '../../tools/code/code-tool.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
-import type { AgentCode } from './agent-code.ts';
+import type { AgentCode, WorkflowCode } from './agent-code.ts';
 import {
-  type ArtifactManifestFound,
   artifactManifest,
+  type DefinitionFinding,
   defaultUnknown,
   importsInCode,
   nameReserved,
@@ -25,24 +28,23 @@ import {
   notFlat,
   notImportable,
 } from './artifact-manifest.ts';
-import type {
-  DefinedArtifact,
-  DefinedRelic,
-  DefinedTool,
-  DefinedWorkflow,
-  KeptOperation,
+import {
+  type DefinedArtifact,
+  type DefinedRelic,
+  type DefinedTool,
+  type DefinedWorkflow,
+  isStandardSchema,
+  type KeptOperation,
+  standardOf,
 } from './definitions.ts';
-import { isStandardSchema, standardOf } from './definitions.ts';
-import { jsonSchemaOf } from './json-schema-of.ts';
-import type { WorkflowCode } from './workflow-code.ts';
 
-type AgentManifestGiven = Readonly<Record<string, unknown>>;
+type RawDefinition = Readonly<Record<string, unknown>>;
 
 /** An agent as the checks of manifests see it, with all that it imports from code. Findings, never throws. */
-export async function agentManifest(definition: AgentManifestGiven, folder: string): Promise<CodeManifest> {
+export async function agentManifest(definition: RawDefinition, folder: string): Promise<CodeManifest> {
   const { tools, relics, agents, workflows, artifacts, model, models, output, ...more } = definition;
   const { fallback_models, ...settings } = more;
-  const findings: ArtifactManifestFound[] = [];
+  const findings: DefinitionFinding[] = [];
   if ('import' in settings) findings.push({ path: ['import'], finding: importsInCode() });
   const imports = await readImports({ tools, relics, agents, workflows, artifacts }, folder, findings);
   const named = readModels({ model, models, fallback_models }, findings);
@@ -83,7 +85,7 @@ const MADE: Readonly<Record<ImportList, string>> = {
 };
 
 interface ReadImports {
-  readonly document: AgentManifestGiven;
+  readonly document: RawDefinition;
   readonly fromCode: readonly CodeImport[];
   /** Where the entries of each list of the document stand in what was written. */
   readonly places: ReadonlyMap<string, readonly number[]>;
@@ -92,7 +94,7 @@ interface ReadImports {
 async function readImports(
   lists: Readonly<Record<ImportList, unknown>>,
   folder: string,
-  findings: ArtifactManifestFound[],
+  findings: DefinitionFinding[],
 ): Promise<ReadImports> {
   const document: Record<string, unknown> = {};
   const fromCode: CodeImport[] = [];
@@ -148,8 +150,8 @@ export async function codeImport(
 const PROVIDER_MODEL = /^[A-Za-z0-9][A-Za-z0-9_.-]*\/\S+$/;
 
 function readModels(
-  { model, models, fallback_models: fallbacks }: AgentManifestGiven,
-  findings: ArtifactManifestFound[],
+  { model, models, fallback_models: fallbacks }: RawDefinition,
+  findings: DefinitionFinding[],
 ) {
   const objects = new Map<string, Model>();
   const refer = (found: unknown, path: readonly string[]): unknown => {
@@ -198,11 +200,11 @@ function readModels(
 }
 
 /** A model with sampling options of its own, rather than a model itself. */
-const isOptioned = (entry: unknown): entry is AgentManifestGiven & { readonly model: unknown } =>
+const isOptioned = (entry: unknown): entry is RawDefinition & { readonly model: unknown } =>
   typeof entry === 'object' && entry !== null && 'model' in entry && !isModelObject(entry);
 
-async function readOutput(output: unknown, findings: ArtifactManifestFound[]) {
-  const { schema, jsonSchema, ...rest } = (output ?? {}) as AgentManifestGiven;
+async function readOutput(output: unknown, findings: DefinitionFinding[]) {
+  const { schema, jsonSchema, ...rest } = (output ?? {}) as RawDefinition;
   if (!isStandardSchema(schema)) return { standard: undefined, document: output };
   const made =
     jsonSchema === undefined
@@ -215,7 +217,7 @@ async function readOutput(output: unknown, findings: ArtifactManifestFound[]) {
 /** A workflow as the checks of manifests see it. */
 async function workflowManifest(workflow: DefinedWorkflow<unknown>, folder: string): Promise<CodeManifest> {
   const { input, jsonSchema, ...settings } = workflow.definition as Readonly<Record<string, unknown>>;
-  const findings: ArtifactManifestFound[] = [];
+  const findings: DefinitionFinding[] = [];
   const shown = await shownSchema(input, jsonSchema, ['input'], findings);
   const code: WorkflowCode = { input: standardOf(input) };
   return {
@@ -238,7 +240,7 @@ async function toolManifest(tool: DefinedTool, folder: string): Promise<CodeMani
     Record<string, unknown>
   >;
   const label = `defineTool(${JSON.stringify(tool.name) ?? ''})`;
-  const findings: ArtifactManifestFound[] = [];
+  const findings: DefinitionFinding[] = [];
   if (typeof run !== 'function') findings.push({ path: ['run'], finding: notAFunction(run) });
   const results = await checkedOutput(output);
   const shown = await shownSchema(parameters, jsonSchema, ['parameters'], findings);
@@ -296,7 +298,7 @@ async function relicManifest(relic: DefinedRelic, folder: string): Promise<CodeM
     readonly default?: string;
   };
   const label = `defineRelic(${JSON.stringify(relic.name) ?? ''})`;
-  const findings: ArtifactManifestFound[] = [];
+  const findings: DefinitionFinding[] = [];
   const given = isMap(operations) ? Object.entries(operations as Record<string, KeptOperation>) : [];
   if (given.length === 0) findings.push({ path: ['operations'], finding: noOperations() });
   const parameters: Record<string, JsonObject> = { health: NO_PARAMETERS };
@@ -335,10 +337,10 @@ async function relicManifest(relic: DefinedRelic, folder: string): Promise<CodeM
 async function parametersOf(
   { parameters, jsonSchema }: KeptOperation,
   path: readonly string[],
-  findings: ArtifactManifestFound[],
+  findings: DefinitionFinding[],
 ): Promise<JsonObject> {
   const place = jsonSchema === undefined ? 'parameters' : 'jsonSchema';
-  const fail = (finding: ArtifactManifestFound['finding']) => {
+  const fail = (finding: DefinitionFinding['finding']) => {
     findings.push({ path: [...path, place], finding });
     return NO_PARAMETERS;
   };
@@ -388,7 +390,7 @@ async function shownSchema(
   schema: unknown,
   jsonSchema: unknown,
   path: IssuePath,
-  findings: ArtifactManifestFound[],
+  findings: DefinitionFinding[],
 ): Promise<unknown> {
   if (!isStandardSchema(schema)) return schema;
   if (jsonSchema !== undefined) return jsonSchema;
@@ -397,3 +399,68 @@ async function shownSchema(
   findings.push({ path, finding: made.finding });
   return undefined;
 }
+
+const TARGET = 'draft-2020-12';
+
+export type JsonSchemaOf =
+  | { readonly ok: true; readonly schema: JsonObject }
+  | { readonly ok: false; readonly finding: Finding };
+
+/** The JSON Schema of what a Standard Schema takes (`input`) or gives: the model reads it, the schema itself judges. */
+async function jsonSchemaOf(schema: StandardSchemaV1, side: 'input' | 'output'): Promise<JsonSchemaOf> {
+  const { vendor } = schema['~standard'];
+  try {
+    const made = await convert(schema, side);
+    if (made === undefined) return { ok: false, finding: noJsonSchema(vendor) };
+    const { $schema: _, ...plain } = JSON.parse(JSON.stringify(made)) as JsonObject;
+    return { ok: true, schema: withoutSlowPatterns(plain) as JsonObject };
+  } catch (thrown) {
+    return { ok: false, finding: notConvertible(vendor, toRuntimeError(thrown).message) };
+  }
+}
+
+async function convert(schema: StandardSchemaV1, side: 'input' | 'output'): Promise<unknown> {
+  const { jsonSchema, vendor } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
+  if (jsonSchema !== undefined) return jsonSchema[side]({ target: TARGET });
+  if (vendor === 'zod' && '_zod' in schema) {
+    const { z } = await import('zod'); // a Zod 4 from before the extension
+    return z.toJSONSchema(schema as unknown as import('zod').ZodType, { io: side, target: TARGET });
+  }
+  const { toJsonSchema } = schema as { readonly toJsonSchema?: unknown }; // an ArkType from before it
+  return typeof toJsonSchema === 'function' ? toJsonSchema.call(schema) : undefined;
+}
+
+/**
+ * Libraries write patterns with look-ahead (an e-mail address), which linear engines cannot match and manifests may not
+ * hold. Nothing is lost: the schema itself judges the value.
+ */
+function withoutSlowPatterns(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutSlowPatterns);
+  if (typeof value !== 'object' || value === null) return value;
+  const isSlow = (key: string, item: Json) =>
+    key === 'pattern' && typeof item === 'string' && checkPattern(item) !== undefined;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, item]) =>
+      isSlow(key, item) ? [] : [[key, withoutSlowPatterns(item)]],
+    ),
+  );
+}
+
+const GIVE = 'Give it yourself beside the schema, as "jsonSchema".';
+
+const noJsonSchema = (vendor: string): Finding => ({
+  severity: 'error',
+  code: 'no_json_schema',
+  message: `This schema of ${vendor} cannot say what it is as JSON Schema, which the model has to read.`,
+  hint:
+    vendor === 'valibot'
+      ? `Give it beside the schema: jsonSchema: toJsonSchema(schema, { target: "${TARGET}" }), from @valibot/to-json-schema.`
+      : GIVE,
+});
+
+const notConvertible = (vendor: string, why: string): Finding => ({
+  severity: 'error',
+  code: 'no_json_schema',
+  message: `${vendor} cannot write this schema as JSON Schema, which the model has to read: ${why}`,
+  hint: GIVE,
+});

@@ -11,7 +11,7 @@ import type { DefinedArtifact } from './definitions.ts';
 /** An artifact as the checks of manifests see it: functions are its source by then. */
 export function artifactManifest(artifact: DefinedArtifact, folder: string): CodeManifest {
   const { source, module, methods, ...settings } = artifact.definition as Readonly<Record<string, unknown>>;
-  const findings: ArtifactManifestFound[] = [];
+  const findings: DefinitionFinding[] = [];
   if (module !== undefined) findings.push({ path: ['module'], finding: moduleInCode() });
   const given = isMap(methods) ? Object.entries(methods) : [];
   for (const [name, method] of given)
@@ -44,10 +44,7 @@ function functionOf(method: unknown): Method | undefined {
   return typeof found === 'function' ? (found as Method) : undefined;
 }
 
-function sourceOf(
-  methods: readonly (readonly [string, unknown])[],
-  findings: ArtifactManifestFound[],
-): string {
+function sourceOf(methods: readonly (readonly [string, unknown])[], findings: DefinitionFinding[]): string {
   const lines: string[] = [];
   for (const [name, method] of methods) {
     const path = ['methods', name];
@@ -105,7 +102,7 @@ function isExpression(text: string): boolean {
 }
 
 /** What is wrong with a value that a program gave, and where. */
-export interface ArtifactManifestFound {
+export interface DefinitionFinding {
   readonly path: IssuePath;
   readonly finding: Finding;
 }

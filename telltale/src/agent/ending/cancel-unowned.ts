@@ -17,12 +17,11 @@ import { BY_PARENT } from '../children/child-session.ts';
 import { copyOf } from '../children/copy-event.ts';
 import { countUsage } from '../cost.ts';
 import { leadRun } from '../guided/guidance.ts';
-import { leaveTurns } from '../outside/turns.ts';
 import { readEventPage, readEvents, readSession } from '../read-session.ts';
 import { closeRow } from '../reviews/review-table.ts';
-import { RUN_CANCEL } from '../runs/run-messages.ts';
-import { tellEnd } from '../runs/tell-end.ts';
+import { RUN_CANCEL, reportRunEnd } from '../runs/run-messages.ts';
 import type { Runtime } from '../runtime-types.ts';
+import { leaveRunQueues } from '../triggers/run-queue.ts';
 import { hasEnded } from './has-ended.ts';
 
 export interface CancelUnowned {
@@ -115,8 +114,8 @@ export function cancelUnownedRun(store: Store, run: string, given: CancelUnowned
     // No process works on whoever is told from here: the message is there when one does.
     const signal: Engine['signal'] = async (_kind, stream, message) =>
       void (await store.send(stream, message));
-    await tellEnd({ store, engine: { signal } }, await readRun(store, run));
-    await leaveTurns(store, clock, run);
+    await reportRunEnd({ store, engine: { signal } }, await readRun(store, run));
+    await leaveRunQueues(store, clock, run);
     return 'ended';
   });
 }

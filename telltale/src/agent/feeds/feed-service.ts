@@ -7,7 +7,7 @@ import { feed as feedSchema } from '../../manifest/schema/feed.ts';
 import { runSchema } from '../../manifest/schema/run-schema.ts';
 
 /** What internal actions do with feeds. */
-export interface FeedDesk {
+export interface FeedService {
   add(written: JsonObject): Promise<Json>;
   update(changes: JsonObject): Promise<Json>;
   remove(id: string): Json;
@@ -15,7 +15,7 @@ export interface FeedDesk {
   read(id: string, refresh: boolean, signal: AbortSignal): Promise<Json>;
 }
 
-export interface FeedDeskDeps {
+export interface FeedServiceDeps {
   readonly keeper: FeedKeeper;
   /** Throws where it is no definition. */
   readonly read: (written: JsonObject) => Feed;
@@ -28,7 +28,7 @@ export interface FeedDeskDeps {
 /** Who adds feeds by actions. */
 export const MODEL = 'model';
 
-export function createFeedDesk({ keeper, read, mayAdd, isTaken }: FeedDeskDeps): FeedDesk {
+export function createFeedService({ keeper, read, mayAdd, isTaken }: FeedServiceDeps): FeedService {
   const checked = async (written: JsonObject): Promise<Feed> => {
     const feed = read(written);
     const refusal = await mayAdd(feed);

@@ -22,12 +22,12 @@ import { spentLimit } from '../limits.ts';
 import { readSession } from '../read-session.ts';
 import type { RuntimeDeps } from '../runtime-deps.ts';
 import type { SessionDeps } from '../session-edges.ts';
-import { createFeedDesk, type FeedDesk, MODEL, readDefinition, writtenFeed } from './feed-service.ts';
+import { createFeedService, type FeedService, MODEL, readDefinition, writtenFeed } from './feed-service.ts';
 
 /** The feeds of one session, wired. */
 export interface SessionFeeds {
   readonly keeper: FeedKeeper;
-  readonly desk: FeedDesk;
+  readonly service: FeedService;
 }
 
 export interface SessionFeedsDeps
@@ -96,7 +96,7 @@ export function createSessionFeeds(deps: SessionFeedsDeps): SessionFeeds {
     shownTokens: shownTokens(contextWindowOf({ model: prepared.model, state })),
     loadTimeoutMs: manifest.limits.action_timeout.ms,
   });
-  const desk = createFeedDesk({
+  const service = createFeedService({
     keeper,
     read,
     mayAdd: async (feed) =>
@@ -108,7 +108,7 @@ export function createSessionFeeds(deps: SessionFeedsDeps): SessionFeeds {
           ? 'a field of the metadata'
           : undefined,
   });
-  return { keeper, desk };
+  return { keeper, service };
 }
 
 /** Whether the model brought the feed in, or one that it is made of: it says then what is called. */

@@ -15,7 +15,7 @@ export const claimsUnderWay = ({ scheduler, state }: Pick<Claiming, 'scheduler' 
  * that says so, or not at all. Undefined where there is nothing to give way.
  */
 export function giveWay(context: Claiming): Promise<void> | undefined {
-  if (!context.reviews.isSpokenTo()) return undefined;
+  if (!context.reviews.hasUserMessage()) return undefined;
   const claims = claimsUnderWay(context);
   return claims.length === 0 ? undefined : context.scheduler.cancel(OVERTAKEN, claims);
 }

@@ -3,8 +3,8 @@ import type { Json } from '../../lib/json.ts';
 import type { Cause } from '../../log/event.ts';
 import type { SessionState } from '../../log/state.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import type { Task, TaskReport, TaskWord } from '../../workflows/guided/task.ts';
-import type { LedBy } from '../hooks/hook-types.ts';
+import type { Task, TaskReply, TaskReport } from '../../workflows/guided/task.ts';
+import type { GuidingWorkflow } from '../hooks/hook-types.ts';
 import type { Stop } from '../stop.ts';
 
 /** Where a led session stands while it waits for its run. */
@@ -30,7 +30,7 @@ export type Order =
   | { readonly kind: 'task'; readonly task: Task; readonly cause: Cause }
   /** The task that it was resumed with is still wanted. */
   | { readonly kind: 'go_on' }
-  | { readonly kind: 'word'; readonly task: string; readonly nth: number; readonly word: TaskWord }
+  | { readonly kind: 'word'; readonly task: string; readonly nth: number; readonly word: TaskReply }
   /** The run waits: so does the session, and this process lets go of it. */
   | { readonly kind: 'park'; readonly for: string }
   | { readonly kind: 'over'; readonly end: LeadEnd };
@@ -55,7 +55,7 @@ export type LeadEnd =
  */
 export interface Lead {
   /** Whose hooks count for the session beside its agent's, where the session cannot know. */
-  readonly by: LedBy | undefined;
+  readonly by: GuidingWorkflow | undefined;
   /** The session's side. Undefined once the session is stopped. */
   wait(standing: GuidanceStanding, stop: Stop): Promise<Order | undefined>;
   /** Whether the run has taken back a task that the session may still work on. */
@@ -77,7 +77,7 @@ export interface Lead {
   end(end: LeadEnd): void;
 }
 
-export function createLead(by?: LedBy): Lead {
+export function createLead(by?: GuidingWorkflow): Lead {
   let at: GuidanceStanding | undefined;
   let give: ((order: Order) => void) | undefined;
   let over: LeadEnd | undefined;

@@ -57,7 +57,7 @@ export async function openOwnLead(deps: OwnLeadDeps, name: string): Promise<OwnL
       workflow,
       signal: over.signal,
       cause: deps.origin,
-      ground: { agent, model, ofSession: true },
+      agentSource: { agent, model, ofSession: true },
       input: inputOf(workflow, state.input),
       balance: state.balance,
       origin: {
@@ -66,10 +66,10 @@ export async function openOwnLead(deps: OwnLeadDeps, name: string): Promise<OwnL
         chain: [name],
         agents: [...(state.parent?.agents ?? []), state.agent],
       },
-      isLetGo: () => letGo || isLetGo(stop),
+      isReleased: () => letGo || isLetGo(stop),
       onWaiting({ for: what }) {
         // It was at work before this session was here, and did not find it.
-        if (what.includes(forSession(state.id))) runs.takeUp(run);
+        if (what.includes(forSession(state.id))) runs.wakeCalled(run);
         else if (!deps.hold && stop.reason === undefined) lead.park(what);
         return lead.unpark;
       },
@@ -88,9 +88,9 @@ export async function openOwnLead(deps: OwnLeadDeps, name: string): Promise<OwnL
       // It stays where it is: a session that is resumed, perhaps by another process, goes on with it.
       if (end.kind === 'failed' || end.kind === 'stalled') {
         letGo = true;
-        runs.letGo(run);
+        runs.release(run);
         over.abort(end.error);
-      } else if (stop.reason?.kind === 'interrupt' || stop.reason?.kind === 'lost') runs.letGo(run);
+      } else if (stop.reason?.kind === 'interrupt' || stop.reason?.kind === 'lost') runs.release(run);
       await called;
       forget();
       if (stop.reason?.kind === 'wait') await log.flushed().catch(() => undefined); // `lost` knows why

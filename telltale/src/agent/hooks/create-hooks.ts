@@ -11,16 +11,16 @@ import type { DecisionContext } from '../../tools/artifacts/artifacts.ts';
 import type { Invoke } from '../../tools/artifacts/create-invoke.ts';
 import type { RunCommand } from '../../tools/process/command-request.ts';
 import { commandFailed } from '../../tools/process/command-request.ts';
-import type { LedHooks } from './hook-types.ts';
+import type { GuidedHooks } from './hook-types.ts';
 import {
   type CheckParameters,
   type Hook,
+  type HookContext,
   type HookEvent,
   type HookedCall,
   type HookKind,
   type HookLists,
-  type HookMatter,
-  type HookSurroundings,
+  type HookSubject,
   hasHooks,
   hookRefused,
   type PlacedHook,
@@ -32,17 +32,17 @@ export interface HookSources {
   readonly workflow?: HookLists | undefined;
   readonly step?: { readonly name: string; readonly hooks: HookLists | undefined } | undefined;
   /** In place of the last two where they change: those of the task that a session works on. */
-  readonly led?:
-    | { readonly all: LedHooks['all']; now(): Pick<HookSources, 'workflow' | 'step'>; command: RunCommand }
+  readonly guided?:
+    | { readonly all: GuidedHooks['all']; now(): Pick<HookSources, 'workflow' | 'step'>; command: RunCommand }
     | undefined;
 }
 
-export interface HookDeps extends HooksAskDeps {
+export interface HookDeps extends AskHookDeps {
   /** The stream that all of this stands on: part of the keys that commands get. */
   readonly stream: string;
   /** Hooks that were asked before about what has not begun or not been told: they are not asked again. */
   readonly marks: () => readonly HookMark[];
-  readonly surroundings: () => HookSurroundings;
+  readonly hookContext: () => HookContext;
   readonly balance: () => number | undefined;
   readonly append: (body: HookEvent, cause?: Cause) => Cause;
 }
@@ -61,9 +61,9 @@ export interface Hooks {
     result: Json,
   ): Promise<{ readonly output: Json; readonly records: readonly HookEvent[] }>;
   /** Tells those that only observe. */
-  tell(
+  notify(
     kind: 'before_turn' | 'after_turn' | 'on_error',
-    matter: HookMatter,
+    subject: HookSubject,
     signal: AbortSignal,
     cause?: Cause,
   ): Promise<void>;
@@ -75,10 +75,10 @@ const OF_AGENT = 'agent';
 const MAX_SIDE_BY_SIDE = 8;
 
 /** Undefined where nobody has hooks: then nothing has to be asked, and nothing is paid. */
-export function createHooks(sources: HookSources, deps: HookDeps, turnstile?: Turnstile): Hooks | undefined {
-  const { agent, workflow, step, led } = sources;
-  if (![agent, workflow, step?.hooks, ...(led?.all ?? [])].some(hasHooks)) return undefined;
-  const inTurn = turnstile ?? createTurnstile(MAX_SIDE_BY_SIDE);
+export function createHooks(sources: HookSources, deps: HookDeps, semaphore?: Turnstile): Hooks | undefined {
+  const { agent, workflow, step, guided } = sources;
+  if (![agent, workflow, step?.hooks, ...(guided?.all ?? [])].some(hasHooks)) return undefined;
+  const limited = semaphore ?? createTurnstile(MAX_SIDE_BY_SIDE);
   const placed = (kind: HookKind, above: Pick<HookSources, 'workflow' | 'step'>): readonly PlacedHook[] => [
     ...place(agent?.[kind], OF_AGENT),
     ...place(above.workflow?.[kind], 'workflow'),
@@ -91,15 +91,20 @@ export function createHooks(sources: HookSources, deps: HookDeps, turnstile?: Tu
     after_action: placed('after_action', sources),
     on_error: placed('on_error', sources),
   };
-  const listOf = (kind: HookKind) => (led === undefined ? lists[kind] : placed(kind, led.now()));
+  const listOf = (kind: HookKind) => (guided === undefined ? lists[kind] : placed(kind, guided.now()));
 
-  const ask = (kind: HookKind, { hook, of, index }: PlacedHook, matter: HookMatter, signal: AbortSignal) => {
-    const surroundings = deps.surroundings();
-    const about = matter.action?.id ?? `turn ${matter.turn ?? surroundings.turn ?? 0}`;
+  const ask = (
+    kind: HookKind,
+    { hook, of, index }: PlacedHook,
+    subject: HookSubject,
+    signal: AbortSignal,
+  ) => {
+    const hookContext = deps.hookContext();
+    const about = subject.action?.id ?? `turn ${subject.turn ?? hookContext.turn ?? 0}`;
     const key = `${deps.stream}:${about}:${kind}:${of}#${index}`;
-    const payload = payloadOf(kind, surroundings, matter);
-    const asking = led === undefined || of === OF_AGENT ? deps : { ...deps, command: led.command };
-    return inTurn(() => askHook(hook, { kind, payload, key, signal }, asking));
+    const payload = payloadOf(kind, hookContext, subject);
+    const asking = guided === undefined || of === OF_AGENT ? deps : { ...deps, command: guided.command };
+    return limited(() => askHook(hook, { kind, payload, key, signal }, asking));
   };
   const markOf = (kind: HookKind, { of, index }: PlacedHook, action: string | undefined) =>
     deps
@@ -107,7 +112,7 @@ export function createHooks(sources: HookSources, deps: HookDeps, turnstile?: Tu
       .find((mark) => mark.hook === kind && mark.of === of && mark.index === index && mark.action === action);
 
   return {
-    has: (kind) => lists[kind].length > 0 || led?.all.some((list) => list[kind].length > 0) === true,
+    has: (kind) => lists[kind].length > 0 || guided?.all.some((list) => list[kind].length > 0) === true,
     async before(call, check, known) {
       const kind = 'before_action';
       let { parameters } = call;
@@ -148,11 +153,11 @@ export function createHooks(sources: HookSources, deps: HookDeps, turnstile?: Tu
       }
       return { output, records };
     },
-    async tell(kind, matter, signal, cause) {
+    async notify(kind, subject, signal, cause) {
       for (const each of listOf(kind)) {
-        if (markOf(kind, each, matter.action?.id) !== undefined) continue;
-        const reply = await ask(kind, each, matter, signal);
-        const action = matter.action?.id;
+        if (markOf(kind, each, subject.action?.id) !== undefined) continue;
+        const reply = await ask(kind, each, subject, signal);
+        const action = subject.action?.id;
         const record = recordOf(kind, each, { reply, verdict: PASSED, fallback: reply.fallback, action });
         for (const body of bodiesOf(reply, record, deps)) deps.append(body, cause);
       }
@@ -160,7 +165,7 @@ export function createHooks(sources: HookSources, deps: HookDeps, turnstile?: Tu
   };
 }
 
-const PASSED: HooksVerdict = { outcome: 'passed' };
+const PASSED: HookVerdict = { outcome: 'passed' };
 
 const place = (list: HookLists[HookKind] | undefined, of: string): readonly PlacedHook[] =>
   (list ?? []).map((hook, index) => ({ hook, of, index }));
@@ -169,8 +174,8 @@ const actionOf = ({ id, kind, name, parameters }: HookedCall) => ({ id, kind, na
 
 function payloadOf(
   hook: HookKind,
-  { agent, session, run, turn, metadata, variables }: HookSurroundings,
-  { action, result, error, turn: coming = turn }: HookMatter,
+  { agent, session, run, turn, metadata, variables }: HookContext,
+  { action, result, error, turn: coming = turn }: HookSubject,
 ): JsonObject {
   return {
     hook,
@@ -192,14 +197,14 @@ function judge(
   { hook }: PlacedHook,
   { answer, fallback }: HookReply,
   asked: { readonly now: Json; readonly check?: CheckParameters | undefined },
-): { readonly verdict: HooksVerdict; readonly fallback: string | undefined } {
+): { readonly verdict: HookVerdict; readonly fallback: string | undefined } {
   const read = readAnswer(kind, answer, asked);
   if (read.ok) return { verdict: read.value, fallback };
   const problem = fallback ?? read.error;
   const second = readAnswer(kind, hook.fallback, asked);
   if (second.ok) return { verdict: second.value, fallback: problem };
   const reason = `neither its answer nor its fallback can be used: ${second.error}`;
-  const verdict: HooksVerdict = kind === 'before_action' ? { outcome: 'refused', reason } : PASSED;
+  const verdict: HookVerdict = kind === 'before_action' ? { outcome: 'refused', reason } : PASSED;
   return { verdict, fallback: problem === second.error ? problem : `${problem}; ${second.error}` };
 }
 
@@ -208,7 +213,7 @@ function recordOf(
   { hook: asked, of, index }: PlacedHook,
   came: {
     readonly reply: HookReply;
-    readonly verdict: HooksVerdict;
+    readonly verdict: HookVerdict;
     readonly fallback: string | undefined;
     readonly action: string | undefined;
   },
@@ -249,13 +254,13 @@ function bodiesOf({ invoked }: HookReply, record: HookRecord, { balance }: HookD
 }
 
 /** What a hook's answer comes to. */
-export type HooksVerdict =
+export type HookVerdict =
   | { readonly outcome: 'passed' }
   | { readonly outcome: 'refused'; readonly reason: string }
   | { readonly outcome: 'changed'; readonly to: Json };
 
 /** What the answer is held against: the parameters or the result as they are. */
-export interface HooksAsked {
+export interface HookInput {
   readonly now: Json;
   readonly check?: CheckParameters | undefined;
 }
@@ -263,10 +268,10 @@ export interface HooksAsked {
 /** Characters of a reason that a model is told. */
 const MAX_REASON = 2_000;
 const NO_REASON = 'it gave no reason';
-const PASSED_ANSWER: HooksVerdict = { outcome: 'passed' };
+const PASSED_ANSWER: HookVerdict = { outcome: 'passed' };
 
 /** Pure. Err: what is wrong with an answer that cannot be used; then the hook's fallback counts. */
-export function readAnswer(hook: HookKind, answer: Json, asked: HooksAsked): Result<HooksVerdict, string> {
+export function readAnswer(hook: HookKind, answer: Json, asked: HookInput): Result<HookVerdict, string> {
   switch (hook) {
     case 'before_turn':
     case 'after_turn':
@@ -279,7 +284,7 @@ export function readAnswer(hook: HookKind, answer: Json, asked: HooksAsked): Res
   }
 }
 
-function readBefore(answer: Json, { now, check }: HooksAsked): Result<HooksVerdict, string> {
+function readBefore(answer: Json, { now, check }: HookInput): Result<HookVerdict, string> {
   if (answer === null || answer === true) return ok(PASSED_ANSWER);
   if (answer === false) return ok({ outcome: 'refused', reason: NO_REASON });
   if (isPlainObject(answer)) {
@@ -295,7 +300,7 @@ function readChanged(
   to: JsonObject,
   now: Json,
   check: CheckParameters | undefined,
-): Result<HooksVerdict, string> {
+): Result<HookVerdict, string> {
   if (deepEqual(to, now)) return ok(PASSED_ANSWER);
   const problem = check?.(to);
   return problem === undefined
@@ -303,7 +308,7 @@ function readChanged(
     : err(`the parameters it gave do not fit: ${problem.message}`);
 }
 
-function readAfter(answer: Json, { now }: HooksAsked): Result<HooksVerdict, string> {
+function readAfter(answer: Json, { now }: HookInput): Result<HookVerdict, string> {
   if (answer === null || answer === true) return ok(PASSED_ANSWER);
   const result = isPlainObject(answer) ? (answer as JsonObject).result : undefined;
   if (result !== undefined)
@@ -316,7 +321,7 @@ const reasonOf = (text: string): string => clip(text.trim(), MAX_REASON) || NO_R
 const unusable = (answer: Json, allowed: string): string =>
   `it answered ${clip(showValue(answer), 200)}; a hook here answers ${allowed}`;
 
-export interface HooksAskDeps {
+export interface AskHookDeps {
   readonly command: RunCommand;
   /** Without it every invocation comes to its fallback. */
   readonly invoke?: Invoke | undefined;
@@ -361,7 +366,7 @@ function programOf([program = '', first]: readonly string[]): string {
 }
 
 /** Asks one hook. Rejects with the signal's reason, and with nothing else. */
-async function askHook(hook: Hook, question: HookQuestion, deps: HooksAskDeps): Promise<HookReply> {
+async function askHook(hook: Hook, question: HookQuestion, deps: AskHookDeps): Promise<HookReply> {
   const { signal } = question;
   signal.throwIfAborted();
   const began = deps.clock.monotonic();
@@ -379,7 +384,7 @@ async function askHook(hook: Hook, question: HookQuestion, deps: HooksAskDeps): 
 async function askArtifact(
   hook: Extract<Hook, { readonly invoke: string }>,
   { kind, payload, signal }: HookQuestion,
-  { invoke, context }: HooksAskDeps,
+  { invoke, context }: AskHookDeps,
   since: () => number,
 ): Promise<HookReply> {
   if (invoke === undefined)
@@ -394,7 +399,7 @@ async function askArtifact(
 async function askCommand(
   { command, cwd, env, timeout, fallback }: Extract<Hook, { readonly command: unknown }>,
   { kind, payload, key, signal }: HookQuestion,
-  deps: HooksAskDeps,
+  deps: AskHookDeps,
 ): Promise<Pick<HookReply, 'answer' | 'fallback'>> {
   const what = `the ${kind} hook "${programOf(command)}"`;
   const ended = await deps.command(

@@ -8,13 +8,13 @@ import type { RunCommand } from '../../tools/process/command-request.ts';
 import { allSteps } from '../../workflows/machine/composite.ts';
 
 /** The workflow that leads a session, and what its programs run with: those of the agent that it belongs to. */
-export interface LedBy {
+export interface GuidingWorkflow {
   readonly workflow: Pick<WorkflowManifest, 'hooks' | 'steps' | 'states'>;
   readonly command: RunCommand;
 }
 
 /** The hooks that a led session has beside its agent's: which, depends on the task in hand. */
-export interface LedHooks {
+export interface GuidedHooks {
   /** All that it may come to have. */
   readonly all: readonly HookLists[];
   readonly command: RunCommand;
@@ -28,7 +28,7 @@ interface NamedHooks {
 }
 
 /** Undefined where neither the workflow nor one of its steps has any. */
-export function ledHooks({ workflow, command }: LedBy): LedHooks | undefined {
+export function guidedHooks({ workflow, command }: GuidingWorkflow): GuidedHooks | undefined {
   const { hooks } = workflow;
   const steps = new Map(allSteps(workflow).map((step) => [step.name, step.hooks]));
   const all = [hooks, ...steps.values()].filter(
@@ -83,7 +83,7 @@ export interface HookedCall {
 }
 
 /** What a hook is told of its surroundings, beside the call. */
-export interface HookSurroundings {
+export interface HookContext {
   readonly agent: string;
   readonly session?: string;
   readonly run?: string;
@@ -93,7 +93,7 @@ export interface HookSurroundings {
 }
 
 /** What a hook is asked about. */
-export interface HookMatter {
+export interface HookSubject {
   /** The turn that is to begin, where it is that. */
   readonly turn?: number;
   readonly action?: Pick<HookedCall, 'id' | 'kind' | 'name' | 'parameters'>;

@@ -14,7 +14,7 @@ import { sessionContext, variableValues } from '../decision-context.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
 import { createHooks } from './create-hooks.ts';
-import { HOOKS_STOPPED, type HookLists, type LedHooks } from './hook-types.ts';
+import { type GuidedHooks, HOOKS_STOPPED, type HookLists } from './hook-types.ts';
 
 /** The hooks of an agent, in one of its sessions, and those of a workflow that leads it. */
 export interface SessionHooks {
@@ -35,7 +35,7 @@ export interface SessionHooks {
 export interface SessionHookDeps {
   readonly hooks: HookLists;
   /** Of the workflow that leads the session, and of the step in hand. */
-  readonly led?: LedHooks | undefined;
+  readonly guided?: GuidedHooks | undefined;
   readonly log: SessionLog;
   readonly stop: Stop;
   readonly clock: Clock;
@@ -45,12 +45,12 @@ export interface SessionHookDeps {
 }
 
 export function createSessionHooks(deps: SessionHookDeps): SessionHooks | undefined {
-  const { log, stop, traits, led } = deps;
+  const { log, stop, traits, guided } = deps;
   const { state } = log;
-  const now = () => (state.task === undefined ? {} : (led?.during(state.task.given.task) ?? {}));
+  const now = () => (state.task === undefined ? {} : (guided?.during(state.task.given.task) ?? {}));
   const noted = new Set<string>();
   const hooks = createHooks(
-    { agent: deps.hooks, led: led && { all: led.all, command: led.command, now } },
+    { agent: deps.hooks, guided: guided && { all: guided.all, command: guided.command, now } },
     {
       stream: state.id,
       clock: deps.clock,
@@ -60,7 +60,7 @@ export function createSessionHooks(deps: SessionHookDeps): SessionHooks | undefi
       balance: () => state.balance,
       append: (body, cause) => log.append(body, cause),
       context: () => sessionContext(state),
-      surroundings: () => ({
+      hookContext: () => ({
         agent: state.agent,
         session: state.id,
         turn: state.turn,
@@ -76,29 +76,29 @@ export function createSessionHooks(deps: SessionHookDeps): SessionHooks | undefi
   );
   if (hooks === undefined) return undefined;
 
-  const telling = new Set<Promise<void>>();
+  const notifying = new Set<Promise<void>>();
   let failure: unknown;
-  const tellOfAction = (id: string, cause = log.here()) => {
+  const notifyOfFailure = (id: string, cause = log.here()) => {
     const known = state.actions.get(id);
     if (known?.error === undefined) return;
     const { action, input, error } = known;
     const { kind, name, parameters } = action;
-    const matter = { action: { id, kind, name, parameters: input ?? parameters }, error };
-    const told = within(stop, (signal) => hooks.tell('on_error', matter, signal, cause))
+    const subject = { action: { id, kind, name, parameters: input ?? parameters }, error };
+    const told = within(stop, (signal) => hooks.notify('on_error', subject, signal, cause))
       .catch((thrown: unknown) => {
         failure ??= thrown; // comes out where they are waited for
       })
-      .finally(() => telling.delete(told));
-    telling.add(told);
+      .finally(() => notifying.delete(told));
+    notifying.add(told);
   };
   if (hooks.has('on_error'))
     log.react((event: SessionEvent) => {
       if (event.type === 'action.failed')
-        tellOfAction(event.id, { stream: state.id, seq: event.seq, depth: event.cause.depth + 1 });
+        notifyOfFailure(event.id, { stream: state.id, seq: event.seq, depth: event.cause.depth + 1 });
     });
 
   const settled = async () => {
-    while (telling.size > 0) await Promise.all(telling);
+    while (notifying.size > 0) await Promise.all(notifying);
     const thrown = failure;
     failure = undefined; // once: whoever ends the session for it waits here, too
     if (thrown !== undefined) throw thrown;
@@ -117,17 +117,18 @@ export function createSessionHooks(deps: SessionHookDeps): SessionHooks | undefi
           hooks.after({ id, kind, name, parameters: input, cause, signal }, output),
     async beforeTurn(given) {
       await settled();
-      await within(given, (signal) => hooks.tell('before_turn', { turn: state.turn + 1 }, signal));
+      await within(given, (signal) => hooks.notify('before_turn', { turn: state.turn + 1 }, signal));
     },
-    afterTurn: (given) => within(given, (signal) => hooks.tell('after_turn', {}, signal)),
+    afterTurn: (given) => within(given, (signal) => hooks.notify('after_turn', {}, signal)),
     async turnFailed(given) {
       const error = state.news.broken?.error;
       if (error === undefined || error.code === TURN_CUT_SHORT || error.code === TURN_BROKEN_OFF) return;
-      await within(given, (signal) => hooks.tell('on_error', { error }, signal));
+      await within(given, (signal) => hooks.notify('on_error', { error }, signal));
     },
     catchUp() {
       if (!hooks.has('on_error')) return;
-      for (const id of state.news.results) if (state.actions.get(id)?.status === 'failed') tellOfAction(id);
+      for (const id of state.news.results)
+        if (state.actions.get(id)?.status === 'failed') notifyOfFailure(id);
     },
     settled,
   };
@@ -169,7 +170,7 @@ const MAX_SIDE_BY_SIDE = 8;
 export function createStepHooks(deps: StepHookDeps): HooksOf {
   const { agent, workflow, journal, metadata } = deps;
   const { state } = journal;
-  const turnstile = createTurnstile(MAX_SIDE_BY_SIDE);
+  const semaphore = createTurnstile(MAX_SIDE_BY_SIDE);
   return (step) => {
     const hooks = createHooks(
       { agent: agent.hooks, workflow: workflow.hooks, step: { name: step.name, hooks: step.hooks } },
@@ -180,7 +181,7 @@ export function createStepHooks(deps: StepHookDeps): HooksOf {
         marks: () => state.hooks,
         balance: () => state.balance,
         append: journal.append,
-        surroundings: () => ({
+        hookContext: () => ({
           agent: agent.name,
           run: state.id,
           ...(state.origin.session === undefined ? {} : { session: state.origin.session.id }),
@@ -188,7 +189,7 @@ export function createStepHooks(deps: StepHookDeps): HooksOf {
           variables: Object.fromEntries(state.variables),
         }),
       },
-      turnstile,
+      semaphore,
     );
     if (hooks === undefined) return undefined;
     return {
@@ -199,7 +200,7 @@ export function createStepHooks(deps: StepHookDeps): HooksOf {
         return output;
       },
       failed: ({ signal, cause, ...action }, error) =>
-        hooks.tell('on_error', { action, error }, signal, cause),
+        hooks.notify('on_error', { action, error }, signal, cause),
     };
   };
 }

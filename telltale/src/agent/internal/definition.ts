@@ -9,9 +9,9 @@ import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { RollbackResult } from '../../scheduler/scheduler-deps.ts';
 import type { Target } from '../../tools/target.ts';
-import type { OpenDesk } from '../artifact-desk.ts';
-import type { FeedDesk } from '../feeds/feed-service.ts';
+import type { FeedService } from '../feeds/feed-service.ts';
 import type { CompleteStep } from '../guided/complete-step.ts';
+import type { OpenArtifactStore } from '../open-artifact-store.ts';
 import type { SetVariable } from '../variables/session-variables.ts';
 
 /** What internal actions have of their session. */
@@ -20,13 +20,13 @@ export interface InternalDeps {
   readonly manifest: AgentManifest;
   readonly append: (body: EventBody) => unknown;
   readonly setVariable: SetVariable;
-  readonly desk: OpenDesk;
+  readonly artifactStore: OpenArtifactStore;
   /** Undoes what was asked for before the action `own`, which asks for it, until the signal is aborted. */
   readonly rollback: (to: string | undefined, own: string, signal: AbortSignal) => Promise<RollbackResult>;
   /** Stops an action that has not ended; resolves when it has. */
   readonly cancel: (id: string, reason: string) => Promise<void>;
   /** The feeds of the session; rejects where it has none. */
-  readonly feeds: () => Promise<FeedDesk>;
+  readonly feeds: () => Promise<FeedService>;
   /** What is known of the code base; rejects where the agent has no memory. */
   readonly memory: () => Promise<Memory>;
   /** Of a session that is led; of another it rejects. */

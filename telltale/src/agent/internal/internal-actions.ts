@@ -87,9 +87,9 @@ const readArtifact: Definition = {
     additionalProperties: false,
   },
   useless: mayNotRead,
-  run: async (input, { desk }) => {
+  run: async (input, { artifactStore }) => {
     const { name, version } = input as { name?: string; version?: number };
-    const { artifacts } = await desk();
+    const { artifacts } = await artifactStore();
     if (name === undefined) return { artifacts: (await artifacts.names()).slice(0, MAX_LISTED) };
     const newest = await artifacts.read(name);
     if (newest === undefined) throw artifactUnknown(name, await artifacts.names());
@@ -191,7 +191,7 @@ const rollbackArtifact: Definition = {
   run: async (input, deps) => {
     const { name, to } = input as { name: string; to: number };
     await mustBeAllowedToWrite(name, deps);
-    const { artifacts } = await deps.desk();
+    const { artifacts } = await deps.artifactStore();
     return written(deps, await artifacts.rollback(name, to, authorOf(deps.manifest)));
   },
 };

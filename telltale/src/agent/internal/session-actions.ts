@@ -160,7 +160,7 @@ export async function mustBeAllowedToWrite(name: string, deps: InternalDeps): Pr
   const { manifest } = deps;
   const refusal = refuseArtifacts(manifest.permissions, 'write');
   if (refusal === undefined) return;
-  const { artifacts } = await deps.desk();
+  const { artifacts } = await deps.artifactStore();
   const first = await artifacts.read(name, 1);
   if (first?.author !== authorOf(manifest)) throw refusal;
 }

@@ -26,7 +26,7 @@ export const writeArtifact: Definition = {
     const given = input as { name: string; source: string; methods?: string[]; description?: string };
     const { name, source } = given;
     await mustBeAllowedToWrite(name, deps);
-    const { artifacts } = await deps.desk();
+    const { artifacts } = await deps.artifactStore();
     const before = await artifacts.read(name);
     const description = given.description ?? before?.description;
     const draft = {

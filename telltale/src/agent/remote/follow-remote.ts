@@ -7,18 +7,18 @@ import { type OpenSpeech, speakerIn } from '../speech.ts';
 import { ASKS, askText, channelOf, decodeMessage, type LiveItem, type LiveMessage } from './live-channel.ts';
 
 /** What is told of a session that another process works on, or nobody. */
-export interface AfarFollower {
+export interface RemoteListener {
   /** In order, each durable event once; live ones in their place, as far as they come. */
-  readonly told: (event: ObservedEvent) => void;
+  readonly onEvent: (event: ObservedEvent) => void;
   /** What is open of its speech: it stands for all deltas before it. Told where live events begin, or begin again. */
-  readonly spoken: (open: OpenSpeech | undefined) => void;
+  readonly onOpenSpeech: (open: OpenSpeech | undefined) => void;
   /** The log may have moved on: the session may have been taken up here. */
   readonly moved?: () => void;
   /** The log could not be read; it is read again when it moves. */
   readonly onFailure: (thrown: unknown) => void;
 }
 
-export interface AfarDeps {
+export interface FollowRemoteDeps {
   readonly store: Pick<Store, 'watch'>;
   /** Lines of the session's log from there on, one page; none where it ends before. */
   readonly page: (from: number) => Promise<readonly string[]>;
@@ -27,9 +27,9 @@ export interface AfarDeps {
   readonly clock: Clock;
 }
 
-export interface Afar {
+export interface RemoteFollow {
   /** Tells what is open of its speech, in its place. Nothing is told where no worker is heard: `spoken` follows. */
-  speech(told: (open: OpenSpeech | undefined) => void): void;
+  speech(onEvent: (open: OpenSpeech | undefined) => void): void;
   close(): void;
 }
 
@@ -49,12 +49,12 @@ const BEGINNINGS: ReadonlySet<ObservedEvent['type']> = new Set([
 ]);
 
 /** Follows the log, and the wire where there is one. */
-export function followAfar(
-  { store, page, live, clock }: AfarDeps,
+export function followRemote(
+  { store, page, live, clock }: FollowRemoteDeps,
   session: string,
   after: number,
-  { told, spoken, moved, onFailure }: AfarFollower,
-): Afar {
+  { onEvent, onOpenSpeech, moved, onFailure }: RemoteListener,
+): RemoteFollow {
   let isReading = false;
   let mayHaveMoved = false;
   let isClosed = false;
@@ -66,12 +66,12 @@ export function followAfar(
   const order = createLiveOrder(after, {
     tell(event) {
       if (BEGINNINGS.has(event.type)) asks = 0;
-      if (!isClosed) told(event);
+      if (!isClosed) onEvent(event);
     },
     begin(open) {
       stopAsking?.();
       asks = 0;
-      if (!isClosed) spoken(open);
+      if (!isClosed) onOpenSpeech(open);
     },
   });
 
@@ -83,12 +83,12 @@ export function followAfar(
     const delay = Math.min(MAX_ASK_MS, ASK_MS * 2 ** asks);
     if (asks++ < MAX_ASKS)
       stopAsking = clock.after(delay, () => {
-        if (!order.isHearing || order.isAsked) ask();
+        if (!order.isConnected || order.isAsked) ask();
       });
   };
   /** Something is on the log, so somebody may work on it who did not hear. */
   const askAgain = () => {
-    if (order.isHearing || live === undefined) return;
+    if (order.isConnected || live === undefined) return;
     if (clock.monotonic() - askedAt >= Math.min(MAX_ASK_MS, ASK_MS * 2 ** asks)) ask();
   };
 
@@ -102,7 +102,7 @@ export function followAfar(
     stopHolding ??= clock.after(HOLD_MS, () => {
       stopHolding = undefined;
       if (order.holds && order.head === head) {
-        order.deafen();
+        order.disconnect();
         ask();
       }
       settle();
@@ -143,13 +143,13 @@ export function followAfar(
     heard(text) {
       const message = decodeMessage(text, session);
       if (message === undefined || isClosed) return;
-      const heard = order.hear(message);
+      const heard = order.receive(message);
       if (heard === 'lost') ask();
       else if (heard === 'late') askAgain();
       settle();
     },
     gap() {
-      order.deafen();
+      order.disconnect();
       asks = 0;
       ask();
       settle();
@@ -164,7 +164,7 @@ export function followAfar(
 
   return {
     speech(asker) {
-      if (!order.isHearing) return;
+      if (!order.isConnected) return;
       const wasAsked = order.isAsked;
       order.onSpeech(asker);
       if (wasAsked || !order.isAsked) return; // those who ask in the meantime read the same answer
@@ -191,7 +191,7 @@ export interface LiveOrder {
   /** The last durable event that was told. */
   readonly head: number;
   /** Whether a worker is heard. */
-  readonly isHearing: boolean;
+  readonly isConnected: boolean;
   /** Whether durable events were read that wait for the worker's word. */
   readonly holds: boolean;
   /** How many durable events were read and not told yet. */
@@ -204,13 +204,13 @@ export interface LiveOrder {
    * `lost`: messages are missing, and the worker is not listened to any more. `late`: it tells what is open, but the log has
    * been told beyond that place.
    */
-  hear(message: LiveMessage): 'taken' | 'lost' | 'late' | 'idle';
+  receive(message: LiveMessage): 'taken' | 'lost' | 'late' | 'idle';
   /** Listens to the worker no more: what it told and stands further on is dropped, and durable events wait for nothing. */
-  deafen(): void;
+  disconnect(): void;
   /** Whether somebody waits to be told what is open. */
   readonly isAsked: boolean;
   /** Tells what is open of the session's speech when the worker says so next. Dropped where it is not listened to any more. */
-  onSpeech(told: (open: OpenSpeech | undefined) => void): void;
+  onSpeech(onEvent: (open: OpenSpeech | undefined) => void): void;
 }
 
 export interface LiveOrderDeps {
@@ -238,7 +238,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
   let askers: ((open: OpenSpeech | undefined) => void)[] = [];
   let isStepping = false;
 
-  const deafen = () => {
+  const disconnect = () => {
     worker = undefined;
     items = [];
     chars = 0;
@@ -269,7 +269,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
       case 'opened':
         return opened();
       case 'left':
-        return deafen();
+        return disconnect();
     }
   };
 
@@ -283,7 +283,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
     opening = undefined;
     askers = [];
     if (isNew) begin(open);
-    else for (const told of asked) told(open);
+    else for (const onEvent of asked) onEvent(open);
   };
 
   /** Whether something was told. */
@@ -305,7 +305,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
     if (worker !== undefined) {
       // Another one has gone on with it since: what this one said last is cut off there.
       if (!events.some(({ type }) => type === 'session.resumed')) return false;
-      deafen();
+      disconnect();
     }
     tellNext();
     return true;
@@ -313,7 +313,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
 
   const look = () => {
     const [item] = items;
-    order.isHearing = worker !== undefined;
+    order.isConnected = worker !== undefined;
     order.ahead = events.length;
     order.isAsked = askers.length > 0;
     order.holds = worker !== undefined && events.length > 0;
@@ -338,13 +338,13 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
     }
     step();
     if (items.length <= MAX_ITEMS && chars <= MAX_CHARS) return 'taken';
-    deafen();
+    disconnect();
     return 'lost';
   };
 
   const order: { -readonly [Key in keyof LiveOrder]: LiveOrder[Key] } = {
     head: after,
-    isHearing: false,
+    isConnected: false,
     holds: false,
     ahead: 0,
     lacks: false,
@@ -353,30 +353,30 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
       for (const event of more) events.push(event);
       step();
     },
-    hear({ by, n, behind, items: told }) {
+    receive({ by, n, behind, items: onEvent }) {
       if (worker?.by === by) {
         if (n < worker.next) return 'idle';
         if (n === worker.next) {
           worker.next++;
-          return queue(told);
+          return queue(onEvent);
         }
-        deafen();
+        disconnect();
         return 'lost';
       }
-      const at = told.findIndex(({ kind }) => kind === 'open');
+      const at = onEvent.findIndex(({ kind }) => kind === 'open');
       if (at === -1) return 'idle';
-      const place = told
+      const place = onEvent
         .slice(0, at)
         .reduce((seq, item) => (item.kind === 'durable' ? item.seq : seq), behind);
       // Its place was passed without it; or it comes from one that has lost the session, and does not know.
       if (place < reached()) return worker === undefined ? 'late' : 'idle';
-      if (worker !== undefined) deafen();
+      if (worker !== undefined) disconnect();
       worker = { by, next: n + 1, isNew: true };
-      return queue([{ kind: 'durable', seq: place }, ...told.slice(at)]);
+      return queue([{ kind: 'durable', seq: place }, ...onEvent.slice(at)]);
     },
-    deafen,
-    onSpeech(told) {
-      if (worker !== undefined && !worker.isNew && askers.length < MAX_ASKERS) askers.push(told);
+    disconnect,
+    onSpeech(onEvent) {
+      if (worker !== undefined && !worker.isNew && askers.length < MAX_ASKERS) askers.push(onEvent);
       order.isAsked = askers.length > 0;
     },
   };

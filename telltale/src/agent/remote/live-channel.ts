@@ -9,7 +9,7 @@ import { isRunEvent, type StreamEvent, streamOf } from '../log/read-log.ts';
 import type { Runtime } from '../runtime-types.ts';
 
 /** Events of a stream, some of which lists are made of. */
-export interface Headline {
+export interface StreamUpdate {
   readonly kind: 'session' | 'run';
   readonly stream: string;
   readonly from: number;
@@ -17,7 +17,7 @@ export interface Headline {
 }
 
 /** Tells other processes which streams that are worked on here have news for lists, while one of them listens. */
-export interface HeadlinePublication {
+export interface UpdatePublisher {
   ask(): void;
   close(): void;
 }
@@ -29,7 +29,7 @@ const MAX_STREAMS = 5_000;
 /** Brackets of the list. */
 const FRAME_BYTES = 2;
 
-export function publishHeadlines({
+export function publishUpdates({
   runtime,
   live,
   clock,
@@ -37,8 +37,8 @@ export function publishHeadlines({
   readonly runtime: Pick<Runtime, 'watch'>;
   readonly live: LiveWire;
   readonly clock: Clock;
-}): HeadlinePublication {
-  let news = new Map<string, { -readonly [Key in keyof Headline]: Headline[Key] }>();
+}): UpdatePublisher {
+  let news = new Map<string, { -readonly [Key in keyof StreamUpdate]: StreamUpdate[Key] }>();
   let unwatch: (() => void) | undefined;
   let disarm: (() => void) | undefined;
 
@@ -52,9 +52,9 @@ export function publishHeadlines({
   const flush = () => {
     disarm = undefined;
     if (!live.isHeard(HEADLINES)) return close();
-    const told = news;
+    const onEvent = news;
     news = new Map();
-    for (const text of headlineTexts(told.values())) live.send(HEADLINES, text);
+    for (const text of updateTexts(onEvent.values())) live.send(HEADLINES, text);
   };
   const note = (event: StreamEvent) => {
     const types: ReadonlySet<string> = isRunEvent(event) ? RUN_SUMMARY_TYPES : SUMMARY_TYPES;
@@ -80,7 +80,7 @@ export function publishHeadlines({
 }
 
 /** As many messages as it takes. */
-function headlineTexts(headlines: Iterable<Headline>): readonly string[] {
+function updateTexts(headlines: Iterable<StreamUpdate>): readonly string[] {
   const texts: string[] = [];
   let body = '';
   let bytes = FRAME_BYTES;
@@ -100,7 +100,7 @@ function headlineTexts(headlines: Iterable<Headline>): readonly string[] {
 }
 
 /** What another process told; nothing of what cannot be read. */
-export function readHeadlines(text: string): readonly Headline[] {
+export function readUpdates(text: string): readonly StreamUpdate[] {
   let parsed: Json;
   try {
     parsed = JSON.parse(text) as Json;
@@ -108,7 +108,7 @@ export function readHeadlines(text: string): readonly Headline[] {
     return []; // not ours: what others send on a channel is data
   }
   if (!Array.isArray(parsed)) return [];
-  return parsed.flatMap((each): readonly Headline[] => {
+  return parsed.flatMap((each): readonly StreamUpdate[] => {
     if (!Array.isArray(each)) return [];
     const [kind, stream, from, to] = each;
     if ((kind !== 'session' && kind !== 'run') || typeof stream !== 'string') return [];
@@ -225,18 +225,18 @@ export const channelOf = (session: string): string =>
     : `long ${createHash('sha256').update(session).digest('base64url')}`;
 
 /** What is asked for: a session's live events, beginning with what is open of its speech, or headlines. */
-export type LiveChannelAsk =
+export type LiveRequest =
   | { readonly kind: 'session'; readonly session: string }
   | { readonly kind: 'headlines' };
 
 const ASKS_HEADLINES = 'headlines';
 const ASKS_SESSION = 'session ';
 
-export const askText = (ask: LiveChannelAsk): string =>
+export const askText = (ask: LiveRequest): string =>
   ask.kind === 'headlines' ? ASKS_HEADLINES : ASKS_SESSION + ask.session;
 
 /** Undefined for what another version may ask. */
-export function readAsk(text: string): LiveChannelAsk | undefined {
+export function readAsk(text: string): LiveRequest | undefined {
   if (text === ASKS_HEADLINES) return { kind: 'headlines' };
   return text.startsWith(ASKS_SESSION)
     ? { kind: 'session', session: text.slice(ASKS_SESSION.length) }

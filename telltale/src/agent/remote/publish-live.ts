@@ -10,7 +10,7 @@ import {
   encodeItem,
   HEADLINES,
   type LiveItem,
-  publishHeadlines,
+  publishUpdates,
   readAsk,
 } from './live-channel.ts';
 
@@ -28,7 +28,7 @@ export interface PublishLiveDeps {
 export function publishLive({ runtime, live, clock }: PublishLiveDeps): { close(): void } {
   const ids = createIdSource({ clock });
   const sessions = new Map<string, SessionPublication>();
-  const headlines = publishHeadlines({ runtime, live, clock });
+  const headlines = publishUpdates({ runtime, live, clock });
 
   const publicationOf = (id: string): SessionPublication | undefined => {
     const known = sessions.get(id);

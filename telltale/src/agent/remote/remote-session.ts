@@ -12,9 +12,9 @@ import { notAChat, steerSession } from '../messages.ts';
 import { readSession } from '../read-session.ts';
 import type { OnWaiting, Runtime, Session, SessionResult } from '../runtime-types.ts';
 import { createSpeechSoFar, type OpenSpeech } from '../speech.ts';
-import { followAfar } from './follow-remote.ts';
+import { followRemote } from './follow-remote.ts';
 
-export interface DistantSessionOptions {
+export interface RemoteSessionOptions {
   /** The first listener is told of what comes behind this event; 0 by default. */
   readonly after?: number;
   /** `release`: its result is that it waits for a person, where it does. `hold`, by default: the result comes later. */
@@ -28,10 +28,10 @@ export interface DistantSessionOptions {
  * here, but by the log, the wire and the inbox. Nothing is read or listened to before somebody listens, or wants its result.
  * To interrupt it does nothing: it is not this process that would let go of it.
  */
-export function createDistantSession(
+export function createRemoteSession(
   deps: RemoteSessionFollowDeps,
   id: string,
-  { after = 0, onWaiting = 'hold', onError }: DistantSessionOptions,
+  { after = 0, onWaiting = 'hold', onError }: RemoteSessionOptions,
 ): Session<unknown> {
   const { store } = deps.runtime;
   const listeners = new Set<(event: ObservedEvent) => void>();
@@ -46,7 +46,7 @@ export function createDistantSession(
     listeners.add(own);
     unfollow ??= followSession(deps, id, {
       after: head,
-      told(event) {
+      onEvent(event) {
         if ('seq' in event) head = event.seq;
         tellAll(listeners, event);
         onTold?.();
@@ -63,14 +63,14 @@ export function createDistantSession(
   };
   const ended = (): Promise<SessionResult<unknown>> => {
     result ??= resultOnLog(store, id, onWaiting).then(async (found) => {
-      await told(found.head);
+      await onEvent(found.head);
       queue.end(found.head);
       return found.result;
     });
     return result;
   };
   /** As where it is worked on here: nobody has the result before the event that says so. */
-  const told = (seq: number) =>
+  const onEvent = (seq: number) =>
     new Promise<void>((resolve) => {
       onTold = () => {
         if (listeners.size === 0 || head >= seq) resolve();
@@ -92,10 +92,10 @@ export function createDistantSession(
       return ended();
     },
     subscribe,
-    speech(told: (open: OpenSpeech | undefined, seq: number) => void) {
+    speech(onEvent: (open: OpenSpeech | undefined, seq: number) => void) {
       const here = deps.runtime.session(id);
-      if (here === undefined) told(undefined, head);
-      else here.speech(told);
+      if (here === undefined) onEvent(undefined, head);
+      else here.speech(onEvent);
     },
     steer: (text) => steerSession({ store, clock: deps.clock }, id, text),
     async say(text) {
@@ -117,14 +117,14 @@ export function createDistantSession(
   };
 }
 
-interface RemoteSessionFound {
+interface RemoteResult {
   readonly result: SessionResult;
   /** The last event of its log by then. */
   readonly head: number;
 }
 
 /** How a session ended, by its log, once it has; with `release` also that it waits, for a person or what it called. */
-function resultOnLog(store: Store, session: string, onWaiting: OnWaiting): Promise<RemoteSessionFound> {
+function resultOnLog(store: Store, session: string, onWaiting: OnWaiting): Promise<RemoteResult> {
   return new Promise((resolve, reject) => {
     let isLooking = false;
     let again = false;
@@ -160,7 +160,7 @@ async function resultNow(
   store: Store,
   session: string,
   onWaiting: OnWaiting,
-): Promise<RemoteSessionFound | undefined> {
+): Promise<RemoteResult | undefined> {
   const status = (await store.info(session))?.status;
   if (status === undefined || !(hasEnded(status) || (status === 'waiting' && onWaiting === 'release')))
     return undefined;
@@ -195,7 +195,7 @@ export interface RemoteSessionFollowDeps {
 export interface RemoteSessionFollowOptions {
   /** The last durable event that is known already. */
   readonly after: number;
-  readonly told: (event: ObservedEvent) => void;
+  readonly onEvent: (event: ObservedEvent) => void;
   /** The log could not be read; it is read again when it moves. */
   readonly onFailure: (thrown: unknown) => void;
 }
@@ -213,7 +213,7 @@ const MAX_WAITING = 4_096;
 function followSession(
   { runtime, clock }: RemoteSessionFollowDeps,
   session: string,
-  { after, told, onFailure }: RemoteSessionFollowOptions,
+  { after, onEvent, onFailure }: RemoteSessionFollowOptions,
 ): () => void {
   const { store } = runtime;
   const soFar = createSpeechSoFar();
@@ -229,9 +229,9 @@ function followSession(
       head = event.seq;
     }
     soFar.note(event);
-    told(event);
+    onEvent(event);
   };
-  const spoken = (open: OpenSpeech | undefined) => {
+  const onOpenSpeech = (open: OpenSpeech | undefined) => {
     if (open !== undefined) for (const event of soFar.missing(session, open)) tell(event);
   };
 
@@ -244,15 +244,15 @@ function followSession(
       return;
     }
     const live = store.shared?.live;
-    const afar = followAfar({ store, page, live, clock }, session, head, {
-      told: tell,
-      spoken,
+    const follow = followRemote({ store, page, live, clock }, session, head, {
+      onEvent: tell,
+      onOpenSpeech,
       onFailure,
       moved() {
         if (runtime.session(session) !== undefined) attach();
       },
     });
-    stop = afar.close;
+    stop = follow.close;
   };
 
   /** What is on the log already is read there first; what comes meanwhile waits. */
@@ -265,7 +265,7 @@ function followSession(
     });
     const begin = (open: OpenSpeech | undefined) => {
       if (isLeft) return;
-      spoken(open);
+      onOpenSpeech(open);
       const due = waiting ?? [];
       waiting = undefined;
       for (const event of due) tell(event);

@@ -2,12 +2,11 @@ import { readRun, readRunEvents } from '../../engine/read-run.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createIdSource } from '../../lib/ids.ts';
 import { encodeEvent } from '../../log/codec.ts';
-import type { OpenReview } from '../../log/reviews.ts';
-import { openReviews } from '../../log/reviews.ts';
+import { type OpenReview, openReviews } from '../../log/reviews.ts';
 import { QUARANTINED } from '../../store/quarantine.ts';
 import type { InboxMessage, Store, StreamWriter } from '../../store/store.ts';
 import { readEvents, readSession } from '../read-session.ts';
-import { takeUnowned } from '../runs/post-to-run.ts';
+import { acquireUnowned } from '../runs/run-inbox.ts';
 import { writeRunAnswer } from '../runs/run-questions.ts';
 import { type ReviewReply, readReply, readReview } from './read-review.ts';
 import { closeRow, findReview, reviewClosed, reviewOver, reviewUnknown } from './review-table.ts';
@@ -51,7 +50,7 @@ export async function answerReview(
   let sent: number | undefined;
   let pid: number | undefined;
   for (;;) {
-    const writer = await takeUnowned(store, session);
+    const writer = await acquireUnowned(store, session);
     if (writer !== undefined) {
       try {
         await writeAnswer({ store, clock }, writer, review, said, { by, sent });
@@ -63,9 +62,9 @@ export async function answerReview(
     sent ??= await store.send(session, { kind: 'review', from: by, body: { ...said } });
     pid = (await store.info(session))?.owner?.pid ?? pid;
     const owner = pid === undefined ? {} : { pid };
-    await moves(store, clock, session, Math.min(until - clock.monotonic(), LOOK_MS));
+    await waitForChange(store, clock, session, Math.min(until - clock.monotonic(), LOOK_MS));
     if ((await findReview(store, id)) === undefined) {
-      await mustBeOurs(store, review, said.key);
+      await assertOurAnswer(store, review, said.key);
       return { ...became, outcome: 'resolved', ...owner };
     }
     if (clock.monotonic() >= until) return { ...became, outcome: 'delivered', ...owner };
@@ -78,7 +77,7 @@ async function whyClosed(store: Store, id: string): Promise<Error> {
 }
 
 /** Resolves when something may have come onto the stream, or after that time. */
-function moves(store: Store, clock: Clock, stream: string, ms: number): Promise<void> {
+function waitForChange(store: Store, clock: Clock, stream: string, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const wake = () => {
       stop();
@@ -96,7 +95,7 @@ interface AnswerReviewDeps {
 }
 
 /** The answer as it goes onto the log: whose it is, and the messages that it stands for. */
-interface AnswerReviewGiven {
+interface AnswerToWrite {
   readonly said: AnswerMessage;
   readonly by: string;
   readonly consumed: readonly number[];
@@ -125,20 +124,20 @@ async function writeAnswer(
   if (cancels !== undefined)
     throw reviewOver(review.review, session, `is being cancelled by ${cancels.from}`);
   const first = earlier === undefined ? undefined : readAnswerMessage(earlier.body);
-  const given: AnswerReviewGiven =
+  const given: AnswerToWrite =
     earlier === undefined || first === undefined
       ? { said, by, consumed }
       : { said: first, by: earlier.from, consumed: [earlier.id, ...consumed] };
   const status = await (review.of === 'run' ? onRun : onSession)(deps, writer, given);
   if (status !== undefined) throw reviewOver(review.review, session, `has ended as ${status}`);
-  await mustBeOurs(store, review, said.key);
+  await assertOurAnswer(store, review, said.key);
 }
 
 /** Gives how it has ended, where it has: then nothing is written. Nothing is where the review is not open, either. */
 async function onRun(
   deps: AnswerReviewDeps,
   writer: StreamWriter,
-  given: AnswerReviewGiven,
+  given: AnswerToWrite,
 ): Promise<string | undefined> {
   const state = await readRun(deps.store, writer.stream);
   if (state.status !== 'running' && state.status !== 'waiting') return state.status;
@@ -150,7 +149,7 @@ async function onRun(
 async function onSession(
   { store, clock }: AnswerReviewDeps,
   writer: StreamWriter,
-  { said, by, consumed }: AnswerReviewGiven,
+  { said, by, consumed }: AnswerToWrite,
 ): Promise<string | undefined> {
   const session = writer.stream;
   const [state, info] = await Promise.all([readSession(store, session), store.info(session)]);
@@ -184,7 +183,7 @@ async function onSession(
 }
 
 /** Throws where the answer on the log is another one than ours. */
-async function mustBeOurs(
+async function assertOurAnswer(
   store: Store,
   { review, session, of }: Pick<OpenReview, 'review' | 'session' | 'of'>,
   key: string | undefined,

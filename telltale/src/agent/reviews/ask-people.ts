@@ -13,14 +13,20 @@ import type { Approve, Need, Target } from '../../tools/target.ts';
 import type { SessionLog } from '../session-log.ts';
 import { approvalVoid, closeRow, refusedBy, rowOfSession, withdrawnReview } from './review-table.ts';
 
-export function createAsking({ log, clock, agent, approve, changed }: AskingDeps): Asking {
+export function createPermissionRequests({
+  log,
+  clock,
+  agent,
+  approve,
+  changed,
+}: PermissionRequestsDeps): PermissionRequests {
   const { state } = log;
   const ids = createIdSource({ clock });
   /** Who waits for which review. */
   const waiting = new Map<string, () => void>();
   let busy = 0;
 
-  const decide: Asking['decide'] = (review, decided, consumed) => {
+  const decide: PermissionRequests['decide'] = (review, decided, consumed) => {
     const { answer, by, note, always, standing, key } = decided;
     const open = openReviews(state).find((each) => each.review === review);
     if (open === undefined) return false;
@@ -43,11 +49,11 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingDeps
 
   /** What was asked about beside it and is covered, too, needs no answer of its own. */
   const settleOthers = () => {
-    for (const other of openReviews(state)) stands(other);
+    for (const other of openReviews(state)) answerFromStanding(other);
   };
 
   /** Answers a question that a person has answered for the rest of the session. False where they have not. */
-  const stands = (asked: Review): boolean => {
+  const answerFromStanding = (asked: Review): boolean => {
     const given = standingFor(state.standing, asked);
     if (given === undefined) return false;
     decide(asked.review, { answer: 'approved', by: given.by, note: STANDS, standing: given.review });
@@ -74,7 +80,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingDeps
     return asked;
   };
 
-  const bindNow = async ({ target, input }: AskedCall): Promise<Bound | undefined> => {
+  const bindNow = async ({ target, input }: CallForReview): Promise<Bound | undefined> => {
     const need = await target.needs?.(input, { agent });
     return need === undefined ? undefined : { need, bound: boundCall(target, need, input) };
   };
@@ -99,7 +105,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingDeps
         ...(replaces && { changed: replaces.changed }),
         ...coveredOf(asked),
       });
-      if (!signal.aborted) decide(review, wordOf(answer));
+      if (!signal.aborted) decide(review, decisionOf(answer));
     } catch (thrown) {
       const note = `it was not possible to ask a person: ${toRuntimeError(thrown).message}`;
       if (!signal.aborted) decide(review, { answer: 'rejected', by: 'runtime', note });
@@ -129,13 +135,13 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingDeps
 
   /** Puts a question, unless a person has answered it for the rest of the session. */
   const put = async (
-    call: AskedCall & ApprovalCall,
+    call: CallForReview & ApprovalCall,
     need: Need,
     bound: BoundCall,
     before: ReplacedReview | undefined,
   ): Promise<RuntimeError | undefined> => {
     const asked = request(call, need, bound, before);
-    return stands(asked) ? undefined : answered(asked, call);
+    return answerFromStanding(asked) ? undefined : answered(asked, call);
   };
 
   return {
@@ -175,7 +181,7 @@ export function createAsking({ log, clock, agent, approve, changed }: AskingDeps
       }
       const changes = changesOf(known, found.bound);
       if (changes.length > 0) return put(call, found.need, found.bound, setAside(known, changes));
-      return known.answer === 'approved' || stands(known) ? undefined : answered(known, call);
+      return known.answer === 'approved' || answerFromStanding(known) ? undefined : answered(known, call);
     },
     async confirm(known, call) {
       const found = await bindNow(call);
@@ -223,7 +229,7 @@ const isOfFiles = (grant: string): boolean => grant.startsWith('files ');
 /** A person's word comes from outside the log: it is a beginning of its own. */
 const outside = (stream: string): Cause => ({ stream, seq: 0, depth: 0 });
 
-function wordOf(answer: Awaited<ReturnType<Approve>>): Decided {
+function decisionOf(answer: Awaited<ReturnType<Approve>>): ReviewDecision {
   if (typeof answer !== 'boolean' && typeof Object(answer).approved !== 'boolean') throw noAnswer(answer);
   const {
     approved,
@@ -246,7 +252,7 @@ function refusal(review: Review | undefined, asked: Review): RuntimeError | unde
 }
 
 /** What is decided of a review, by whom. */
-export interface Decided {
+export interface ReviewDecision {
   readonly answer: ReviewAnswer;
   readonly by: string;
   readonly note?: string;
@@ -258,28 +264,28 @@ export interface Decided {
 }
 
 /** What of an action is asked about, as it would be called now. */
-export interface AskedCall extends Omit<ApprovalCall, 'signal'> {
+export interface CallForReview extends Omit<ApprovalCall, 'signal'> {
   readonly target: Pick<Target, 'needs' | 'definition'>;
 }
 
 /** Questions to people: put, waited for and closed. Made when there is the first. */
-export interface Asking {
+export interface PermissionRequests {
   /** Puts a new question. Resolves with its answer: why the action may not start, or undefined where it may. */
   ask(
-    call: AskedCall & ApprovalCall,
+    call: CallForReview & ApprovalCall,
     need: Need | Promise<Need | undefined>,
   ): Promise<RuntimeError | undefined>;
   /** The same of one that was put before: where the call is another by now, a new one takes its place. */
-  askAgain(known: Review, call: AskedCall & ApprovalCall): Promise<RuntimeError | undefined>;
+  askAgain(known: Review, call: CallForReview & ApprovalCall): Promise<RuntimeError | undefined>;
   /** What an approved call was given leave for. Where it is another by now, its approval is void, and this rejects. */
-  confirm(known: Review, call: AskedCall): Promise<readonly string[]>;
+  confirm(known: Review, call: CallForReview): Promise<readonly string[]>;
   /** Puts a decision on the log, with what is consumed by it. False where the review is not open. */
-  decide(review: string, decided: Decided, consumed?: readonly number[]): boolean;
+  decide(review: string, decided: ReviewDecision, consumed?: readonly number[]): boolean;
   /** Whether a question is being worked out, or asked in this process: something will come of it. */
   isBusy(): boolean;
 }
 
-export interface AskingDeps {
+export interface PermissionRequestsDeps {
   readonly log: SessionLog;
   readonly clock: Clock;
   readonly agent: () => JsonObject;

@@ -9,10 +9,10 @@ import type { Approve, Target } from '../../tools/target.ts';
 import { type CalledAtRest, type Rest, waitsFor } from '../children/idle.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { StartWait, Stop } from '../stop.ts';
-import { type Asking, createAsking } from './ask-people.ts';
+import { type PermissionRequests, createPermissionRequests } from './ask-people.ts';
 import { refusedBy } from './review-table.ts';
 
-export interface RestDeps {
+export interface WaitDetectorDeps {
   readonly log: SessionLog;
   readonly stop: Stop;
   readonly scheduler: Pick<ActionScheduler, 'isParked' | 'tracked'>;
@@ -24,19 +24,19 @@ export interface RestDeps {
 }
 
 /** Notices that nothing is left to do in a session but to wait for people: then it says so, and is let go of. */
-class ComingToRest {
+class WaitDetector {
   /** Questions to people, once there was one. */
-  asking: Asking | undefined;
+  asking: PermissionRequests | undefined;
   /** Ends the wait in hand, where that is one that a message for the agent ends. */
-  spokenTo: (() => void) | undefined;
+  onMessage: (() => void) | undefined;
   /** Told of the wait in hand whenever a question, an action or what it calls has moved on. */
   watch: (() => void) | undefined;
-  private readonly deps: RestDeps;
+  private readonly deps: WaitDetectorDeps;
   /** Whether the loop has nothing to do until an action ends. */
   private idle = false;
-  private toldRest = false;
+  private reportedIdle = false;
 
-  constructor(deps: RestDeps) {
+  constructor(deps: WaitDetectorDeps) {
     this.deps = deps;
     deps.rest.resting = this;
   }
@@ -47,7 +47,7 @@ class ComingToRest {
     const { log, stop, called } = deps;
     // While a question is being worked out, or asked in this process, something will come of it.
     if (!idle || stop.reason !== undefined || asking?.isBusy() === true) return undefined;
-    if (this.spokenTo !== undefined && this.hasWord()) return undefined;
+    if (this.onMessage !== undefined && this.hasMessage()) return undefined;
     const open = openReviews(log.state);
     if (open.length === 0 && called.isEmpty()) return undefined;
     const speaker = called.speaker();
@@ -61,27 +61,27 @@ class ComingToRest {
 
   setIdle(isIdle: boolean): void {
     this.idle = isIdle;
-    if (this.toldRest && !isIdle) this.lookSoon();
+    if (this.reportedIdle && !isIdle) this.checkSoon();
   }
 
   /** Something has changed: a question, an action, what it calls. Behind what is going on now: who waits for an action that has just ended is told first. */
-  lookSoon(): void {
+  checkSoon(): void {
     queueMicrotask(() => this.look());
   }
 
   /** The same, where there may be something to wait for. */
-  lookIfWaiting(): void {
+  checkIfWaiting(): void {
     const { log, called } = this.deps;
-    if (log.state.reviews.length > 0 || !called.isEmpty()) this.lookSoon();
+    if (log.state.reviews.length > 0 || !called.isEmpty()) this.checkSoon();
   }
 
   /** A question was decided: whoever was told that there is nothing to do, or watches, hears that there is. */
   answered(): void {
-    if (this.toldRest || this.watch !== undefined) this.lookSoon();
+    if (this.reportedIdle || this.watch !== undefined) this.checkSoon();
   }
 
   /** Whether there is a message for the agent, and nothing will move by itself before a person answers. */
-  hasWord(): boolean {
+  hasMessage(): boolean {
     const { log, scheduler } = this.deps;
     return log.state.news.messages.length > 0 && scheduler.isParked();
   }
@@ -89,26 +89,30 @@ class ComingToRest {
   private look(): void {
     const { deps } = this;
     this.watch?.();
-    if (this.spokenTo !== undefined && this.hasWord()) this.spokenTo();
+    if (this.onMessage !== undefined && this.hasMessage()) this.onMessage();
     const all = this.waitsNow();
     if (all !== undefined) settle(deps, openReviews(deps.log.state), all);
-    if (deps.atRest === 'tell') this.tellAbove(all !== undefined);
+    if (deps.atRest === 'tell') this.reportToParent(all !== undefined);
   }
 
   /**
    * Once all up to here is on the log, so that the one above has it, too. At rest it is told each time: it may have been
    * looked at by the one above while there was something to do.
    */
-  private tellAbove(isAtRest: boolean): void {
+  private reportToParent(isAtRest: boolean): void {
     const { log, rest } = this.deps;
-    if (!isAtRest && !this.toldRest) return;
-    this.toldRest = isAtRest;
+    if (!isAtRest && !this.reportedIdle) return;
+    this.reportedIdle = isAtRest;
     if (isAtRest) log.flushed().then(() => rest.moved(), unwritten);
     else rest.moved();
   }
 }
 
-function settle({ log, stop, atRest }: RestDeps, own: readonly Review[], all: readonly Review[]): void {
+function settle(
+  { log, stop, atRest }: WaitDetectorDeps,
+  own: readonly Review[],
+  all: readonly Review[],
+): void {
   const { state } = log;
   // One that is held for what it called would go on without a word on its log.
   const isSaid = atRest === 'release' || own.length === all.length;
@@ -132,7 +136,7 @@ export interface Reviews {
    * what would be called is something else: the scheduler then asks for leave again.
    */
   granted(call: Pick<PerformCall, 'action' | 'input'>): Promise<readonly string[]> | undefined;
-  decide(...decision: Parameters<Asking['decide']>): boolean;
+  decide(...decision: Parameters<PermissionRequests['decide']>): boolean;
   /**
    * As `stop.until`, where nothing but actions, or a message, can end the wait. Once all of them wait for a person, the
    * log says so, and the session is let go of unless it is to be held.
@@ -141,20 +145,20 @@ export interface Reviews {
   /** As `until`. `moved` is called whenever a question, an action or what it calls has moved on. */
   untilMoved(start: StartWait, moved: () => void): Promise<void> | undefined;
   /** As `until`, but over also once it is spoken to. */
-  untilSpokenTo(start: StartWait): Promise<void> | undefined;
+  untilMessage(start: StartWait): Promise<void> | undefined;
   /** Whether there is a message for the agent while all of its actions wait for people, who may take days. */
-  isSpokenTo(): boolean;
+  hasUserMessage(): boolean;
   /** The same for an exchange of a chat, whose waits end with its own `stop`, too. */
   within(exchange: Stop): Reviews;
   /** An action has ended, what it calls may have come to rest, or there is a message for the agent. */
   moved(): void;
   /** Whether whoever resumes the session may go on with what waits in it: then it is not held for it. */
-  readonly goesOnElsewhere: boolean;
+  readonly canResumeElsewhere: boolean;
   /** Closes reviews of a resumed session that nobody needs any more. */
   tidy(): void;
 }
 
-export interface ReviewDeps extends RestDeps {
+export interface ReviewDeps extends WaitDetectorDeps {
   readonly clock: Clock;
   traits(action: ApprovalCall['action']): Target | undefined;
   view(): JsonObject;
@@ -162,33 +166,33 @@ export interface ReviewDeps extends RestDeps {
 }
 
 export const createReviews = (deps: ReviewDeps): Reviews =>
-  new SessionReviews(deps, new ComingToRest(deps), deps.stop);
+  new SessionReviews(deps, new WaitDetector(deps), deps.stop);
 
 class SessionReviews implements Reviews {
-  readonly goesOnElsewhere: boolean;
+  readonly canResumeElsewhere: boolean;
   private readonly deps: ReviewDeps;
-  private readonly rest: ComingToRest;
+  private readonly rest: WaitDetector;
   /** What ends its waits. */
   private readonly stop: Stop;
 
-  constructor(deps: ReviewDeps, rest: ComingToRest, stop: Stop) {
+  constructor(deps: ReviewDeps, rest: WaitDetector, stop: Stop) {
     this.deps = deps;
     this.rest = rest;
     this.stop = stop;
-    this.goesOnElsewhere = deps.atRest !== 'hold';
+    this.canResumeElsewhere = deps.atRest !== 'hold';
   }
 
   /** Most sessions ask nobody. */
-  private asking(): Asking {
+  private asking(): PermissionRequests {
     const { deps, rest } = this;
     const { log, clock, approve } = deps;
     const agent = () => deps.view();
-    rest.asking ??= createAsking({ log, clock, agent, approve, changed: () => rest.lookSoon() });
+    rest.asking ??= createPermissionRequests({ log, clock, agent, approve, changed: () => rest.checkSoon() });
     return rest.asking;
   }
 
   moved(): void {
-    this.rest.lookIfWaiting();
+    this.rest.checkIfWaiting();
   }
 
   clear(call: ApprovalCall): Promise<RuntimeError | undefined> | undefined {
@@ -217,7 +221,7 @@ class SessionReviews implements Reviews {
       : this.asking().confirm(review, { action, input, target });
   }
 
-  decide(...decision: Parameters<Asking['decide']>): boolean {
+  decide(...decision: Parameters<PermissionRequests['decide']>): boolean {
     const ends = this.deps.stop.reason?.kind;
     if (ends === 'cancel' || ends === 'fail') return false;
     const isDecided = this.asking().decide(...decision);
@@ -235,7 +239,7 @@ class SessionReviews implements Reviews {
         after?.();
       };
     });
-    if (waits !== undefined) rest.lookIfWaiting();
+    if (waits !== undefined) rest.checkIfWaiting();
     return waits;
   }
 
@@ -251,20 +255,20 @@ class SessionReviews implements Reviews {
     });
   }
 
-  untilSpokenTo(start: StartWait): Promise<void> | undefined {
+  untilMessage(start: StartWait): Promise<void> | undefined {
     const { rest } = this;
     return this.until((done) => {
       const after = start(done);
-      rest.spokenTo = done;
+      rest.onMessage = done;
       return () => {
-        rest.spokenTo = undefined;
+        rest.onMessage = undefined;
         after?.();
       };
     });
   }
 
-  isSpokenTo(): boolean {
-    return this.rest.hasWord();
+  hasUserMessage(): boolean {
+    return this.rest.hasMessage();
   }
 
   within(exchange: Stop): Reviews {

@@ -113,7 +113,7 @@ const MAX_READ = 100_000;
 /** Sessions and runs that are looked for above one another; nobody nests them deeper. */
 const MAX_ABOVE = 64;
 
-type ReviewTableTables = Pick<Store, 'tables'>;
+type ReviewTables = Pick<Store, 'tables'>;
 
 /** What waits for a person, over all sessions of the store, oldest first. */
 export async function listReviews(
@@ -166,14 +166,12 @@ export async function withAbove<Known extends OpenReview>(
   return above.length === 0 ? review : { ...review, above };
 }
 
-export const findReview = async (
-  { tables }: ReviewTableTables,
-  review: string,
-): Promise<OpenReview | undefined> => readRow(review, await tables.get(OPEN, review));
+export const findReview = async ({ tables }: ReviewTables, review: string): Promise<OpenReview | undefined> =>
+  readRow(review, await tables.get(OPEN, review));
 
 /** Those of these reviews that are open. */
 export async function openAmong(
-  { tables }: ReviewTableTables,
+  { tables }: ReviewTables,
   reviews: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const open = new Set<string>();
@@ -185,14 +183,14 @@ export async function openAmong(
 }
 
 /** Whose log a closed review is on. */
-export async function closedIn({ tables }: ReviewTableTables, review: string): Promise<string | undefined> {
+export async function closedIn({ tables }: ReviewTables, review: string): Promise<string | undefined> {
   const found = (await tables.get(CLOSED, review)) as { readonly session: string } | undefined;
   return found?.session;
 }
 
 /** The ids of closed reviews that begin or end so, `limit` at most. */
 export async function closedLike(
-  { tables }: ReviewTableTables,
+  { tables }: ReviewTables,
   part: string,
   limit: number,
 ): Promise<readonly string[]> {
@@ -204,7 +202,7 @@ export async function closedLike(
   return found.slice(0, limit);
 }
 
-async function* pages({ tables }: ReviewTableTables, table: string): AsyncGenerator<readonly string[], void> {
+async function* pages({ tables }: ReviewTables, table: string): AsyncGenerator<readonly string[], void> {
   let after: string | undefined;
   for (let read = 0; read < MAX_READ; read += MAX_LISTED) {
     const keys = await tables.keys(table, { limit: MAX_LISTED, ...(after === undefined ? {} : { after }) });
@@ -244,7 +242,7 @@ export const reviewUnknown = (review: string, open: readonly string[]) =>
   });
 
 /** How a review was closed. */
-export interface ReviewTableClosed {
+export interface ClosedReview {
   readonly answer: ReviewAnswer;
   readonly choice?: string;
   readonly by: string;
@@ -253,10 +251,10 @@ export interface ReviewTableClosed {
 }
 
 /** Why a review cannot be answered any more. */
-export const reviewClosed = (review: string, session: string, closed: ReviewTableClosed): RuntimeError =>
+export const reviewClosed = (review: string, session: string, closed: ClosedReview): RuntimeError =>
   closed.answer === 'withdrawn' ? withdrawn(review, session, closed) : answered(review, closed);
 
-const answered = (review: string, { answer, choice, by, at }: ReviewTableClosed) =>
+const answered = (review: string, { answer, choice, by, at }: ClosedReview) =>
   new RuntimeError(
     'review_answered',
     `The review ${review} was ${answer}${choice === undefined || NAMED.has(choice) ? '' : ` ("${choice}")`} by ${identityText(by)} at ${timeOf(at)}.`,
@@ -266,7 +264,7 @@ const answered = (review: string, { answer, choice, by, at }: ReviewTableClosed)
 /** Choices that say no more than the answer. */
 const NAMED: ReadonlySet<string> = new Set(['approve', 'reject']);
 
-const withdrawn = (review: string, session: string, { by, at, note }: ReviewTableClosed) =>
+const withdrawn = (review: string, session: string, { by, at, note }: ClosedReview) =>
   new RuntimeError(
     'review_withdrawn',
     `The review ${review} was withdrawn by ${identityText(by)} at ${timeOf(at)}${note === undefined ? '.' : `: ${note.replace(/\.+$/, '')}.`}`,

@@ -6,9 +6,9 @@ import type { AcceptChanges, RunState, WorkflowChanges } from '../../log/run-sta
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import {
+  type ChangeDecision,
+  type ChangeDecisionSet,
   type ChangePlan,
-  type PlanChangesDecision,
-  type PlanChangesDecisions,
   pinSteps,
   planChanges,
 } from '../../workflows/changes/plan-changes.ts';
@@ -22,12 +22,12 @@ import { isOver, workflowsOf } from './run-types.ts';
 interface PlannedRun {
   readonly state: RunState;
   readonly workflow: WorkflowManifest;
-  /** What the names of its steps begin with in a diff. */
+  /** The prefix of its step names in a diff. */
   readonly prefix: string;
   readonly plan: ChangePlan;
 }
 
-/** Compares a run, and the runs that its steps have called, with an agent as it is now. Writes nothing. */
+/** Compares a run and its called runs with the current definition of an agent. Writes nothing. */
 export async function planRunChanges(
   { store }: Pick<RunsDeps, 'store'>,
   state: RunState,
@@ -67,8 +67,8 @@ export async function planRunChanges(
 }
 
 /**
- * Pins a run, and the runs that its steps have called, to an agent as it is now, on their logs. Refused while a step is
- * in doubt that nobody has decided about, and while another process works on one of the runs.
+ * Pins a run and its called runs to the current definition of an agent, on their logs. Refused while an
+ * ambiguous step is undecided, and while another process works on one of the runs.
  */
 export async function acceptRunChanges(
   deps: RunsDeps,
@@ -80,11 +80,12 @@ export async function acceptRunChanges(
   const { changes, runs } = await planRunChanges(deps, state, agent, accept);
   if (changes.undecided.length > 0) throw undecided(changes);
   const { runNew } = toDecisions(accept);
-  // Called runs first: a process that is killed in between asks again about all that is not accepted yet.
+  // Called runs come first. If the process is killed in between, the next attempt asks about everything that
+  // is not accepted yet.
   for (const { state: of, prefix, ...planned } of runs.toReversed()) {
     const held = await acquireRun(deps, of.id);
     try {
-      // Somebody else may have accepted, resumed or ended it since it was compared.
+      // Another process may have accepted, resumed or ended the run since it was compared.
       if (held.journal.state.seq !== of.seq) throw hasGoneOn(of.id);
       held.journal.append(changeEvent(agent, planned, ownNames(runNew, prefix), by));
       await held.journal.flushed();
@@ -95,7 +96,10 @@ export async function acceptRunChanges(
   }
 }
 
-/** Of a run that goes on with its session, or its caller: whoever accepted that one's changes. What is in doubt fails. */
+/**
+ * The change of a run that follows its session or its caller, whose changes were accepted. Ambiguous steps
+ * fail.
+ */
 export function followSession(
   state: RunState,
   agent: LoadedAgent<unknown>,
@@ -123,12 +127,12 @@ const changeEvent = (
   ...(plan.fails === undefined ? {} : { fails: plan.fails }),
 });
 
-const NOTHING_DECIDED: PlanChangesDecisions = { decide: new Map(), runNew: new Set() };
+const NOTHING_DECIDED: ChangeDecisionSet = { decide: new Map(), runNew: new Set() };
 
-function toDecisions(accept: AcceptChanges): PlanChangesDecisions {
+function toDecisions(accept: AcceptChanges): ChangeDecisionSet {
   if (typeof accept === 'boolean') return NOTHING_DECIDED;
   const decide = new Map(
-    Object.entries(accept.decide ?? {}).map(([step, said]): [string, PlanChangesDecision] => [
+    Object.entries(accept.decide ?? {}).map(([step, said]): [string, ChangeDecision] => [
       step,
       isMap(said) ? { as: 'skip', output: said.skip as Json } : { as: said as StepDecision },
     ]),
@@ -136,8 +140,8 @@ function toDecisions(accept: AcceptChanges): PlanChangesDecisions {
   return { decide, runNew: new Set(accept.run_new) };
 }
 
-/** Those about the steps of one run: its own begin with no other run's prefix. */
-const under = ({ decide, runNew }: PlanChangesDecisions, prefix: string): PlanChangesDecisions => ({
+/** The decisions about the steps of one run, without those of the runs that it calls. */
+const under = ({ decide, runNew }: ChangeDecisionSet, prefix: string): ChangeDecisionSet => ({
   decide: new Map(
     ownNames(decide.keys(), prefix).flatMap((step) => {
       const decision = decide.get(prefix + step);
@@ -153,7 +157,7 @@ const ownNames = (names: Iterable<string>, prefix: string): readonly string[] =>
     return own.includes(':') ? [] : [own];
   });
 
-function wrongOf({ decide, runNew }: PlanChangesDecisions, runs: readonly PlannedRun[]): readonly string[] {
+function wrongOf({ decide, runNew }: ChangeDecisionSet, runs: readonly PlannedRun[]): readonly string[] {
   const prefixes = new Set(runs.map(({ prefix }) => prefix));
   const strangers = [...decide.keys(), ...runNew].filter(
     (name) => !prefixes.has(name.slice(0, name.lastIndexOf(':') + 1)),
@@ -161,7 +165,7 @@ function wrongOf({ decide, runNew }: PlanChangesDecisions, runs: readonly Planne
   return [...strangers, ...runs.flatMap(({ plan, prefix }) => plan.wrong.map((each) => prefix + each))];
 }
 
-/** An error about a changed workflow, with all of the diff as `changes`. */
+/** An error about a changed workflow. `changes` holds the whole diff. */
 export type ChangesError = RuntimeError & { readonly changes: WorkflowChanges };
 
 export const hasChanges = (thrown: unknown): thrown is ChangesError =>

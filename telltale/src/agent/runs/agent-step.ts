@@ -1,10 +1,10 @@
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
-import type { Cause } from '../../log/event.ts';
-import { usageOf } from '../../log/event.ts';
+import { type Cause, usageOf } from '../../log/event.ts';
 import type { Usage } from '../../log/session-events.ts';
-import type { LeafCall } from '../../workflows/step-executor.ts';
+import type { StepAttempt } from '../../workflows/step-executor.ts';
+import type { StepDeps } from '../../workflows/steps/step-deps.ts';
 import {
   type Begin,
   BY_PARENT,
@@ -16,34 +16,35 @@ import {
   resultOf,
   tooDeep,
 } from '../children/child-session.ts';
+import type { PreparedAgent } from '../prepare-agent.ts';
 import { readSession } from '../read-session.ts';
 import type { StopReason } from '../stop.ts';
-import type { Realm, RunsDeps } from './run-environment.ts';
+import type { RunEnvironment, RunsDeps } from './run-environment.ts';
 
 export interface AgentStepCall {
   readonly agent: string;
   readonly input: string;
   readonly vars?: JsonObject | undefined;
-  /** The session that the step stands for: the same after a restart. */
+  /** The id of the step's session, the same after a restart. */
   readonly session: string;
   readonly run: string;
-  /** Who takes turns for the run. */
+  /** The run's group for fair scheduling. */
   readonly group: string;
   readonly step: string;
-  /** The agents above it by name. */
+  /** The names of the agents above it. */
   readonly agents: readonly string[];
-  /** The metadata of the session that the run belongs to, for an agent that inherits it to read. */
+  /** The metadata of the run's session, for an agent that inherits it. */
   readonly metadata: () => Promise<JsonObject | undefined>;
   readonly cause: Cause;
   readonly signal: AbortSignal;
-  readonly isLetGo: () => boolean;
-  /** Of the step: where its agent only waits, so does it. */
-  readonly park: LeafCall['park'];
-  /** What it used, once it has ended. */
+  readonly isReleased: () => boolean;
+  /** Suspends the step while its agent waits. */
+  readonly suspend: StepAttempt['suspend'];
+  /** Called with its usage when it has ended. */
   readonly onUsage: (usage: Usage, cost_usd: number, model: string) => void;
 }
 
-/** What the session of a step's agent has of its run. */
+/** The ancestry of a step's agent session. */
 export const lineageOf = (
   parent: Lineage['parent'],
   group: string,
@@ -70,12 +71,16 @@ const UNBOUNDED: Lineage['limits'] = {
   reached: () => undefined,
 };
 
-/** Runs the agent that a step calls, from its start or from where its log ends, and gives its result. */
-export async function runAgentStep(deps: RunsDeps, realm: Realm, call: AgentStepCall): Promise<Json> {
+/** Runs the agent of a step, or continues its session from the log, and resolves with its result. */
+export async function runAgentStep(
+  deps: RunsDeps,
+  environment: RunEnvironment,
+  call: AgentStepCall,
+): Promise<Json> {
   const { store, spawn } = deps;
-  const { prepared } = realm;
+  const { prepared } = environment;
   const { session, signal } = call;
-  const agent = prepared.agents.get(call.agent) ?? ownAgent(realm, call.agent);
+  const agent = prepared.agents.get(call.agent) ?? ownAgent(environment, call.agent);
   if (agent === undefined) throw agentUnknown(call.agent, [...prepared.agents.keys()]);
   if (call.agents.length > MAX_DEPTH) throw tooDeep([...call.agents, call.agent]);
   const { manifest } = agent;
@@ -102,9 +107,9 @@ export async function runAgentStep(deps: RunsDeps, realm: Realm, call: AgentStep
   const child = spawn(begin);
   const end = () => {
     const reason = signal.reason instanceof Error ? signal.reason.message : String(signal.reason);
-    child.stop(call.isLetGo() ? leaving(child) : { kind: 'cancel', reason, by: BY_PARENT });
+    child.stop(call.isReleased() ? leaving(child) : { kind: 'cancel', reason, by: BY_PARENT });
   };
-  const goOn = parkWithAgent(child, session, call.park);
+  const resume = suspendWithAgent(child, session, call.suspend);
   signal.addEventListener('abort', end, { once: true });
   try {
     const ended = (await child.result) as ChildEnd;
@@ -114,12 +119,12 @@ export async function runAgentStep(deps: RunsDeps, realm: Realm, call: AgentStep
     return resultOf(manifest.name, ended);
   } finally {
     signal.removeEventListener('abort', end);
-    goOn();
+    resume();
   }
 }
 
-/** A workflow may call the agent in whose name it runs. */
-export const ownAgent = ({ agent }: Realm, name: string) =>
+/** A workflow may call the agent that it belongs to. */
+export const ownAgent = ({ agent }: RunEnvironment, name: string) =>
   agent.manifest.name === name ? agent : undefined;
 
 export const agentUnknown = (name: string, known: readonly string[]) =>
@@ -127,30 +132,69 @@ export const agentUnknown = (name: string, known: readonly string[]) =>
     hint: suggest(name, known, 'Agents that can be called'),
   });
 
-/** Parks a step for as long as the session of its agent only waits for people. The returned function ends that. */
-export function parkWithAgent(
+/** Suspends a step while its agent only waits for people. The returned function ends that. */
+export function suspendWithAgent(
   { rest }: Pick<ChildSession, 'rest'>,
   session: string,
-  park: LeafCall['park'],
+  suspend: StepAttempt['suspend'],
 ): () => void {
-  let goOn: (() => void) | undefined;
+  let resume: (() => void) | undefined;
   const end = () => {
-    goOn?.();
-    goOn = undefined;
+    resume?.();
+    resume = undefined;
   };
   const look = () => {
     if (rest.reviews() === undefined) end();
-    else goOn ??= park(`agent ${session}`);
+    else resume ??= suspend(`agent ${session}`);
   };
   const deaf = rest.onMoved(look);
-  look(); // it may be another step of the same agent that comes while it waits
+  look(); // the agent may be waiting already, for another step
   return () => {
     deaf();
     end();
   };
 }
 
-/** How a session is let go of with its run: one that only waits says so on its log, and is found when that is over. */
+/**
+ * How a session stops when its run is released. A waiting session records that on its log, so that an answer
+ * resumes it.
+ */
 export const leaving = ({ rest }: Pick<ChildSession, 'rest'>): StopReason => ({
   kind: rest.reviews() === undefined ? 'interrupt' : 'wait',
 });
+
+export interface StepAgents {
+  readonly targetsOf: StepDeps['targetsOf'];
+  /** Call it once, when the walk is over. */
+  release(): void;
+}
+
+/** Prepares agents that a run's agent may call, for steps that act with the tools of one of them. */
+export function createStepAgents(
+  { shelf, lateModel }: Pick<RunsDeps, 'shelf' | 'lateModel'>,
+  { agents, model }: Pick<PreparedAgent, 'agents' | 'model'>,
+): StepAgents {
+  const stepAgents = new Map<string, Promise<PreparedAgent>>();
+  const lend = async (name: string): Promise<PreparedAgent> => {
+    const agent = agents.get(name);
+    if (agent === undefined) throw agentUnknown(name, [...agents.keys()]);
+    return shelf.prepare(agent, agent.manifest.model === undefined ? model : lateModel(agent));
+  };
+  return {
+    async targetsOf(name) {
+      const lending = stepAgents.get(name) ?? lend(name);
+      stepAgents.set(name, lending);
+      try {
+        const { targets } = await lending;
+        return { targets, ask: targets.ask };
+      } catch (thrown) {
+        stepAgents.delete(name); // another attempt may succeed
+        throw thrown;
+      }
+    },
+    release() {
+      for (const lending of stepAgents.values()) lending.then(shelf.release, () => undefined); // the caller got the error
+      stepAgents.clear();
+    },
+  };
+}

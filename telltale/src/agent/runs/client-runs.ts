@@ -7,51 +7,48 @@ import { type RunOrigin, shownWait } from '../../log/run-event.ts';
 import type { ApprovalState, ClientTask, RunState } from '../../log/run-state.ts';
 import type { Store } from '../../store/store.ts';
 import { childKey } from '../../workflows/steps/call-below.ts';
-import { handGate } from '../outside/gate.ts';
-import type { Turns } from '../outside/turns.ts';
+import { manualLimit } from '../triggers/concurrency-limit.ts';
+import type { RunQueue } from '../triggers/run-queue.ts';
 import { acceptRunChanges } from './accept-changes.ts';
-import type {
-  ClientRuns,
-  ClientRunsOptions,
-  ClientView,
-  ClientWorkerStanding,
-  OpenClientRun,
-  QuestionRef,
-  SettleOptions,
+import {
+  type ClientRuns,
+  type ClientRunsOptions,
+  type ClientView,
+  clientRefusal,
+  type OpenClientRun,
+  type QuestionRef,
+  type QuestionStatus,
+  type SettleOptions,
 } from './client-worker.ts';
-import { clientRefusal } from './client-worker.ts';
-import { readInput } from './read-input.ts';
-import type { RunsDeps } from './run-environment.ts';
-import { readGround } from './run-environment.ts';
+import { readInput } from './open-run.ts';
+import { type RunsDeps, readAgentSource } from './run-environment.ts';
 import { RUN_CLAIM } from './run-messages.ts';
-import type { BoardListener, RunBoard } from './run-registry.ts';
-import { makeInTurn } from './run-registry.ts';
-import type { RunResult } from './run-types.ts';
-import { workflowsOf } from './run-types.ts';
+import { createQueuedRun, type RunListener, type RunRegistry } from './run-registry.ts';
+import { type RunResult, workflowsOf } from './run-types.ts';
 
-/** Open runs that are looked through. */
+/** Open runs that are searched. */
 const MAX_LISTED = 500;
-/** Runs above each other; calls end earlier (`MAX_CHAIN`). */
+/** How far up callers are followed. Calls are limited to fewer levels by `MAX_CHAIN`. */
 const MAX_ABOVE = 100;
 
 export function createClientRuns(
-  deps: RunsDeps & { readonly board: RunBoard; readonly turns: Turns },
+  deps: RunsDeps & { readonly registry: RunRegistry; readonly runQueue: RunQueue },
   { agents = [], acceptChanges = false }: ClientRunsOptions = {},
 ): ClientRuns {
-  const { store, board, engine, ids } = deps;
+  const { store, registry, engine, ids } = deps;
 
-  /** Makes sure that this process can go on with a run, before anything is written. */
+  /** Makes sure that this process can continue a run, before anything is written. */
   const enter = async (state: RunState): Promise<void> => {
-    const entry = board.entry(state.id);
+    const entry = registry.entry(state.id);
     const { path, hash, agent } = state.manifest;
     const known = agents.find(
       (each) => each.path === path && each.manifest.name === agent && (acceptChanges || each.hash === hash),
     );
     entry.lingers = true;
-    if (known !== undefined) entry.ground ??= { agent: known, model: state.model };
-    entry.ground ??= await readGround(state, deps, acceptChanges ? 'any' : 'pinned');
-    if (acceptChanges && entry.ground.agent.hash !== hash)
-      await acceptRunChanges(deps, state, entry.ground.agent, true, 'mcp');
+    if (known !== undefined) entry.agentSource ??= { agent: known, model: state.model };
+    entry.agentSource ??= await readAgentSource(state, deps, acceptChanges ? 'any' : 'pinned');
+    if (acceptChanges && entry.agentSource.agent.hash !== hash)
+      await acceptRunChanges(deps, state, entry.agentSource.agent, true, 'mcp');
   };
 
   return {
@@ -59,19 +56,19 @@ export function createClientRuns(
       const refusal = clientRefusal(manifest, workflowsOf(agent));
       if (refusal !== undefined) throw refusal;
       const id = ids.next('run');
-      const held = await makeInTurn(deps, handGate(manifest, agent.manifest.name), {
+      const held = await createQueuedRun(deps, manualLimit(manifest, agent.manifest.name), {
         id,
         workflow: manifest,
-        ground: { agent },
+        agentSource: { agent },
         input: readInput(agent, manifest, given),
         balance: agent.manifest.budget?.balance,
         origin: { client, identity, chain: [manifest.name], agents: [agent.manifest.name] },
       });
-      const entry = board.entry(id);
-      entry.ground = { agent };
+      const entry = registry.entry(id);
+      entry.agentSource = { agent };
       entry.fresh = held;
       entry.lingers = true;
-      engine.place('run', id, 'here');
+      engine.dispatch('run', id, 'here');
       return id;
     },
     async standing(ref, identity) {
@@ -80,10 +77,10 @@ export function createClientRuns(
       for (let above = 0; origin.parent !== undefined && above < MAX_ABOVE; above++)
         ({ id: root, origin } = await committedRun(deps, origin.parent.run));
       if (isOfOther(origin, identity)) throw runUnknown(ref.run, store.location);
-      return { root, standing: await standingOf(deps, root, state, ref) };
+      return { root, standing: await questionStatus(deps, root, state, ref) };
     },
     async claim(run, by, claim) {
-      const live = board.find(run)?.live;
+      const live = registry.find(run)?.live;
       const message = { kind: RUN_CLAIM, from: by, body: claim as unknown as JsonObject };
       if (live !== undefined) {
         const isOpen = questionOf(live.journal.state, claim)?.claim === undefined;
@@ -100,9 +97,10 @@ export function createClientRuns(
       if (state.origin.client === undefined) throw notForClients(run);
       if (isOfOther(state.origin, options.identity)) throw runUnknown(run, store.location);
       if (OVER.has(state.status)) return viewOf(deps, run, () => undefined);
-      if (board.find(run)?.live === undefined) await enter(state);
+      if (registry.find(run)?.live === undefined) await enter(state);
       const { sent } = options;
-      // What was sent to a run that nobody had in hand is on its way: until it is on the log, the task looks open.
+      // A claim for a run that no process worked on is in its inbox. Until it is on the log, the task looks
+      // open.
       let taken = sent === undefined;
       const isTaken = async () => {
         if (taken || sent === undefined) return true;
@@ -130,7 +128,7 @@ export function createClientRuns(
   };
 }
 
-/** Runs that were started before clients had an identity are anybody's who has their id. */
+/** Runs from before clients had an identity are open to anybody who knows their id. */
 const isOfOther = (origin: RunOrigin, identity: string): boolean =>
   origin.identity !== undefined && origin.identity !== identity;
 
@@ -141,13 +139,13 @@ const notForClients = (run: string) =>
     hint: 'Start a run of your own with start_workflow.',
   });
 
-/** `root` is the run that nobody called, above the question's own. */
-async function standingOf(
+/** `root` is the topmost run above the question's own. */
+async function questionStatus(
   deps: ViewDeps,
   root: string,
   state: RunState,
   ref: QuestionRef,
-): Promise<ClientWorkerStanding> {
+): Promise<QuestionStatus> {
   const task = questionOf(state, ref);
   if (task === undefined) return { kind: 'withdrawn', why: 'it was never put.' };
   if (task.claim !== undefined)
@@ -158,7 +156,7 @@ async function standingOf(
   return { kind: 'withdrawn', why };
 }
 
-/** Whether any question of the run, or of one that it called, was answered after that one. */
+/** Whether a later question of the run, or of a run that it called, was answered. */
 async function claimedSince(
   deps: ViewDeps,
   run: string,
@@ -181,23 +179,23 @@ async function claimedSince(
 }
 
 /**
- * Works on a run until its client can be told something: its next task, the end, what else it waits for; or until the
- * time is over. Rejects where this process cannot go on with it.
+ * Works on a run until there is news for its client: the next task, the end, or something else that it waits
+ * for. Returns at the latest when the time is up. Rejects if this process cannot continue the run.
  */
 async function settleRun(
-  deps: RunsDeps & { readonly board: RunBoard },
+  deps: RunsDeps & { readonly registry: RunRegistry },
   run: string,
   isTaken: () => Promise<boolean>,
   { waitMs, signal, onMoved }: Pick<SettleOptions, 'waitMs' | 'signal' | 'onMoved'>,
 ): Promise<ClientView> {
-  const { store, engine, board, clock } = deps;
+  const { store, engine, registry, clock } = deps;
   const deadline = clock.now() + waitMs;
   const watched = new Map<string, () => void>();
   let placed = false;
-  /** Whether what its log says of its waiting is the last word. */
+  /** Whether the waiting state on the log is current. */
   let rests = false;
   let failure: { readonly thrown: unknown } | undefined;
-  /** What it ended with, after the commit. */
+  /** Its committed end. */
   let ended: ClientView | undefined;
   let moved = false;
   let wake: () => void = () => undefined;
@@ -212,13 +210,13 @@ async function settleRun(
     rests = true;
     poke();
   };
-  const listener: BoardListener = {
+  const listener: RunListener = {
     onEnd(result) {
       ended = viewOfEnd(result);
       poke();
     },
     onWaiting: come,
-    onOwned: come, // who has it goes on with it
+    onOwned: come, // its owner continues it
     onWork() {
       rests = false;
     },
@@ -227,7 +225,7 @@ async function settleRun(
       poke();
     },
   };
-  const { listeners } = board.entry(run);
+  const { listeners } = registry.entry(run);
   listeners.add(listener);
   const disarm = clock.after(waitMs, poke);
   signal?.addEventListener('abort', poke, { once: true });
@@ -241,9 +239,9 @@ async function settleRun(
       const isLate = clock.now() >= deadline;
       if (isSettled(view, deadline, rests || isLate) || isLate) return view;
       if (view.kind === 'busy') onMoved?.(view.done);
-      if (!placed && board.find(run)?.live === undefined) {
+      if (!placed && registry.find(run)?.live === undefined) {
         placed = true;
-        engine.place('run', run, 'here');
+        engine.dispatch('run', run, 'here');
       }
       if (!moved)
         await new Promise<void>((resolve) => {
@@ -258,11 +256,11 @@ async function settleRun(
   }
 }
 
-/** Undefined where this process has only let go of it. */
+/** Undefined if this process has only released the run. */
 function viewOfEnd({ status, output = null, error }: RunResult): ClientView | undefined {
   if (status === 'completed') return { kind: 'completed', output };
   if (status === 'failed' && error !== undefined) return { kind: 'failed', error };
-  return undefined; // the log has it
+  return undefined; // see the log
 }
 
 const BUSY: ClientView = { kind: 'busy', done: 0 };
@@ -283,21 +281,21 @@ function isSettled(view: ClientView, deadline: number, rests: boolean): boolean 
 
 export interface ViewDeps {
   readonly store: Store;
-  readonly board: Pick<RunBoard, 'find'>;
+  readonly registry: Pick<RunRegistry, 'find'>;
 }
 
-/** What is committed of a run: as this process has it, where it works on it, else read from the log. */
-async function committedRun({ store, board }: ViewDeps, run: string): Promise<RunState> {
-  const journal = board.find(run)?.live?.journal;
+/** The committed state of a run: from memory if this process works on it, otherwise from its log. */
+async function committedRun({ store, registry }: ViewDeps, run: string): Promise<RunState> {
+  const journal = registry.find(run)?.live?.journal;
   if (journal === undefined) return readRun(store, run);
   const isWritten = await journal.flushed().then(
     () => true,
-    () => false, // another process has it: its log says what is
+    () => false, // another process owns it, so read its log
   );
   return isWritten ? journal.state : readRun(store, run);
 }
 
-/** `seen` is told of each run that was looked at, those that it called included. */
+/** `seen` is called with each run that was read, including called ones. */
 async function viewOf(deps: ViewDeps, run: string, seen: (run: string) => void): Promise<ClientView> {
   seen(run);
   const state = await committedRun(deps, run);
@@ -316,7 +314,7 @@ async function viewOf(deps: ViewDeps, run: string, seen: (run: string) => void):
   }
 }
 
-/** No task of its own is open: those of runs that it called may be. */
+/** The run has no open task of its own, but runs that it called may have one. */
 async function below(deps: ViewDeps, state: RunState, seen: (run: string) => void): Promise<ClientView> {
   const reviews = state.reviews.filter(({ answer }) => answer === undefined).map(asked);
   for (const { step, status } of state.steps.values()) {
@@ -327,7 +325,7 @@ async function below(deps: ViewDeps, state: RunState, seen: (run: string) => voi
     const view = await viewOf(deps, called, seen);
     if (view.kind === 'task') return view;
     if (view.kind === 'waiting') reviews.push(...view.reviews);
-    else return busy(state); // where that one has ended, this one is about to go on
+    else return busy(state); // if the called run has ended, this one is about to continue
   }
   const { status, waiting = { for: 'nothing' } } = state;
   return status === 'waiting' ? { kind: 'waiting', ...shownWait(waiting), reviews } : busy(state);

@@ -10,15 +10,15 @@ import { allSteps } from '../../workflows/machine/composite.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import type { LoadedWorkflow } from './run-types.ts';
 
-/** What a run's log says that it waits for while its client works. */
+/** What a run's log shows as its reason to wait while its client works. */
 export const WAITS_FOR_CLIENT = 'the client';
 
 /**
- * Tasks of a run that an MCP client works on. Each is put on the run's log, which is then let go of: what the client
- * sends comes onto the log as `client.claimed`, whichever process it is sent to, and the step goes on with it. Those that
- * wait are in `claims` and look again when they are called.
+ * Lets an MCP client work on the tasks of a run. Each task is written to the run's log and the run is
+ * released. The client's answer arrives as `client.claimed` in whichever process gets it, and the step
+ * continues with it. Waiting steps register in `wakeListeners` and check again when called.
  */
-export function createClientWorkers(journal: RunJournal, claims: Set<() => void>): TaskWorkers {
+export function createClientWorkers(journal: RunJournal, wakeListeners: Set<() => void>): TaskWorkers {
   const { state } = journal;
   const asked = (step: string, attempt: number): ClientTask | undefined =>
     state.client?.findLast((task) => task.step === step && task.attempt === attempt);
@@ -37,7 +37,7 @@ export function createClientWorkers(journal: RunJournal, claims: Set<() => void>
   return {
     give(task, call) {
       if (asked(call.step, attemptOf(call.step)) === undefined) ask(questionOf(task, call, 1), call);
-      return report(journal, claims, call, () => asked(call.step, attemptOf(call.step)));
+      return report(journal, wakeListeners, call, () => asked(call.step, attemptOf(call.step)));
     },
     answer(task, nth, word, call) {
       const last = asked(call.step, attemptOf(call.step));
@@ -45,16 +45,16 @@ export function createClientWorkers(journal: RunJournal, claims: Set<() => void>
         const again = word.kind === 'again' ? { again: { text: word.text, by: word.by } } : {};
         ask({ ...questionOf(task, call, nth + 1), ...again }, call);
       }
-      return report(journal, claims, call, () => asked(call.step, attemptOf(call.step)));
+      return report(journal, wakeListeners, call, () => asked(call.step, attemptOf(call.step)));
     },
   };
 }
 
-/** Resolves with the claim to the last question of a step; the step is parked until it comes. */
+/** Resolves with the claim for the last question of a step, which is suspended until then. */
 function report(
   journal: RunJournal,
-  claims: Set<() => void>,
-  { signal, park, step }: WorkerCall,
+  wakeListeners: Set<() => void>,
+  { signal, suspend, step }: WorkerCall,
   last: () => ClientTask | undefined,
 ): Promise<TaskReport> {
   const what = `step "${step}"`;
@@ -62,12 +62,12 @@ function report(
   const there = claimed(last());
   if (there !== undefined) return Promise.resolve(there);
   return new Promise((resolve, reject) => {
-    const goOn = park(WAITS_FOR_CLIENT);
+    const resume = suspend(WAITS_FOR_CLIENT);
     const end = () => {
       forget();
-      claims.delete(look);
+      wakeListeners.delete(look);
       signal.removeEventListener('abort', onAbort);
-      goOn();
+      resume();
     };
     const onAbort = () => {
       end();
@@ -82,7 +82,7 @@ function report(
     const forget = journal.subscribe(({ type }) => {
       if (type === 'client.claimed') look();
     });
-    claims.add(look);
+    wakeListeners.add(look);
     signal.addEventListener('abort', onAbort, { once: true });
   });
 }
@@ -97,34 +97,37 @@ const claimed = (task: ClientTask | undefined): TaskReport | undefined => {
     notes,
     context_updates,
     artifacts,
-    // What a client does is not on any log of ours.
+    // The actions of a client are not on any log.
     evidence: [],
     turns: 0,
     work: [],
   };
 };
 
-/** What a run is to the client that works on its tasks. */
+/** The state of a run for the client that works on its tasks. */
 export type ClientView =
-  /** It is the client's turn. `run` is the one that the task belongs to: this one, or one that it called. */
+  /** It is the client's turn. `run` is the run of the task: this one, or one that it called. */
   | { readonly kind: 'task'; readonly run: string; readonly task: ClientTask }
-  /** It waits for something else. */
+  /** The run waits for something else. */
   | {
       readonly kind: 'waiting';
       readonly for: string;
       readonly due?: number;
       readonly reviews: readonly Pick<ApprovalState, 'review' | 'prompt' | 'options'>[];
     }
-  /** Steps of the runtime's own are at work. */
+  /** The runtime is executing steps. */
   | { readonly kind: 'busy'; readonly done: number }
   | { readonly kind: 'completed'; readonly output: Json }
   | { readonly kind: 'failed'; readonly error: ErrorJson }
   | { readonly kind: 'cancelled'; readonly reason: string };
 
-/** The body of a message of kind `claim`; who sends it is the message's `from`. It was judged before it was sent. */
+/**
+ * The body of a message of kind `claim`. The sender is in the message's `from`. It was checked before it was
+ * sent.
+ */
 export type ClaimMessage = Omit<ClientClaim, 'by'>;
 
-/** Which question an answer is to. */
+/** Identifies the question of a task. */
 export interface QuestionRef {
   readonly run: string;
   readonly step: string;
@@ -132,33 +135,33 @@ export interface QuestionRef {
   readonly nth: number;
 }
 
-/** What has become of a question that was put to a client. */
-export type ClientWorkerStanding =
+/** The status of a question to a client. */
+export type QuestionStatus =
   | { readonly kind: 'open'; readonly task: ClientTask }
-  /** It has been answered, and nothing has been since. */
+  /** It has the latest answer. */
   | { readonly kind: 'accepted'; readonly task: ClientTask }
-  /** It has been answered, and others after it. */
+  /** It was answered, and later questions were answered too. */
   | { readonly kind: 'passed' }
-  /** It was withdrawn: the step has failed, was begun anew or was cancelled. */
+  /** It was withdrawn, because the step failed, started again or was cancelled. */
   | { readonly kind: 'withdrawn'; readonly why: string };
 
 export interface StartForClient {
-  /** The name that the client gives itself. */
+  /** The name that the client uses for itself. */
   readonly client: string;
-  /** Whose key it has: `token:ci`, `user:ana`. */
+  /** The owner of its key: `token:ci`, `user:ana`. */
   readonly identity: string;
   readonly input?: JsonObject;
 }
 
 export interface SettleOptions {
-  /** Who asks: a run of another is unknown to them. */
+  /** The caller. Runs of others are unknown to it. */
   readonly identity: string;
-  /** How long steps of the runtime's own, and timers, are waited for. */
+  /** How long to wait for the runtime's own steps and for timers. */
   readonly waitMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** The claim that was just sent: the question that it answers is no task in hand any more. */
+  /** The claim that was just sent. Its question is no longer the current task. */
   readonly sent?: QuestionRef | undefined;
-  /** Steps that have completed, whenever something has moved. */
+  /** Called with the number of completed steps whenever it may have changed. */
   readonly onMoved?: (done: number) => void;
 }
 
@@ -170,42 +173,44 @@ export interface OpenClientRun {
   readonly startedAt: number;
 }
 
-/** Runs whose tasks somebody outside works on, instead of agents: an MCP client. */
+/** Runs whose tasks an MCP client works on, instead of agents. */
 export interface ClientRuns {
   /** Resolves with the id of the run once it is on its log. */
   start(workflow: LoadedWorkflow<unknown>, options: StartForClient): Promise<string>;
-  /** Where a question stands, and the run that nobody called above its own. Rejects with `run_unknown`, also for a run of another. */
+  /**
+   * The status of a question, and the root run above it. Rejects with `run_unknown`, also for runs of others.
+   */
   standing(
     ref: QuestionRef,
     identity: string,
-  ): Promise<{ readonly root: string; readonly standing: ClientWorkerStanding }>;
+  ): Promise<{ readonly root: string; readonly standing: QuestionStatus }>;
   /**
-   * Sends what the client has to say of a task. It was judged before. The first for a question counts: `counts` says
-   * whether this one does, where that is known at once; else `claimed` does, once the run has settled.
+   * Sends a client's claim, which was checked before. The first claim for a question counts. `counts` means
+   * that this one does. For `sent`, use `claimed` after the run has settled.
    */
   claim(run: string, by: string, claim: ClaimMessage): Promise<'counts' | 'sent'>;
-  /** What counts as the answer to a question; undefined where none has come. */
+  /** The claim that counts for a question. Undefined if there is none. */
   claimed(ref: QuestionRef): Promise<ClientClaim | undefined>;
-  /** Works on a run until it is the client's turn again, it waits for something else, or it has ended. */
+  /** Works on a run until it is the client's turn, it waits for something else, or it has ended. */
   settle(run: string, options: SettleOptions): Promise<ClientView>;
-  /** Those of the client that have not ended, newest first. */
+  /** The client's open runs, newest first. */
   open(client: string, identity: string): Promise<readonly OpenClientRun[]>;
 }
 
 export interface ClientRunsOptions {
-  /** Agents that are loaded already: their manifests are not read again. */
+  /** Agents that are loaded already, so that their manifests are not read again. */
   readonly agents?: readonly LoadedAgent<unknown>[];
-  /** Goes on although a manifest is not the one that a run started with. */
+  /** Accepts a manifest that has changed since the run started. */
   readonly acceptChanges?: boolean;
 }
 
-/** The workflow and all that it calls, itself first. */
+/** The workflow and all workflows that it calls, itself first. */
 export function calledWorkflows(
   workflow: WorkflowManifest,
   all: ReadonlyMap<string, WorkflowManifest>,
 ): ReadonlySet<WorkflowManifest> {
   const reached = new Set([workflow]);
-  // A Set is walked in the order of insertion, with what is added on the way.
+  // Iterating over a Set includes values that are added on the way.
   for (const manifest of reached)
     for (const step of allSteps(manifest)) {
       const called = step.type === 'workflow' ? all.get(step.target) : undefined;
@@ -214,7 +219,7 @@ export function calledWorkflows(
   return reached;
 }
 
-/** Why a client cannot work on a workflow's tasks; undefined where it can. */
+/** Why a client cannot work on a workflow's tasks. Undefined if it can. */
 export function clientRefusal(
   workflow: WorkflowManifest,
   all: ReadonlyMap<string, WorkflowManifest>,

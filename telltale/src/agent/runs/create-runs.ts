@@ -11,113 +11,132 @@ import { isInCode } from '../define/agent-code.ts';
 import { cancelUnownedRun, wayToEnd } from '../ending/cancel-unowned.ts';
 import type { Lead } from '../guided/guidance.ts';
 import { stateAt } from '../log/read-log.ts';
-import { findCircle } from '../outside/find-circle.ts';
-import type { BegunRun } from '../outside/gate.ts';
-import { handGate } from '../outside/gate.ts';
-import { listen } from '../outside/listen.ts';
-import { createTurns, type Turns, wakeForTurn } from '../outside/turns.ts';
+import { manualLimit, type StartingRun } from '../triggers/concurrency-limit.ts';
+import { findDeadlock } from '../triggers/find-deadlock.ts';
+import { listen } from '../triggers/listen.ts';
+import { createRunQueue, type RunQueue, wakeQueuedRun } from '../triggers/run-queue.ts';
 import { classOf } from '../variables/declared-variables.ts';
 import { checkGiven } from '../variables/session-variables.ts';
 import { acceptRunChanges, planRunChanges } from './accept-changes.ts';
 import { createClientRuns } from './client-runs.ts';
 import type { ClientRuns, ClientRunsOptions } from './client-worker.ts';
-import { keptVariables } from './kept-variables.ts';
 import { type CalledRun, callRun, cancelRun, createLiveRun } from './live-run.ts';
-import type { NewRun } from './new-run.ts';
-import { beginRun, createRun, type HeldRun } from './open-run.ts';
-import { watchWaiting } from './parked-runs.ts';
-import { readInput } from './read-input.ts';
-import type { RunsDeps } from './run-environment.ts';
-import { type Ground, type GroundDeps, readGround } from './run-environment.ts';
+import { beginRun, createRun, type HeldRun, readInput } from './open-run.ts';
+import {
+  type NewRun,
+  type RunAgentSource,
+  type RunAgentSourceDeps,
+  type RunsDeps,
+  readAgentSource,
+} from './run-environment.ts';
 import { runChangedInCode, runEnded, runLeads, runOfOther } from './run-errors.ts';
-import { type EndMessage, RUN_CANCEL, RUN_SIGNAL } from './run-messages.ts';
-import type { DriveRun } from './run-registry.ts';
-import { type BoardEntry, createRunBoard, makeInTurn, type RunBoard } from './run-registry.ts';
-import type { Listening, LoadedWorkflow, RunOptions, Workflows } from './run-types.ts';
-import { groupOfRun, isOver, workflowsOf } from './run-types.ts';
-import { endMessage } from './tell-end.ts';
+import { type EndMessage, RUN_CANCEL, RUN_SIGNAL, runEndMessage } from './run-messages.ts';
+import {
+  type CreateRunWalk,
+  createQueuedRun,
+  createRunRegistry,
+  type RunEntry,
+  type RunRegistry,
+} from './run-registry.ts';
+import {
+  groupOfRun,
+  isOver,
+  type Listening,
+  type LoadedWorkflow,
+  type RunOptions,
+  type Workflows,
+  workflowsOf,
+} from './run-types.ts';
+import { storedVariablesOf } from './stored-variables.ts';
+import { watchWaitingRun } from './waiting-runs.ts';
 import { workOnRun } from './work-on-run.ts';
 
 /** All runs of a runtime. */
 export interface Runs extends Workflows {
-  /** Of a `trigger.fired` that is committed. */
+  /**
+   * Starts the run of a committed `trigger.fired`, or continues it. Resolves with its end if it has ended.
+   */
   begin(triggered: TriggeredRun): Promise<EndMessage | undefined>;
   /** Calls a workflow for an action or a step, and waits for its end. */
   call(call: CalledRun): Promise<Json>;
   end(run: string, reason: string, by: string): Promise<void>;
-  /** Works on a run again that was parked. */
-  takeUp(run: string): void;
+  /** Has a suspended run worked on again, because its caller continues. */
+  wakeCalled(run: string): void;
   forClients(options?: ClientRunsOptions): ClientRuns;
-  /** Stops working on a run here, and writes nothing more. */
-  letGo(run: string): void;
-  /** Stops working on all runs of which that is not so; `group` is who takes turns for one. */
-  letGoUnless(isKept: (run: string, group: string) => boolean): void;
-  /** Sessions of this process that runs lead, by their ids. */
+  /** Stops working on a run in this process and writes nothing more. Another process can resume it. */
+  release(run: string): void;
+  /** Releases all runs except those to keep. `group` is the session or run whose turn a run uses. */
+  releaseExcept(isKept: (run: string, group: string) => boolean): void;
+  /** The guided sessions of this process, by session id. */
   readonly leads: Map<string, Lead>;
-  /** Once nothing is worked on any more. */
+  /** Call it once no run is being worked on. */
   close(): Promise<void>;
-  /** Passes an event on to a run that is known to be there. */
+  /** Forwards an event to a run that exists. */
   pass(run: string, event: string, data: JsonObject, from: string): Promise<void>;
 }
 
-export type MakeDrive = (
-  deps: RunsDeps & { readonly board: RunBoard; readonly leads: ReadonlyMap<string, Lead> },
+export type LoadRunWalk = (
+  deps: RunsDeps & { readonly registry: RunRegistry; readonly leads: ReadonlyMap<string, Lead> },
   call: Runs['call'],
-) => DriveRun;
+) => CreateRunWalk;
 
-export function createRuns(given: RunsDeps, makeDrive: MakeDrive): Runs {
+export function createRuns(given: RunsDeps, loadRunWalk: LoadRunWalk): Runs {
   const { store, engine, clock } = given;
-  const board = createRunBoard();
-  const turns = createTurns({
+  const registry = createRunRegistry();
+  const runQueue = createRunQueue({
     clock,
     tables: store.tables,
     info: store.info,
     onError: given.onError,
     cancel: (run, reason) => cancelForOther(run, reason),
-    wake: wakeForTurn(store),
-    circle: (run, under) => findCircle(store, run, under),
+    wake: wakeQueuedRun(store),
+    deadlock: (run, under) => findDeadlock(store, run, under),
   });
-  const deps = { ...given, board, turns, leads: new Map<string, Lead>() };
-  /** Also where this process could not go on with it: the manifest may be another by now. */
+  const deps = { ...given, registry, runQueue, leads: new Map<string, Lead>() };
+  /** Also cancels a run that this process could not resume, for example because its manifest has changed. */
   const cancelForOther = async (run: string, reason: string): Promise<void> => {
     const state = await readRun(store, run);
-    if (isOver(state.status) || (await cancelStranded(deps, state, reason, 'trigger'))) return;
+    if (isOver(state.status) || (await cancelUnresumable(deps, state, reason, 'trigger'))) return;
     await cancelRun(deps, run, reason, 'trigger');
   };
   const call: Runs['call'] = (called) => callRun(deps, called);
   const pass: Runs['pass'] = (run, event, data, from) =>
     engine.signal('run', run, { kind: RUN_SIGNAL, from, body: { event, data } });
-  const drive = makeDrive(deps, call);
-  const isLeftToOthers = (agent: Ground['agent']) => engine.isFull() && !isInCode(agent);
-  const ask = (run: string) => {
-    const entry = board.entry(run);
-    board.unpark(entry);
-    entry.isAsked = true;
+  const createRunWalk = loadRunWalk(deps, call);
+  const isLeftToOthers = (agent: RunAgentSource['agent']) => engine.isFull() && !isInCode(agent);
+  const requestWork = (run: string) => {
+    const entry = registry.entry(run);
+    registry.resume(entry);
+    entry.isRequested = true;
   };
-  const beginnings = createBeginnings(engine);
+  const wake = (run: string) => {
+    requestWork(run);
+    engine.dispatch('run', run);
+  };
+  const pendingStarts = createPendingStarts(engine);
   const listenings = new Set<Listening>();
-  engine.onWork('run', (run, signal, taken) => workOnRun({ ...deps, drive }, run, signal, taken));
+  engine.onWork('run', (run, signal, taken) => workOnRun({ ...deps, createRunWalk }, run, signal, taken));
 
   return {
     call,
     pass,
     close() {
       for (const listening of listenings) listening.close();
-      return board.close();
+      return registry.close();
     },
     end: (run, reason, by) => cancelRun(deps, run, reason, by),
-    takeUp(run) {
-      ask(run);
-      board.entry(run).isReleased = true;
-      engine.place('run', run, 'called');
+    wakeCalled(run) {
+      requestWork(run);
+      registry.entry(run).liftsQuarantine = true;
+      engine.dispatch('run', run, 'called');
     },
-    letGo: (run) => board.find(run)?.letGo?.(),
-    letGoUnless(isKept) {
-      for (const { run, live, letGo } of board.live())
-        if (live !== undefined && !isKept(run, groupOfRun(live.journal.state))) letGo?.();
+    release: (run) => registry.find(run)?.release?.(),
+    releaseExcept(isKept) {
+      for (const { run, live, release } of registry.live())
+        if (live !== undefined && !isKept(run, groupOfRun(live.journal.state))) release?.();
     },
     leads: deps.leads,
-    begin: beginnings.watch((triggered: TriggeredRun) => beginTriggered(deps, triggered)),
+    begin: pendingStarts.watch((triggered: TriggeredRun) => beginTriggered(deps, triggered)),
     listen(agent, options) {
       const listening = listen(
         {
@@ -129,7 +148,7 @@ export function createRuns(given: RunsDeps, makeDrive: MakeDrive): Runs {
           info: store.info,
           cancel: cancelForOther,
           start: (manifest, trigger, seen, id) =>
-            beginAsked(
+            beginRequested(
               deps,
               { manifest, agent },
               { id, onWaiting: 'hold', queued: isLeftToOthers(agent) },
@@ -150,12 +169,12 @@ export function createRuns(given: RunsDeps, makeDrive: MakeDrive): Runs {
       options?.signal?.throwIfAborted();
       const { manifest, agent } = workflow;
       const input = readInput(agent, manifest, (options?.input ?? {}) as JsonObject);
-      return beginAsked(deps, workflow, { ...options, input }).run;
+      return beginRequested(deps, workflow, { ...options, input }).run;
     },
     async changes(run, { workflow, acceptChanges, signal } = {}) {
       const state = await readRun(store, run, undefined, signal);
       if (isOver(state.status)) throw runEnded(run, state.status);
-      const agent = workflow?.agent ?? (await readGround(state, deps, 'any')).agent;
+      const agent = workflow?.agent ?? (await readAgentSource(state, deps, 'any')).agent;
       return (await planRunChanges(deps, state, agent, acceptChanges)).changes;
     },
     async resume(run, { workflow, acceptChanges = false, by, onWaiting, signal } = {}) {
@@ -165,33 +184,32 @@ export function createRuns(given: RunsDeps, makeDrive: MakeDrive): Runs {
       if (state.origin.parent !== undefined) throw runOfOther(run, state.origin.parent.run);
       if (state.origin.leads === true) throw runLeads(run, state.origin.session?.id ?? '');
       const accepts = acceptChanges !== false;
-      // A run of this process that others work on is refused below, and a changed manifest need not be read for that.
-      const ground =
+      // Resuming a run that another process works on is refused below. Its manifest need not be read for
+      // that.
+      const agentSource =
         workflow !== undefined
           ? { agent: workflow.agent, model: state.model }
           : accepts
-            ? await readGround(state, deps, 'any')
+            ? await readAgentSource(state, deps, 'any')
             : undefined;
-      if (ground !== undefined && ground.agent.hash !== state.manifest.hash && !accepts)
+      if (agentSource !== undefined && agentSource.agent.hash !== state.manifest.hash && !accepts)
         throw runChangedInCode(run, state.manifest.path);
-      if (ground !== undefined && accepts)
-        await acceptRunChanges(deps, state, ground.agent, acceptChanges, by ?? 'program');
-      const entry = board.entry(run);
-      board.unpark(entry); // it may have been parked for what its log does not say: an agent that it called
-      if (ground !== undefined) entry.ground = ground;
+      if (agentSource !== undefined && accepts)
+        await acceptRunChanges(deps, state, agentSource.agent, acceptChanges, by ?? 'program');
+      const entry = registry.entry(run);
+      registry.resume(entry); // its log does not say why it was suspended if it waits for an agent
+      if (agentSource !== undefined) entry.agentSource = agentSource;
       if (by !== undefined) entry.resumedBy = by;
-      entry.isReleased = true;
-      const place = async () => void engine.place('run', run, 'here');
+      entry.liftsQuarantine = true;
+      const place = async () => void engine.dispatch('run', run, 'here');
       return createLiveRun(deps, run, place(), { onWaiting, signal });
     },
-    goOn(run) {
-      ask(run);
-      engine.place('run', run);
-    },
+    wake,
+    goOn: wake,
     async cancel(run, reason = 'asked to', from = 'user') {
       const state = await readRun(store, run);
-      if (!isOver(state.status) && (await cancelStranded(deps, state, reason, from))) return;
-      board.entry(run).isReleased = true; // it goes on to its end
+      if (!isOver(state.status) && (await cancelUnresumable(deps, state, reason, from))) return;
+      registry.entry(run).liftsQuarantine = true; // it continues until it has ended
       await engine.signal('run', run, { kind: RUN_CANCEL, from, body: reason });
     },
     async signal(run, event, data = {}, from = 'user') {
@@ -201,62 +219,67 @@ export function createRuns(given: RunsDeps, makeDrive: MakeDrive): Runs {
     events: (run, from = 1, { signal } = {}) => readRunEvents(store, run, from, signal),
     state: (run, seq, { signal } = {}) => stateAt(store, run, seq, readRun(store, run, seq, signal)),
     forClients: (options) => createClientRuns(deps, options),
-    recover: (except) => recoverRuns(engine, store, clock.now(), (info) => watchWaiting(deps, info), except),
-    idle: beginnings.idle,
-    under: beginnings.under,
+    recover: (except) =>
+      recoverRuns(engine, store, clock.now(), (info) => watchWaitingRun(deps, info), except),
+    idle: pendingStarts.idle,
+    active: pendingStarts.active,
+    under: pendingStarts.active,
   };
 }
 
-/** Knows which runs are being made: until they are placed, the engine has not heard of them. */
-export interface Beginnings extends Pick<Workflows, 'idle' | 'under'> {
+/** Tracks the runs that are being created. The engine does not know them until they are dispatched. */
+export interface PendingStarts extends Pick<Workflows, 'idle' | 'active'> {
   watch<Given extends { readonly started: { readonly run: string } }, Begun>(
     begin: (given: Given) => Promise<Begun>,
   ): (given: Given) => Promise<Begun>;
 }
 
-function createBeginnings(engine: Pick<Engine, 'idle' | 'busy'>): Beginnings {
-  const beginning = new Map<string, Promise<unknown>>();
+function createPendingStarts(engine: Pick<Engine, 'idle' | 'busy'>): PendingStarts {
+  const starting = new Map<string, Promise<unknown>>();
   return {
     watch: (begin) => async (triggered) => {
       const { run } = triggered.started;
       const begun = begin(triggered);
-      beginning.set(run, begun);
+      starting.set(run, begun);
       try {
         return await begun;
       } finally {
-        beginning.delete(run);
+        starting.delete(run);
       }
     },
     async idle() {
       do {
-        await Promise.allSettled(beginning.values());
+        await Promise.allSettled(starting.values());
         await engine.idle();
-      } while (beginning.size > 0);
+      } while (starting.size > 0);
     },
-    under: () => {
+    active: () => {
       const worked = engine.busy().flatMap(({ kind, stream }) => (kind === 'run' ? [stream] : []));
-      return [...new Set([...beginning.keys(), ...worked])];
+      return [...new Set([...starting.keys(), ...worked])];
     },
   };
 }
 
-/** What says that the definition of a run is another by now: nobody with this one can ever go on with it. */
+/**
+ * Errors that mean the definition of a run has changed, so no process with this definition can resume the
+ * run.
+ */
 const CHANGED: ReadonlySet<string> = new Set(['manifest_changed', 'no_workflow']);
 
 /**
- * Ends a run that nobody works on and that this process could not go on with, at once: a message would wait for ever in
- * its inbox. False where somebody can end it as it should be. Throws where its steps may have to be undone, and what says
- * how is not there.
+ * Ends a run at once if nobody works on it and this process could not resume it. A cancel message would wait
+ * in its inbox forever. Returns false if some process can end it properly. Throws if completed steps may have
+ * to be compensated and the definition that says how is missing.
  */
-async function cancelStranded(
-  deps: Pick<RunsDeps, 'store' | 'clock'> & GroundDeps & { readonly board: RunBoard },
+async function cancelUnresumable(
+  deps: Pick<RunsDeps, 'store' | 'clock'> & RunAgentSourceDeps & { readonly registry: RunRegistry },
   state: RunState,
   reason: string,
   by: string,
 ): Promise<boolean> {
-  const { store, clock, board } = deps;
+  const { store, clock, registry } = deps;
   const info = await store.info(state.id);
-  if (info === undefined || info.owner !== undefined || board.find(state.id)?.ground !== undefined)
+  if (info === undefined || info.owner !== undefined || registry.find(state.id)?.agentSource !== undefined)
     return false;
   const missing = await missingOf(deps, state);
   if (missing === undefined) return false;
@@ -266,9 +289,9 @@ async function cancelStranded(
   return false;
 }
 
-async function missingOf(deps: GroundDeps, state: RunState): Promise<RuntimeError | undefined> {
+async function missingOf(deps: RunAgentSourceDeps, state: RunState): Promise<RuntimeError | undefined> {
   try {
-    const { agent } = await readGround(state, deps);
+    const { agent } = await readAgentSource(state, deps);
     if (workflowsOf(agent).has(state.workflow)) return undefined;
     return new RuntimeError('no_workflow', `There is no workflow "${state.workflow}" any more.`);
   } catch (thrown) {
@@ -285,95 +308,96 @@ const cannotUndo = ({ id, manifest: { path } }: RunState) =>
     },
   );
 
-/** Begins a run that somebody asked for, or a trigger that belongs to no session: a hook, a schedule. */
-function beginAsked(
-  deps: RunsDeps & { readonly board: RunBoard; readonly turns: Turns },
+/** Starts a run for a caller, or for a trigger without a session, such as a webhook or a schedule. */
+function beginRequested(
+  deps: RunsDeps & { readonly registry: RunRegistry; readonly runQueue: RunQueue },
   { manifest, agent }: LoadedWorkflow<unknown>,
   { input = {}, vars, id: asked, signal, onWaiting, queued = false }: RunOptions<unknown> = {},
   of: Pick<RunOrigin, 'trigger'> = {},
-): BegunRun {
-  const { board, engine, ids } = deps;
+): StartingRun {
+  const { registry, engine, ids } = deps;
   const id = asked ?? ids.next('run');
   const make = async () => {
     if (vars !== undefined) checkVars(manifest, agent.manifest, vars);
     const run: NewRun = {
       id,
       workflow: manifest,
-      ground: { agent },
+      agentSource: { agent },
       input: input as JsonObject,
       vars,
       balance: agent.manifest.budget?.balance,
       origin: { ...of, chain: [manifest.name], agents: [agent.manifest.name] },
     };
-    const gate = handGate(manifest, agent.manifest.name, run.origin);
-    const isOurs = asked === undefined && !queued && gate === undefined && keptVariables(run).length === 0;
-    const held = isOurs ? beginRun(deps, run) : await makeInTurn(deps, gate, run);
+    const gate = manualLimit(manifest, agent.manifest.name, run.origin);
+    const isOurs =
+      asked === undefined && !queued && gate === undefined && storedVariablesOf(run).length === 0;
+    const held = isOurs ? beginRun(deps, run) : await createQueuedRun(deps, gate, run);
     if (queued) return handOver(held);
-    const entry = board.entry(id);
-    entry.ground = { agent };
+    const entry = registry.entry(id);
+    entry.agentSource = { agent };
     entry.fresh = held;
-    engine.place('run', id, 'here');
-    await held.made;
+    engine.dispatch('run', id, 'here');
+    await held.created;
   };
-  const made = make();
-  const run = createLiveRun(deps, id, made, { onWaiting, signal });
-  if (queued) made.then(run.interrupt, () => undefined).then(() => board.forget(id));
-  return { run, made };
+  const created = make();
+  const run = createLiveRun(deps, id, created, { onWaiting, signal });
+  if (queued) created.then(run.interrupt, () => undefined).then(() => registry.forget(id));
+  return { run, created };
 }
 
-/** Variables are given as to a session: who declares one says whether users may set it, the workflow before its agent. */
+/** Checks who may set the variables. A declaration in the workflow takes precedence over one in its agent. */
 function checkVars(workflow: WorkflowManifest, agent: AgentManifest, vars: JsonObject): void {
   for (const [name, value] of Object.entries(vars))
     checkGiven(classOf(workflow, name) === undefined ? agent : workflow, { [name]: value }, 'user');
 }
 
-/** A run that a trigger of a session started. */
+/** A run that a session's trigger started. */
 export interface TriggeredRun {
   readonly session: string;
-  /** Who takes turns for it. */
+  /** The session or run whose turn it uses. */
   readonly group: string;
-  readonly ground: Ground;
+  readonly agentSource: RunAgentSource;
   readonly started: StartedRun;
   readonly balance?: number | undefined;
   readonly agents: readonly string[];
 }
 
-/** Makes the run of a `trigger.fired` that is committed, or goes on with it. Gives its end where it has ended. */
+/** Creates the run of a committed `trigger.fired`, or continues it. Returns its end if it has ended. */
 async function beginTriggered(
-  deps: RunsDeps & { readonly board: RunBoard },
-  { session, group, ground, started, balance, agents }: TriggeredRun,
+  deps: RunsDeps & { readonly registry: RunRegistry },
+  { session, group, agentSource, started, balance, agents }: TriggeredRun,
 ): Promise<EndMessage | undefined> {
-  const { store, engine, board } = deps;
+  const { store, engine, registry } = deps;
   const { run, trigger, seen, chain, seq, depth } = started;
   const known = await store.info(run);
   if (known === undefined || known.head === 0) {
-    const workflow = workflowsOf(ground.agent).get(started.workflow);
-    if (workflow === undefined) return gone(started, session);
+    const workflow = workflowsOf(agentSource.agent).get(started.workflow);
+    if (workflow === undefined) return endedWithoutWorkflow(started, session);
     const cause: Cause = { stream: session, seq, depth };
     const held = await createRun(deps, {
       id: run,
       workflow,
-      ground,
+      agentSource,
       input: {},
       balance,
       cause,
       origin: { session: { id: session, seq }, trigger: { id: trigger, seen }, chain, agents },
     });
-    board.entry(run).fresh = held;
+    registry.entry(run).fresh = held;
   } else {
     const state = await readRun(store, run);
-    // A session that was forked has the runs of the other one on its log, up to there.
-    if (state.origin.session?.id !== session) return elsewhere(started, session);
-    if (isOver(state.status)) return endMessage(state);
+    // The log of a forked session also names runs of the original session.
+    if (state.origin.session?.id !== session) return endedInOtherSession(started, session);
+    if (isOver(state.status)) return runEndMessage(state);
   }
-  const entry = board.entry(run);
-  entry.ground = ground;
-  const how = isInCode(ground.agent) ? 'here' : undefined;
-  if (engine.place('run', run, how, group) === 'elsewhere') await leaveToOthers(board, entry);
+  const entry = registry.entry(run);
+  entry.agentSource = agentSource;
+  const how = isInCode(agentSource.agent) ? 'here' : undefined;
+  if (engine.dispatch('run', run, how, group) === 'elsewhere') await offerToOthers(registry, entry);
   return undefined;
 }
 
-const gone = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
+const endedWithoutWorkflow = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
   run,
   workflow,
   charged: 0,
@@ -384,7 +408,7 @@ const gone = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMe
   },
 });
 
-const elsewhere = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
+const endedInOtherSession = ({ run, workflow, seq, depth }: StartedRun, session: string): EndMessage => ({
   run,
   workflow,
   charged: 0,
@@ -392,15 +416,15 @@ const elsewhere = ({ run, workflow, seq, depth }: StartedRun, session: string): 
   end: { status: 'cancelled', reason: 'It belongs to the session that this one was forked from.' },
 });
 
-/** There is no room for it here, and another process may take it once nobody holds it. */
-async function leaveToOthers(board: RunBoard, entry: BoardEntry): Promise<void> {
+/** This process has no capacity for the run, so it releases the run's stream for another process. */
+async function offerToOthers(registry: RunRegistry, entry: RunEntry): Promise<void> {
   const { fresh, run } = entry;
   entry.fresh = undefined;
-  if (entry.listeners.size === 0) board.forget(run);
+  if (entry.listeners.size === 0) registry.forget(run);
   if (fresh !== undefined) await handOver(fresh);
 }
 
-/** One that is let go of while it is to be worked on is found by whoever looks for such. */
+/** Releases a run that still has work to do. Recovery finds it. */
 async function handOver({ journal, writer }: HeldRun): Promise<void> {
   try {
     await journal.flushed();

@@ -4,12 +4,12 @@ import type { JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { frozenCopy } from '../../manifest/schema/plain-values.ts';
+import { inputSchemaOf } from '../define/agent-code.ts';
 import type { DefinedWorkflow } from '../define/definitions.ts';
-import { inputSchemaOf } from '../define/workflow-code.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { type LoadedWorkflow, workflowsOf } from './run-types.ts';
 
-/** One of an agent's workflows: the one of that name, the one that a program made, or the only one. */
+/** Finds a workflow of an agent: by name, by its definition in code, or the only one. */
 export function findWorkflow<Input = JsonObject>(
   agent: LoadedAgent<unknown>,
   workflow?: string | DefinedWorkflow<Input>,
@@ -48,8 +48,8 @@ export const workflowUnknown = (
   });
 
 /**
- * Without what may hold secrets of the environment: imports name the variables of MCP servers, hooks those of programs,
- * notifications the secrets of webhooks.
+ * The manifest without parts that may hold secrets of the environment: imports (MCP servers), hooks
+ * (programs) and notifications (webhooks).
  */
 export const shownManifest = ({
   import: _,

@@ -6,13 +6,13 @@ import { decodeRunEvent } from '../../log/run-codec.ts';
 import { isTurn, type RunEvent, type RunOrigin } from '../../log/run-event.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Store } from '../../store/store.ts';
-import { handGate } from '../outside/gate.ts';
-import type { Turns } from '../outside/turns.ts';
-import { readInput } from './read-input.ts';
-import type { Ground, RunsDeps } from './run-environment.ts';
+import { manualLimit } from '../triggers/concurrency-limit.ts';
+import type { RunQueue } from '../triggers/run-queue.ts';
+import { readInput } from './open-run.ts';
+import type { RunAgentSource, RunsDeps } from './run-environment.ts';
 import { chainTooLong, MAX_CHAIN, runCancelled, runFailed, runIdTaken } from './run-errors.ts';
 import { RUN_CANCEL } from './run-messages.ts';
-import { type BoardListener, makeInTurn, type RunBoard } from './run-registry.ts';
+import { createQueuedRun, type RunListener, type RunRegistry } from './run-registry.ts';
 import { isOver, type RunResult, type RunUsage, resultOf, type WorkflowRun } from './run-types.ts';
 
 export interface LiveRunOptions {
@@ -22,30 +22,32 @@ export interface LiveRunOptions {
 
 const STAY_MS = 3_600_000;
 
-/** A run that was placed, as its starter holds it. `ready` resolves once its stream is there. */
+/**
+ * The handle of a run that was dispatched, for whoever started it. `ready` resolves once its stream exists.
+ */
 export function createLiveRun(
-  deps: RunsDeps & { readonly board: RunBoard },
+  deps: RunsDeps & { readonly registry: RunRegistry },
   id: string,
   ready: Promise<void>,
   { onWaiting = 'release', signal }: LiveRunOptions,
 ): WorkflowRun {
-  const { board, store } = deps;
-  const entry = board.entry(id);
+  const { registry, store } = deps;
+  const entry = registry.entry(id);
   let finish: (result: RunResult) => void = () => undefined;
   let refuse: (error: unknown) => void = () => undefined;
   const result = new Promise<RunResult>((resolve, reject) => {
     finish = resolve;
     refuse = reject;
   });
-  result.catch(() => undefined); // a caller that only reads events is not ended by it
+  result.catch(() => undefined); // a caller may read only events, so this is no unhandled rejection
   let begun = false;
-  const listener: BoardListener = {
+  const listener: RunListener = {
     onEnd: finish,
     onWork() {
       begun = true;
     },
     onOwned(error) {
-      if (begun) return; // somebody else goes on with it
+      if (begun) return; // another process continues it
       entry.listeners.delete(listener);
       refuse(error);
     },
@@ -57,7 +59,7 @@ export function createLiveRun(
   };
   entry.listeners.add(listener);
   const abort = () => void cancel(reasonOf(signal?.reason)).catch(refuse);
-  // A run that is held may wait for a message only, and nothing else may keep the process.
+  // A run that is held may wait for a message only. This timer keeps the process alive.
   let disarm: () => void = () => undefined;
   const stay = () => {
     disarm();
@@ -84,7 +86,7 @@ export function createLiveRun(
     subscribe(listener) {
       let ended = false;
       const read = async () => {
-        // One that cannot begin says so by its result.
+        // A run that cannot start rejects its result.
         const isThere = await ready.then(
           () => true,
           () => false,
@@ -105,9 +107,9 @@ export function createLiveRun(
       await result;
     },
     async interrupt() {
-      // One that only waits is let go of already.
-      if (entry.letGo === undefined) finish({ run: id, status: 'interrupted' });
-      else entry.letGo();
+      // A suspended run is released already.
+      if (entry.release === undefined) finish({ run: id, status: 'interrupted' });
+      else entry.release();
       await result.catch(() => undefined);
     },
   };
@@ -116,10 +118,13 @@ export function createLiveRun(
 const reasonOf = (reason: unknown): string =>
   reason instanceof RuntimeError || reason instanceof Error ? reason.message : String(reason);
 
-/** Events that are read at a time. */
+/** Events read per page. */
 const PAGE = 1_000;
 
-/** Every event of a run from the first on, after its commit; ends once `over` resolves and all has been read. */
+/**
+ * Yields every committed event of a run from the first one. Ends once `over` settles and everything has been
+ * read.
+ */
 async function* followRun(
   store: Store,
   run: string,
@@ -141,7 +146,7 @@ async function* followRun(
   });
   try {
     for (let next = 1; ; ) {
-      // Looked at before the log is: what is committed meanwhile is read in the next round.
+      // Read this flag before the log, so that events committed meanwhile are read in the next round.
       const last = isOver;
       moved = false;
       const lines = await store.read(run, { from: next, limit: PAGE });
@@ -160,62 +165,65 @@ async function* followRun(
 }
 
 export interface CalledRun {
-  /** The same for the same call, so that the run is found again after a crash. */
+  /** The same for the same call, so the run is found again after a crash. */
   readonly id: string;
   readonly workflow: WorkflowManifest;
-  readonly ground: Ground;
+  readonly agentSource: RunAgentSource;
   readonly input: JsonObject;
   readonly origin: RunOrigin;
   readonly balance?: number | undefined;
   readonly cause: Cause | undefined;
-  /** Ends the call. Whether the run is cancelled with it, or only let go of, `isLetGo` says. */
+  /** Ends the call. `isReleased` tells whether the run is only released, or cancelled with the call. */
   readonly signal: AbortSignal;
-  readonly isLetGo: () => boolean;
-  /** Called when the run has nothing to do before that time; what it returns, when it goes on. */
+  readonly isReleased: () => boolean;
+  /** Called when the run is suspended. The function that it returns is called when the run continues. */
   readonly onWaiting?: (waiting: { readonly for: string; readonly due?: number }) => () => void;
-  /** Called once its stream is there. */
+  /** Called once its stream exists. */
   readonly onMade?: () => void;
-  /** Called when it has ended, before its caller goes on, where it has used something. May come again after a crash. */
+  /**
+   * Called when the run has ended with some usage, before its caller continues. May be called again after a
+   * crash.
+   */
   readonly onUsed?: (used: RunUsage) => void;
 }
 
-/** Calls a workflow and waits for its end: from its start, or from where its log ends. */
+/** Calls a workflow and waits for its end. A run that exists continues from where its log ends. */
 export async function callRun(
-  deps: RunsDeps & { readonly board: RunBoard; readonly turns: Turns },
+  deps: RunsDeps & { readonly registry: RunRegistry; readonly runQueue: RunQueue },
   call: CalledRun,
 ): Promise<Json> {
-  const { board, store, engine } = deps;
-  const { id, workflow, origin, signal, ground } = call;
+  const { registry, store, engine } = deps;
+  const { id, workflow, origin, signal, agentSource } = call;
   if (origin.chain.length > MAX_CHAIN) throw chainTooLong(origin.chain);
-  const input = readInput(ground.agent, workflow, call.input);
+  const input = readInput(agentSource.agent, workflow, call.input);
   signal.throwIfAborted();
   const known = await store.info(id);
   if (known === undefined || known.head === 0) {
-    const gate = handGate(workflow, ground.agent.manifest.name, origin);
-    const held = await makeInTurn(deps, gate, { ...call, input });
-    const entry = board.entry(id);
-    entry.ground = ground;
+    const gate = manualLimit(workflow, agentSource.agent.manifest.name, origin);
+    const held = await createQueuedRun(deps, gate, { ...call, input });
+    const entry = registry.entry(id);
+    entry.agentSource = agentSource;
     entry.fresh = held;
   } else {
     const state = await readRun(store, id);
     if (!isSameCall(state.origin, origin)) throw runIdTaken(workflow.name, id);
     if (isOver(state.status)) return outputOf(call, resultOf(state));
-    const entry = board.entry(id);
-    entry.ground ??= ground;
-    entry.isReleased = true;
-    // It may have gone on without its session, and waits for it.
+    const entry = registry.entry(id);
+    entry.agentSource ??= agentSource;
+    entry.liftsQuarantine = true;
+    // It may have continued without its session and may now be waiting for it.
     if (origin.leads === true) {
-      board.unpark(entry);
-      for (const look of [...entry.claims]) look();
+      registry.resume(entry);
+      for (const look of [...entry.wakeListeners]) look();
     }
   }
   call.onMade?.();
   const end = () => {
-    if (!call.isLetGo()) cancelRun(deps, id, cancelReasonOf(signal), 'caller').catch(deps.onError);
+    if (!call.isReleased()) cancelRun(deps, id, cancelReasonOf(signal), 'caller').catch(deps.onError);
   };
   const place = () => {
-    const ended = listen(board, call);
-    engine.place('run', id, 'called');
+    const ended = listen(registry, call);
+    engine.dispatch('run', id, 'called');
     return ended;
   };
   const first = place();
@@ -223,10 +231,10 @@ export async function callRun(
   if (signal.aborted) end();
   try {
     let result = await first;
-    // Whoever took it from this process goes on with it: its end is waited for, as that of any that another works on.
+    // Another process that took the run continues it. Wait for its end there.
     for (let left = MAX_LOSSES; isTaken(result) && left > 0; left--) {
       signal.throwIfAborted();
-      board.entry(id).ground ??= ground;
+      registry.entry(id).agentSource ??= agentSource;
       result = await place();
     }
     return outputOf(call, result);
@@ -235,7 +243,7 @@ export async function callRun(
   }
 }
 
-/** How often a called run may be lost to other processes while its caller stays here. */
+/** How often a called run may move to another process while its caller stays in this one. */
 const MAX_LOSSES = 100;
 
 const TAKEN: ReadonlySet<string> = new Set(['stream_lost', 'stream_moved', 'stream_owned']);
@@ -243,47 +251,47 @@ const TAKEN: ReadonlySet<string> = new Set(['stream_lost', 'stream_moved', 'stre
 const isTaken = ({ status, error }: RunResult): boolean =>
   status === 'interrupted' && error !== undefined && TAKEN.has(error.code);
 
-/** Ends a run that this or another process works on, or will. */
+/** Cancels a run, whichever process works on it. */
 export async function cancelRun(
-  { board, engine }: Pick<RunsDeps, 'engine'> & { readonly board: RunBoard },
+  { registry, engine }: Pick<RunsDeps, 'engine'> & { readonly registry: RunRegistry },
   run: string,
   reason: string,
   by: string,
 ): Promise<void> {
-  const here = board.find(run)?.cancel;
+  const here = registry.find(run)?.cancel;
   if (here !== undefined) here(reason, by);
   else {
-    board.entry(run).isReleased = true; // it goes on to its end
+    registry.entry(run).liftsQuarantine = true; // it continues until it has ended
     await engine.signal('run', run, { kind: RUN_CANCEL, from: by, body: reason });
   }
 }
 
-/** Resolves with the end of the run; rejects where it cannot be worked on, or the call is let go of. */
-function listen(board: RunBoard, { id, signal, isLetGo, onWaiting }: CalledRun): Promise<RunResult> {
-  const { listeners } = board.entry(id);
+/** Resolves with the end of the run. Rejects if the run cannot be worked on or the call is released. */
+function listen(registry: RunRegistry, { id, signal, isReleased, onWaiting }: CalledRun): Promise<RunResult> {
+  const { listeners } = registry.entry(id);
   return new Promise((resolve, reject) => {
-    let goOn: (() => void) | undefined;
+    let resume: (() => void) | undefined;
     const leave = () => {
       listeners.delete(listener);
       signal.removeEventListener('abort', abandon);
     };
     const abandon = () => {
-      if (!isLetGo()) return; // its end is waited for
+      if (!isReleased()) return; // wait for the cancelled run to end
       leave();
       reject(signal.reason);
     };
-    const listener: BoardListener = {
-      // Where another process works on it, its end is waited for.
+    const listener: RunListener = {
+      // If another process works on the run, wait for its end there.
       onEnd(result) {
         leave();
         resolve(result);
       },
       onWaiting(waiting) {
-        goOn ??= onWaiting?.(waiting);
+        resume ??= onWaiting?.(waiting);
       },
       onWork() {
-        goOn?.();
-        goOn = undefined;
+        resume?.();
+        resume = undefined;
       },
       onError(error) {
         leave();
@@ -292,11 +300,11 @@ function listen(board: RunBoard, { id, signal, isLetGo, onWaiting }: CalledRun):
     };
     listeners.add(listener);
     signal.addEventListener('abort', abandon, { once: true });
-    if (signal.aborted) abandon(); // while its stream was made
+    if (signal.aborted) abandon(); // aborted while its stream was created
   });
 }
 
-/** Ids are for whoever starts a run to choose: what is found under this one may be a stranger's. */
+/** Callers choose run ids, so a run with this id may belong to another call. */
 const isSameCall = (known: RunOrigin, asked: RunOrigin): boolean =>
   known.parent?.run === asked.parent?.run &&
   known.parent?.step === asked.parent?.step &&

@@ -3,12 +3,12 @@ import { findWorkflow } from './find-workflow.ts';
 import type { LoadedWorkflow } from './run-types.ts';
 
 export interface LoadWorkflowOptions extends Omit<LoadAgentOptions, 'name'> {
-  /** Which workflow, where the agent has several. */
+  /** The workflow's name, if the agent has several. */
   readonly workflow?: string;
-  /** Which agent, where the file holds several. */
+  /** The agent's name, if the file has several. */
   readonly agent?: string;
 }
-/** Reads an agent's manifest, and finds one of its workflows. */
+/** Reads an agent's manifest and finds one of its workflows. */
 export async function loadWorkflow(
   path: string,
   { workflow, agent, ...options }: LoadWorkflowOptions = {},

@@ -1,57 +1,61 @@
 import { readRunEvents } from '../../engine/read-run.ts';
-import type { RunJournal } from '../../engine/run-log.ts';
-import { createRunLog } from '../../engine/run-log.ts';
-import type { RuntimeError } from '../../lib/errors.ts';
+import { createRunLog, type RunJournal } from '../../engine/run-log.ts';
+import { RuntimeError, toRuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { foldRun } from '../../log/reduce-run.ts';
 import type { RunEventBody, RunManifest } from '../../log/run-event.ts';
 import { emptyRun } from '../../log/run-state.ts';
 import type { AgentManifest, WorkflowManifest } from '../../manifest/schema/kinds.ts';
+import { isMap } from '../../manifest/schema/plain-values.ts';
 import { mayBeLost } from '../../store/quarantine.ts';
 import type { StreamHead, StreamWriter } from '../../store/store.ts';
+import { compileCheck } from '../../tools/check-parameters.ts';
+import { validateNow } from '../../tools/code/code-tool.ts';
+import { plainJson } from '../../tools/output/output.ts';
 import { pinSteps } from '../../workflows/changes/plan-changes.ts';
 import { takeEmptyStream, titleOf } from '../begin-stream.ts';
 import { codeFilesOf } from '../code-files.ts';
-import { isInCode } from '../define/agent-code.ts';
+import { inputSchemaOf, isInCode } from '../define/agent-code.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { classOf } from '../variables/declared-variables.ts';
-import { givenWrites, readKeptByRun } from './kept-variables.ts';
-import type { NewRun } from './new-run.ts';
-import type { RunsDeps } from './run-environment.ts';
+import type { NewRun, RunsDeps } from './run-environment.ts';
+import { badInput } from './run-errors.ts';
+import { initialWrites, readRunValues } from './stored-variables.ts';
 
-/** A run whose stream this process holds. */
+/** A run whose stream this process owns. */
 export interface HeldRun {
   readonly writer: StreamWriter;
   readonly journal: RunJournal;
-  /** Of a run that was just begun: settles once its stream is committed, or refused. */
-  readonly made?: Promise<void>;
-  /** Whether its stream is on its way and in no store yet: then nobody can have sent it anything. */
+  /** For a new run: settles once its stream is committed or refused. */
+  readonly created?: Promise<void>;
+  /** Whether its stream is not committed yet. Then nobody can have sent it a message. */
   isNew(): boolean;
-  /** Why the stream is no longer ours, once it is not. */
+  /** Why this process no longer owns the stream. Undefined while it does. */
   lost(): RuntimeError | undefined;
   onLost(then: (error: RuntimeError) => void): void;
 }
 
 /**
- * Makes the stream of a run with its first event, in one commit, and does not wait for it: what the walk writes before
- * it first waits comes with it. For ids that nobody else can have, since a refusal comes when the walk has begun.
+ * Creates the stream of a run with its first event in one commit and does not wait for it. Events that the
+ * walk writes before its first wait are part of the same commit. Use it only for ids that nobody else can
+ * have, because a refusal comes after the walk has started.
  */
-export function beginRun(deps: RunsDeps, run: NewRun): HeldRun & { readonly made: Promise<void> } {
-  const { writer, made } = deps.store.begin(run.id, headOf(run));
+export function beginRun(deps: RunsDeps, run: NewRun): HeldRun & { readonly created: Promise<void> } {
+  const { writer, made: created } = deps.store.begin(run.id, headOf(run));
   let isNew = true;
   const settled = () => {
     isNew = false;
   };
-  made.then(settled, settled);
-  return { ...startLog(deps, writer, run), made, isNew: () => isNew };
+  created.then(settled, settled);
+  return { ...startLog(deps, writer, run), created, isNew: () => isNew };
 }
 
-/** The same, given once it is committed; and for workflows with variables that are kept, which have to be read first. */
+/** Creates a run and waits for the commit. Stored variables are read first. */
 export async function createRun(deps: RunsDeps, asked: NewRun): Promise<HeldRun> {
-  const run = { ...asked, kept: await readKeptByRun(deps, asked) };
+  const run = { ...asked, kept: await readRunValues(deps, asked) };
   const held = beginRun(deps, run);
   try {
-    await held.made;
+    await held.created;
     return held;
   } catch (thrown) {
     await held.writer.release();
@@ -59,12 +63,12 @@ export async function createRun(deps: RunsDeps, asked: NewRun): Promise<HeldRun>
   }
 }
 
-/** The status with which a run's stream is made. */
+/** The status of a new run's stream. */
 const AS_MADE = 'running';
 
 function startLog(deps: RunsDeps, writer: StreamWriter, run: NewRun): HeldRun {
   const held = hold(deps, writer, [], AS_MADE);
-  const writes = givenWrites(run);
+  const writes = initialWrites(run);
   held.journal.append(firstEvent(run), run.cause, writes.length === 0 ? undefined : { writes });
   return held;
 }
@@ -79,7 +83,7 @@ function headOf({ workflow, origin: { session, parent } }: NewRun): StreamHead {
   };
 }
 
-/** Takes a run that is there. Refused while another process works on it. */
+/** Acquires an existing run. Refused while another process works on it. */
 export async function acquireRun(deps: RunsDeps, id: string): Promise<HeldRun> {
   const writer = await deps.store.acquire(id);
   try {
@@ -130,7 +134,7 @@ function hold(
 
 function firstEvent({
   workflow,
-  ground: { agent, model },
+  agentSource: { agent, model },
   input,
   origin,
   vars,
@@ -156,7 +160,7 @@ function firstEvent({
   };
 }
 
-/** The definition that a run is pinned to from now on. */
+/** The definition that a run is pinned to. */
 export function runPin(agent: LoadedAgent<unknown>): RunManifest {
   const { path, hash, manifest } = agent;
   const files = codeFilesOf(agent);
@@ -169,7 +173,10 @@ export function runPin(agent: LoadedAgent<unknown>): RunManifest {
   };
 }
 
-/** Of the workflow's own variables; those by `expression` follow from others, and those that the session has are its. */
+/**
+ * Defaults of the workflow's own variables. Variables with an `expression` are computed, and those that the
+ * session defines belong to the session.
+ */
 function ownDefaults(
   { context_variables: { defined, runtime, derived } }: WorkflowManifest,
   ofSession: AgentManifest | undefined,
@@ -181,3 +188,46 @@ function ownDefaults(
     if (value !== undefined) defaults[name] = value as Json;
   return defaults;
 }
+
+/** The maximum size of an input after a program's schema has transformed it. */
+const MAX_INPUT_BYTES = 16 * 1024 * 1024;
+/** The input of a run after the workflow's schema has checked and transformed it. Throws `bad_input`. */
+export function readInput(
+  agent: LoadedAgent<unknown>,
+  workflow: WorkflowManifest,
+  input: JsonObject,
+): JsonObject {
+  const { name } = workflow;
+  const schema = inputSchemaOf(agent, name);
+  if (schema === undefined) {
+    checkInput(workflow, input);
+    return input;
+  }
+  const judged = validateNow(schema, input, () => inputWaits(name));
+  if (!judged.ok) throw badInput(name, notTaken(judged.problem));
+  const created = jsonOf(name, judged.value);
+  if (!isMap(created)) throw badInput(name, notTaken('Its schema makes no object of it.'));
+  return created as JsonObject;
+}
+function checkInput(workflow: WorkflowManifest, input: JsonObject): void {
+  if (workflow.input === undefined) return;
+  const problem = compileCheck(workflow.input as JsonObject, `workflow "${workflow.name}"`)(input);
+  if (problem !== undefined) throw badInput(workflow.name, problem);
+}
+function jsonOf(workflow: string, value: unknown): Json {
+  try {
+    return plainJson(value, `the schema of workflow "${workflow}"`, MAX_INPUT_BYTES);
+  } catch (thrown) {
+    throw badInput(workflow, toRuntimeError(thrown));
+  }
+}
+const notTaken = (problem: string) =>
+  new RuntimeError('bad_parameters', problem, { hint: 'Give an input that its schema takes.' });
+const inputWaits = (workflow: string) =>
+  new RuntimeError(
+    'async_schema',
+    `The schema of the input of the workflow "${workflow}" answers with a promise.`,
+    {
+      hint: "Use a schema without asynchronous checks there; those of a tool's parameters may have them.",
+    },
+  );

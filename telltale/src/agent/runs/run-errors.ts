@@ -18,7 +18,7 @@ export const runChanged = ({
   manifest: { path },
   origin,
 }: Pick<RunState, 'id' | 'manifest' | 'origin'>) => {
-  // A run that another called, or that leads a session, goes on with that one.
+  // A called run continues with its caller, and a run that guides a session continues with that session.
   const resumed =
     origin.leads === true && origin.session !== undefined
       ? `resume ${origin.session.id}`
@@ -32,7 +32,7 @@ export const runChanged = ({
   );
 };
 
-/** The same in a program, which gives the workflow itself. */
+/** The same for programs, which pass the workflow itself. */
 export const runChangedInCode = (run: string, path: string) =>
   new RuntimeError(
     'manifest_changed',
@@ -84,7 +84,7 @@ export const badInput = (workflow: string, problem: RuntimeError) =>
     },
   );
 
-/** Runs that call each other: an action of an agent that a run called, and so on. */
+/** How deeply runs may call each other. */
 export const MAX_CHAIN = 20;
 
 export const chainTooLong = (chain: readonly string[]) =>

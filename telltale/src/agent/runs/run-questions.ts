@@ -12,39 +12,43 @@ import { choiceFor, type ReviewReply, readReply } from '../reviews/read-review.t
 import { closeRow, runReview } from '../reviews/review-table.ts';
 import { type AnswerMessage, readAnswerMessage } from '../reviews/take-answer.ts';
 
-/** What a run asks a person: the question of an `approval` step, a confirmation, a plan, an escalation, or a call. */
+/**
+ * A question of a run to a person: an `approval` step, a confirmation, a plan, an escalation, or a call that
+ * needs approval.
+ */
 export interface RunQuestion extends OpenReview, Covered {
-  /** The parameters of a call. */
+  /** The parameters of the call, if it is about one. */
   readonly input?: JsonObject;
-  /** What has changed since it was approved before, where it was: that approval counts no longer. */
+  /** What has changed since an earlier approval, which no longer counts. */
   readonly changed?: readonly string[];
-  /** Aborted once the answer no longer matters. */
+  /** Aborted when the answer is no longer needed. */
   readonly signal: AbortSignal;
 }
 
-/** Asks a person in this process. Resolves with their answer, or with undefined where they leave it for later. */
+/**
+ * Asks a person in this process. Resolves with the answer, or with undefined if the person leaves it for
+ * later.
+ */
 export type AskRun = (question: RunQuestion) => Promise<ReviewReply | undefined>;
 
-/** The questions of one run that are put to a person in this process. */
-export interface RunAsking {
+/** The questions of one run that this process asks a person. */
+export interface RunQuestions {
   put(request: ApprovalRequest, signal: AbortSignal): void;
-  /**
-   * Whether the run stays for an answer that is on its way; `release` is called where it turns out that none comes.
-   */
+  /** Returns whether the run stays open because an answer may arrive. `release` is called if none does. */
   hold(release: () => void): boolean;
 }
 
-export function createRunAsking(
+export function createRunQuestions(
   ask: AskRun,
   journal: RunJournal,
   clock: Pick<Clock, 'now'>,
   onError: (thrown: unknown) => void,
-): RunAsking {
+): RunQuestions {
   const { state } = journal;
   let asked = 0;
   let leave: (() => void) | undefined;
 
-  /** Whether an answer was given. */
+  /** Resolves with true if an answer was given. */
   const answer = async (request: ApprovalRequest, signal: AbortSignal): Promise<boolean> => {
     const { call, replaces } = request;
     const open = runReview(request, state, clock.now());
@@ -57,20 +61,20 @@ export function createRunAsking(
     });
     if (reply === undefined || signal.aborted) return false;
     const said = readReply(open, reply);
-    return takeRunAnswer(journal, reply.by ?? 'api', { review: request.review, ...said }, []);
+    return receiveRunAnswer(journal, reply.by ?? 'api', { review: request.review, ...said }, []);
   };
 
   return {
     put(request, signal) {
       asked++;
-      // Answered, here or elsewhere: the run goes on.
+      // The question was answered by this or another process, so the run continues.
       const goesOn = () => {
         leave = undefined;
       };
       signal.addEventListener('abort', goesOn, { once: true });
       const over = async () => {
         const isAnswered = await answer(request, signal).catch((thrown) => void onError(thrown));
-        // The run stays until the step has taken the answer from the log.
+        // The run stays open until the step has read the answer from the log.
         if (isAnswered === true && !signal.aborted)
           await new Promise((taken) => signal.addEventListener('abort', taken, { once: true }));
         asked--;
@@ -89,22 +93,22 @@ export function createRunAsking(
   };
 }
 
-/** Puts an answer on the log of a run that nobody works on: it goes on with it when it is taken up. */
+/** Writes an answer to the log of a run that nobody works on. The run uses it when it is resumed. */
 export async function writeRunAnswer(
   { store, clock }: { readonly store: Pick<Store, 'info'>; readonly clock: Clock },
   writer: StreamWriter,
   state: RunState,
   given: { readonly said: AnswerMessage; readonly by: string; readonly consumed: readonly number[] },
 ): Promise<void> {
-  const journal = createRunLog({ ...(await logOfNobody(store, writer)), state, clock, onLost }); // flushed() says so
-  takeRunAnswer(journal, given.by, { ...given.said }, given.consumed);
+  const journal = createRunLog({ ...(await unownedLogOptions(store, writer)), state, clock, onLost }); // flushed() rejects
+  receiveRunAnswer(journal, given.by, { ...given.said }, given.consumed);
   await journal.flushed();
 }
 
 const onLost = (): void => undefined;
 
-/** How the log of a run is written that nobody works on. What is written releases no run that is quarantined. */
-export async function logOfNobody(store: Pick<Store, 'info'>, writer: StreamWriter) {
+/** Options for writing to the log of a run that nobody works on. Writing does not lift a quarantine. */
+export async function unownedLogOptions(store: Pick<Store, 'info'>, writer: StreamWriter) {
   const info = await store.info(writer.stream);
   return {
     writer,
@@ -113,8 +117,8 @@ export async function logOfNobody(store: Pick<Store, 'info'>, writer: StreamWrit
   } as const;
 }
 
-/** False where it is no answer, or one to a question that is not open, or the run is being cancelled. */
-export function takeRunAnswer(
+/** Returns false if the body is not an answer, the question is not open, or the run is being cancelled. */
+export function receiveRunAnswer(
   journal: RunJournal,
   by: string,
   body: Json,

@@ -1,131 +1,133 @@
 import type { RunJournal } from '../../engine/run-log.ts';
 import { type RuntimeError, toRuntimeError } from '../../lib/errors.ts';
-import type { MachineEnd } from '../../workflows/machine/run-machine.ts';
-import type { HandGate } from '../outside/gate.ts';
-import type { Turns } from '../outside/turns.ts';
-import type { NewRun } from './new-run.ts';
+import type { WalkEnd } from '../../workflows/machine/run-machine.ts';
+import type { ManualLimit } from '../triggers/concurrency-limit.ts';
+import type { RunQueue } from '../triggers/run-queue.ts';
 import { createRun, type HeldRun } from './open-run.ts';
-import type { Ground, Realm, RunsDeps } from './run-environment.ts';
+import type { NewRun, RunAgentSource, RunEnvironment, RunsDeps } from './run-environment.ts';
 import type { RunInbox } from './run-inbox.ts';
 import type { RunResult } from './run-types.ts';
 
-export interface DriveCall {
+export interface RunWalkOptions {
   readonly held: HeldRun;
-  readonly realm: Realm;
-  readonly entry: BoardEntry;
+  readonly environment: RunEnvironment;
+  readonly entry: RunEntry;
 }
 
-/** How a walk ended; who cancelled it, where somebody did. */
+/** How a walk through a workflow ended, and who cancelled it. */
 export type RunWalkEnd =
-  | Exclude<MachineEnd, { readonly kind: 'cancelled' }>
+  | Exclude<WalkEnd, { readonly kind: 'cancelled' }>
   | { readonly kind: 'cancelled'; readonly reason: string; readonly by: string };
 
-/** A walk through a workflow. */
-export interface Driven {
-  /** Begins it, once. */
+/** One walk through a workflow, from its beginning or from where the log ends. */
+export interface RunWalk {
+  /** Starts the walk. Call it once. */
   run(): Promise<RunWalkEnd>;
   cancel(reason: string, by: string): void;
-  /** The last event that its steps have heard of: what came later is news to the next walk. */
+  /** The last event that its steps have seen. A later event needs another walk. */
   seen(): number;
-  /** Stops at once, and writes nothing more. */
-  letGo(error?: RuntimeError): void;
+  /** Stops at once and writes nothing more. */
+  release(error?: RuntimeError): void;
 }
 
-/** Loads what walks a workflow when the first one is run. */
-export type DriveRun = (call: DriveCall) => Promise<Driven>;
+/** Creates a walk. The modules for it are loaded with the first run. */
+export type CreateRunWalk = (call: RunWalkOptions) => Promise<RunWalk>;
 
-/** What this process knows of a run that it has something to do with. */
-export interface BoardEntry {
+/** What this process knows about a run that it works on or watches. */
+export interface RunEntry {
   readonly run: string;
-  /** In whose name it works, where this process knows. */
-  ground?: Ground | undefined;
-  /** Whether that was read from where its manifest is, and can be so again. */
-  isGroundRead?: boolean;
-  /** Its stream, where it was just made or taken and nobody works on it yet. */
+  /** The agent whose tools and permissions the run uses, if this process knows it. */
+  agentSource?: RunAgentSource | undefined;
+  /** Whether the agent was read from its manifest, and can be read again. */
+  isSourceRead?: boolean;
+  /** Its stream, if this process created it and no work on it has started. */
   fresh?: HeldRun | undefined;
-  /** Who asked for it to go on: named once, on the next `workflow.resumed`. */
+  /** Who resumed it. The next `workflow.resumed` names them. */
   resumedBy?: string | undefined;
-  /** Whether it is held for a while when it waits for its client: a server of such clients works on it. */
+  /** Whether it is kept open for a while when it waits for its MCP client. */
   lingers?: boolean;
-  /** While it is worked on: ends it. */
+  /** Cancels it. Set while it is worked on. */
   cancel?: ((reason: string, by: string) => void) | undefined;
-  /** While it is worked on: stops at once, and writes nothing more. */
-  letGo?: (() => void) | undefined;
-  /** While it is worked on: what others of this process see of it, and how they give it a message. */
+  /** Stops working on it at once. Set while it is worked on. */
+  release?: (() => void) | undefined;
+  /** Its journal, and how other parts of this process send it messages. Set while it is worked on. */
   live?: { readonly journal: RunJournal; readonly take: RunInbox['take'] } | undefined;
   /**
-   * Steps that wait for the client, told as soon as what it sent is in the log's queue, ahead of the commit; or for the
-   * session that the run leads, told when it is resumed here.
+   * Called as soon as a message from the client is in the log's queue, before its commit, and when the guided
+   * session is resumed in this process.
    */
-  readonly claims: Set<() => void>;
-  /** While it only waits, and this process would go on with it: up to where its log went, and what watches it. */
-  parked?: { readonly seq: number; readonly unwatch?: () => void } | undefined;
-  /** Whether another process had it when it was looked at. */
+  readonly wakeListeners: Set<() => void>;
+  /**
+   * Set while it is suspended and this process would resume it: the last event it has seen, and how to stop
+   * watching its stream.
+   */
+  suspended?: { readonly seq: number; readonly unwatch?: () => void } | undefined;
+  /** Whether another process owned it at the last attempt. */
   wasOwned?: boolean;
-  /** Whether somebody here wants it gone on with, whatever its log says. */
-  isAsked?: boolean;
-  /** Whether somebody has resumed it, or its caller goes on with it: then it goes on although it is quarantined. */
-  isReleased?: boolean;
-  readonly listeners: Set<BoardListener>;
+  /** Whether this process wants it resumed, whatever its log says. */
+  isRequested?: boolean;
+  /** Whether it was resumed explicitly or by its caller, which ends a quarantine. */
+  liftsQuarantine?: boolean;
+  readonly listeners: Set<RunListener>;
 }
 
-export interface BoardListener {
-  /** It has ended, or this process has let go of it. */
+export interface RunListener {
+  /** The run has ended, or this process has released it. */
   onEnd(result: RunResult): void;
-  /** It has nothing to do before that time, or before something comes. */
+  /** The run has nothing to do until that time, or until a message arrives. */
   onWaiting?(waiting: { readonly for: string; readonly due?: number }): void;
-  /** It goes on. */
+  /** Work on the run continues. */
   onWork?(): void;
-  /** Another process works on it: whoever does not leave waits for that. */
+  /** Another process works on the run. A listener that stays registered waits for that process. */
   onOwned?(error: unknown): void;
-  /** It cannot be worked on here. */
+  /** This process cannot work on the run. */
   onError(error: unknown): void;
 }
 
-/** The runs of this process. Nothing on it matters after a restart. */
-export interface RunBoard {
-  entry(run: string): BoardEntry;
-  find(run: string): BoardEntry | undefined;
-  /** How many of them wait, and are watched or about to be. */
-  parked(): number;
-  park(entry: BoardEntry, parked: NonNullable<BoardEntry['parked']>): void;
-  /** It is worked on again, or has ended. */
-  unpark(entry: BoardEntry): void;
-  /** Those that are worked on. */
-  live(): readonly BoardEntry[];
-  tell(run: string, what: (listener: BoardListener) => void): void;
-  /** This process lets go of all of them, also of those that it has not begun to work on: whoever waits hears so. */
+/** The runs of this process. Nothing in it has to survive a restart. */
+export interface RunRegistry {
+  entry(run: string): RunEntry;
+  find(run: string): RunEntry | undefined;
+  /** The number of suspended runs that are watched or about to be. */
+  suspended(): number;
+  suspend(entry: RunEntry, suspended: NonNullable<RunEntry['suspended']>): void;
+  /** Stops watching a run that is worked on again or has ended. */
+  resume(entry: RunEntry): void;
+  /** The runs that are being worked on. */
+  live(): readonly RunEntry[];
+  notify(run: string, what: (listener: RunListener) => void): void;
+  /** Releases all runs, including those whose work has not started, and notifies their listeners. */
   close(): Promise<void>;
-  /** Forgets a run that has ended, unless somebody has taken it up again. */
+  /** Forgets a run that has ended, unless its stream was acquired again. */
   forget(run: string): void;
 }
 
-export function createRunBoard(): RunBoard {
-  const entries = new Map<string, BoardEntry>();
-  let parked = 0;
-  const unpark = (entry: BoardEntry) => {
-    if (entry.parked === undefined) return;
-    entry.parked.unwatch?.();
-    entry.parked = undefined;
-    parked--;
+export function createRunRegistry(): RunRegistry {
+  const entries = new Map<string, RunEntry>();
+  let suspended = 0;
+  const resume = (entry: RunEntry) => {
+    if (entry.suspended === undefined) return;
+    entry.suspended.unwatch?.();
+    entry.suspended = undefined;
+    suspended--;
   };
   return {
     entry(run) {
       const known = entries.get(run);
       if (known !== undefined) return known;
-      const made: BoardEntry = { run, listeners: new Set(), claims: new Set() };
+      const made: RunEntry = { run, listeners: new Set(), wakeListeners: new Set() };
       entries.set(run, made);
       return made;
     },
     find: (run) => entries.get(run),
-    parked: () => parked,
-    park(entry, as) {
-      if (entry.parked === undefined) parked++;
-      entry.parked = as;
+    suspended: () => suspended,
+    suspend(entry, as) {
+      if (entry.suspended === undefined) suspended++;
+      entry.suspended = as;
     },
-    unpark,
+    resume,
     live: () => [...entries.values()].filter(({ live }) => live !== undefined),
-    tell(run, what) {
+    notify(run, what) {
       for (const listener of [...(entries.get(run)?.listeners ?? [])]) what(listener);
     },
     async close() {
@@ -136,30 +138,30 @@ export function createRunBoard(): RunBoard {
     forget(run) {
       const entry = entries.get(run);
       if (entry === undefined || entry.fresh !== undefined) return;
-      unpark(entry);
+      resume(entry);
       entries.delete(run);
     },
   };
 }
 
 /**
- * Makes a run that somebody asked for, unless its workflow is busy. One that is there is not asked for again: its making
- * says so.
+ * Creates a run that a caller requested, unless its workflow is busy. A run that exists is not queued again:
+ * creating it fails.
  */
-export async function makeInTurn(
-  deps: RunsDeps & { readonly turns: Turns },
-  gate: HandGate | undefined,
+export async function createQueuedRun(
+  deps: RunsDeps & { readonly runQueue: RunQueue },
+  limit: ManualLimit | undefined,
   run: NewRun,
 ): Promise<HeldRun> {
-  if (gate === undefined || (await isThere(deps, run.id))) return createRun(deps, run);
-  await deps.turns.ask(gate, run.id, run.origin.session?.id);
+  if (limit === undefined || (await isThere(deps, run.id))) return createRun(deps, run);
+  await deps.runQueue.reserve(limit, run.id, run.origin.session?.id);
   deps.crashPoint?.('hand:asked');
   try {
     return await createRun(deps, run);
   } catch (thrown) {
-    // One that is there has its turn, or loses it with its end.
+    // A run that exists keeps its place in the queue until it ends.
     if (toRuntimeError(thrown).code !== 'stream_exists')
-      await deps.turns.leave(gate, run.id).catch(deps.onError);
+      await deps.runQueue.leave(limit, run.id).catch(deps.onError);
     throw thrown;
   }
 }

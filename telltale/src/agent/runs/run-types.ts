@@ -28,36 +28,40 @@ function usedBy({ usage, charged }: RunState): RunUsage | undefined {
   return input + output + cost_usd + charged === 0 ? undefined : { ...usageOf(usage), cost_usd, charged };
 }
 
-/** A workflow that can be run: in the name of an agent, with its tools, models and permissions. Its runs take `Input`. */
+/** A workflow that can be run with the tools, models and permissions of an agent. Its runs take `Input`. */
 export interface LoadedWorkflow<Input = JsonObject> {
   readonly manifest: WorkflowManifest;
   readonly agent: LoadedAgent<unknown>;
-  /** The schema of a library's own that its input is held against, where a program gave one. */
+  /** The schema that checks the input, if a program passed one of a schema library. */
   readonly input?: StandardSchemaV1<Input>;
 }
 
 export interface RunOptions<Input = JsonObject> {
   readonly input?: Input;
-  /** In place of the workflow's own variables' defaults. */
+  /** Values for the workflow's variables instead of their defaults. */
   readonly vars?: JsonObject;
   readonly id?: string;
-  /** Cancels the run when it is aborted. */
+  /** Aborting it cancels the run. */
   readonly signal?: AbortSignal;
   /**
-   * `release` (default): a run that only waits is let go of, and `result` says so. `hold`: it is waited for. One that
-   * waits for its turn is waited for in any case.
+   * What `result` does when the run is suspended. `release` (the default): it resolves with status `waiting`,
+   * and the run is released. `hold`: it waits for the end. A run that waits for its turn is always waited
+   * for.
    */
   readonly onWaiting?: 'release' | 'hold';
-  /** Only written down: it is worked on by whoever takes it up. Its result is then `interrupted`, once it is on the log. */
+  /** Only creates the run, for any process to work on. Its result is `interrupted` once it is on the log. */
   readonly queued?: boolean;
 }
 
 export interface ResumeRunOptions {
-  /** Needed where parts of the agent were written in code; else the manifest is read again. */
+  /** Needed if parts of the agent are written in code. Otherwise the manifest is read again. */
   readonly workflow?: LoadedWorkflow<unknown>;
-  /** Goes on with the workflow as it is now. What is in doubt has to be decided; `changes` says what it would mean. */
+  /**
+   * Continues with the current definition of the workflow. Ambiguous steps have to be decided. `changes`
+   * previews the effect.
+   */
   readonly acceptChanges?: AcceptChanges;
-  /** Who asks for it and accepts the changes, for the log. Without it, `runtime` asks and `program` accepts. */
+  /** Who resumes the run and accepts the changes, for the log. The defaults are `runtime` and `program`. */
   readonly by?: string;
   readonly onWaiting?: 'release' | 'hold';
   readonly signal?: AbortSignal;
@@ -65,12 +69,12 @@ export interface ResumeRunOptions {
 
 export interface RunResult {
   readonly run: string;
-  /** `interrupted`: this process let go of it; it can be resumed. */
+  /** `interrupted`: this process released the run. It can be resumed. */
   readonly status: Exclude<RunStatus, 'running'> | 'interrupted';
   readonly output?: Json;
   readonly error?: ErrorJson;
   readonly waiting?: { readonly for: string; readonly due?: number };
-  /** What it used so far, with the runs and agents that it called; absent where that is nothing. */
+  /** Usage so far, including called runs and agents. Absent if there is none. */
   readonly used?: RunUsage;
 }
 
@@ -78,10 +82,10 @@ export interface RunUsage {
   /** Tokens. */
   readonly input: number;
   readonly output: number;
-  /** true where a part of these was counted here, since a provider gave no figures. */
+  /** true if part of the tokens is an estimate, because a provider reported none. */
   readonly estimated?: true;
   readonly cost_usd: number;
-  /** What asking artifacts took from the balance. */
+  /** What questions to artifacts took from the balance. */
   readonly charged: number;
 }
 
@@ -89,89 +93,98 @@ export interface RunUsage {
 export interface WorkflowRun {
   readonly id: string;
   readonly result: Promise<RunResult>;
-  /** Every event from the first on, after its commit. Ends with the run. */
+  /** Every committed event from the first one. Ends with the run. */
   readonly events: AsyncIterable<RunEvent>;
   subscribe(listener: (event: RunEvent) => void): () => void;
   cancel(reason?: string): Promise<void>;
-  /** Stops at once and lets go of the stream, so that it can be resumed. */
+  /** Stops at once and releases the run, so that it can be resumed. */
   interrupt(): Promise<void>;
 }
 
-/** What a trigger outside of sessions came to. */
+/** What a trigger without a session did. */
 export type OutsideOutcome =
   | { readonly kind: 'started'; readonly run: string }
-  /** It starts later: its `delay`, its `debounce`, or a run that goes first. */
+  /** The run starts later, because of `delay`, `debounce` or another run. */
   | { readonly kind: 'waiting' }
-  /** `missed`: nobody ran at its time, and it is not made up for. */
+  /** `missed`: no process was running at that time, and the run is not made up for. */
   | { readonly kind: 'suppressed'; readonly reason: 'cooldown' | 'busy' | 'missed' }
-  /** It came before, and started `run` if anything: this time it starts nothing. */
+  /** The same delivery came before and started `run`, if anything. This time it starts nothing. */
   | { readonly kind: 'replayed'; readonly run?: string };
 
-/** A time that was due. */
+/** A time of a schedule that has come. */
 export interface DueTime {
   readonly due: number;
-  /** How many times before it nobody ran at and none is made up for; 1,000 at most are counted. */
+  /** How many earlier times were missed and are not made up for, at most 1,000. */
   readonly missed: number;
 }
 
 export interface ListenOptions {
-  /** Told of each time that a schedule was due. */
+  /** Called for each time that a schedule was due. */
   readonly onDue?: (trigger: string, outcome: OutsideOutcome, due: DueTime) => void;
-  /** Told where a schedule cannot be kept; it is tried again where that may help. What is not told here is uncaught. */
+  /**
+   * Called with errors of a schedule, which is retried if that may help. Without it such errors are uncaught.
+   */
   readonly onError?: (thrown: unknown) => void;
 }
 
-/** Of a request, with names in lower case. */
+/** The headers of a request, with names in lower case. */
 export type HookHeaders = Readonly<Record<string, string | undefined>>;
 
-/** An agent whose workflows are started by time and by hooks, for as long as this is open. */
+/** Starts an agent's workflows by their schedules and webhooks until it is closed. */
 export interface Listening {
-  /** The names after `/hooks/` that its workflows listen to. */
+  /** The names after `/hooks/` that its workflows handle. */
   readonly hooks: readonly string[];
   /**
-   * Takes what was posted to `/hooks/NAME`: the body as it came, and its headers. Resolves once the run is on its log.
-   * What was taken before starts nothing and is `replayed`. Rejects with `hook_unknown`, `bad_signature`, `hook_stale`
-   * (its time is more than 5 minutes off), `hook_replayed` (its id stood for something else) or `hook_too_large`, and
-   * starts nothing then.
+   * Handles a request to `/hooks/NAME`: the raw body and the headers. Resolves once the run is on its log. A
+   * delivery that was accepted before starts nothing and is `replayed`. Rejects with `hook_unknown`,
+   * `bad_signature`, `hook_stale` (more than 5 minutes off), `hook_replayed` (the same id with another body)
+   * or `hook_too_large`, and then starts nothing.
    */
   deliver(hook: string, body: string | Uint8Array, headers: HookHeaders): Promise<OutsideOutcome>;
   close(): void;
 }
 
-/** Workflows on their own. Those that agents set off and call run by themselves. */
+/** Runs of workflows that a program starts. Runs that agents trigger or call need no handling. */
 export interface Workflows {
   start<Input>(workflow: LoadedWorkflow<Input>, options?: RunOptions<NoInfer<Input>>): WorkflowRun;
-  /** Takes a run over and goes on. Refused while another process works on it. */
+  /** Takes over a run and continues it. Refused while another process works on it. */
   resume(run: string, options?: ResumeRunOptions): Promise<WorkflowRun>;
-  /** What the workflow as it is now would mean for a run. Writes nothing. */
+  /** Previews what the current definition of the workflow means for a run. Writes nothing. */
   changes(
     run: string,
     options?: Pick<ResumeRunOptions, 'workflow' | 'acceptChanges' | 'signal'>,
   ): Promise<WorkflowChanges>;
-  /** Something came for what a run has called: it is worked on, by any process that has room, unless one does. */
+  /** Has a waiting run checked again, because something arrived for a run or agent that it called. */
+  wake(run: string): void;
+  /** @deprecated Use `wake`. This name goes with the next release. */
   goOn(run: string): void;
-  /** Through the inbox: works from any process. */
+  /** Cancels a run through its inbox, from any process. */
   cancel(run: string, reason?: string, from?: string): Promise<void>;
-  /** An event for a `wait`; one that comes early is kept. */
+  /** Sends an event to a `wait` step. An event that arrives early is kept. */
   signal(run: string, event: string, data?: JsonObject, from?: string): Promise<void>;
   events(
     run: string,
     from?: number,
     options?: { readonly signal?: AbortSignal },
   ): Promise<readonly RunEvent[]>;
-  /** After all committed events, or after `seq`; rejects with `event_unknown` where the log has no such event. */
+  /**
+   * The state after all committed events, or after `seq`. Rejects with `event_unknown` if the log has no such
+   * event.
+   */
   state(run: string, seq?: number, options?: { readonly signal?: AbortSignal }): Promise<RunState>;
-  /** Starts an agent's workflows by their schedules and hooks, until it is closed. */
+  /** Starts an agent's workflows by their schedules and webhooks until it is closed. */
   listen(agent: LoadedAgent<unknown>, options?: ListenOptions): Listening;
-  /** Goes on with every run that was alive when its process stopped, but those in `except`, and gives their ids. */
+  /** Resumes every run whose process stopped, except those in `except`, and returns their ids. */
   recover(except?: ReadonlySet<string>): Promise<readonly string[]>;
-  /** Resolves once every run that this process works on has ended or only waits. */
+  /** Resolves once every run that this process works on has ended or is suspended. */
   idle(): Promise<void>;
-  /** Ids of runs that are worked on here. */
+  /** Ids of the runs that this process works on. */
+  active(): readonly string[];
+  /** @deprecated Use `active`. This name goes with the next release. */
   under(): readonly string[];
 }
 
-/** The workflows of an agent by name, in the order of its imports; then those beside it in its own file. */
+/** The workflows of an agent by name: its imports in order, then those in its own file. */
 export function workflowsOf({
   manifest,
   project,
@@ -189,12 +202,12 @@ export function workflowsOf({
   return found;
 }
 
-/** Whether people and actions may start it: it says so, or nothing else does. */
+/** Whether people and actions may start the workflow: it has a manual trigger, or none at all. */
 export function isManual({ trigger, triggers = [] }: WorkflowManifest): boolean {
   const all = trigger === undefined ? triggers : [trigger];
   return all.length === 0 || all.some(({ type }) => type === 'manual');
 }
 
-/** Who takes turns for a run: the session that it belongs to, else the run that called it, else itself. */
+/** The group of a run for fair scheduling: its session, or the run that called it, or the run itself. */
 export const groupOfRun = ({ id, origin: { session, parent } }: Pick<RunState, 'id' | 'origin'>): string =>
   session?.id ?? parent?.run ?? id;

@@ -16,9 +16,15 @@ import type { SessionLog } from '../session-log.ts';
 import { isLetGo, type Stop } from '../stop.ts';
 import type { Runs } from './create-runs.ts';
 import { workflowUnknown } from './find-workflow.ts';
-import { createFeedRuns, type FeedCall, type FeedRuns, payAsSession, payForFeed } from './pay-for-run.ts';
 import { isOver, resultOf } from './run-types.ts';
-import type { SessionOrders } from './session-orders.ts';
+import {
+  createFeedRuns,
+  type FeedCall,
+  type FeedRuns,
+  recordFeedUsage,
+  recordRunUsage,
+} from './run-usage.ts';
+import type { SessionCommands } from './session-commands.ts';
 
 export interface SessionRunsDeps {
   readonly runs: Runs;
@@ -27,27 +33,30 @@ export interface SessionRunsDeps {
   readonly log: SessionLog;
   readonly stop: Stop;
   readonly lineage: Lineage | undefined;
-  readonly orders: SessionOrders;
+  readonly orders: SessionCommands;
 }
 
-/** The workflow runs of one session: those that its triggers start, and those that its actions call. */
+/**
+ * The workflow runs of one session: started by its triggers, called by its actions, and made for its feeds.
+ */
 export interface SessionRuns {
-  /** Begins the run of a `trigger.fired`, once that is committed. */
+  /** Starts the run of a `trigger.fired` after its commit. */
   start(started: StartedRun): void;
   cancel(run: string, reason: string): void;
-  /** After a restart: goes on with those that have not ended, and learns the end of those that have. */
+  /** After a restart: continues open runs and records the ends of the others. */
   reconcile(): Promise<void>;
   /** Runs the workflow that an action calls. */
   call(call: PerformCall): Promise<Json>;
-  /** Runs the workflow that a feed is made by, and gives its output. What it used counts for the session. */
+  /** Runs the workflow of a feed and resolves with its output. Its usage counts for the session. */
   feed(name: string, input: JsonObject, signal: AbortSignal, feed: string): Promise<Json>;
-  /** Those that feeds are made by. */
+  /** The runs of feeds. */
   readonly ofFeeds: Pick<FeedRuns, 'find' | 'end'>;
-  /** Ends what its triggers started: the session is cancelled. */
+  /** Cancels the runs of triggers, because the session is cancelled. */
   cancelAll(reason: string): void;
   /**
-   * Resolves once every run that was started is there, or cannot be, and every cancellation is on its way: who ends
-   * before that leaves behind a log that tells of runs which nobody will ever make. Undefined where that is so now.
+   * Resolves once every started run exists or has failed to start, and every cancellation is sent. A session
+   * that ended earlier would leave runs on its log that nobody creates. Undefined if there is nothing to wait
+   * for.
    */
   settled(): Promise<unknown> | undefined;
 }
@@ -57,7 +66,7 @@ export function createSessionRuns(deps: SessionRunsDeps): SessionRuns {
   const { state } = log;
   const { agent } = prepared;
   const model = prepared.model.id === agent.manifest.model ? undefined : prepared.model;
-  const ground = { agent, model, ofSession: true } as const;
+  const agentSource = { agent, model, ofSession: true } as const;
   const fail = (error: unknown) => stop.now({ kind: 'lost', error: toRuntimeError(error) });
   const underWay = new Set<Promise<void>>();
   const keep = (work: Promise<void>): Promise<void> => {
@@ -69,24 +78,24 @@ export function createSessionRuns(deps: SessionRunsDeps): SessionRuns {
     runs.call({
       id,
       workflow,
-      ground,
+      agentSource,
       input,
       cause: undefined,
       signal,
-      onUsed: (used) => payForFeed(log, feed, id, used),
+      onUsed: (used) => recordFeedUsage(log, feed, id, used),
       balance: state.balance,
       origin: {
         session: { id: state.id, seq: state.seq },
         chain: [workflow.name],
         agents: agentsAbove(state),
       },
-      isLetGo: () => isLetGo(stop),
+      isReleased: () => isLetGo(stop),
     });
   const ofFeeds = createFeedRuns({
     state,
     store: deps.store,
     call: callForFeed,
-    payLate: (prefix, open) => payForUnpaid(log, deps.store, prefix, open),
+    recordMissing: (prefix, open) => recordMissingUsage(log, deps.store, prefix, open),
     end: (id, why) => keep(endForFeed(id, why)),
   });
   const endForFeed = async (id: string, why: RuntimeError) => {
@@ -96,15 +105,15 @@ export function createSessionRuns(deps: SessionRunsDeps): SessionRuns {
     const ending = new AbortController();
     const ended = callForFeed({ id, workflow, input, feed: workflow.name }, ending.signal);
     stopWith(ending, why);
-    await ended.catch(() => undefined); // that it was cancelled is what was wanted
+    await ended.catch(() => undefined); // the cancellation is expected
   };
-  /** Runs whose streams are being made, or looked for. */
+  /** Runs whose streams are being created or looked up. */
   const beginning = new Map<string, Promise<void>>();
 
   const makeOrFind = async (started: StartedRun) => {
     const ended = await runs.begin({
       session: state.id,
-      ground,
+      agentSource,
       started,
       balance: state.balance,
       group: deps.lineage?.group ?? state.id,
@@ -122,12 +131,12 @@ export function createSessionRuns(deps: SessionRunsDeps): SessionRuns {
     void begun.then(() => beginning.delete(run));
     return begun;
   };
-  /** Nothing can be said to a run before its stream is there, which a `trigger.fired` is ahead of. */
+  /** A run can get messages only once its stream exists, which is after its `trigger.fired`. */
   const whenThere = (run: string, then: () => Promise<void>) => {
     void keep(Promise.resolve(beginning.get(run)).then(then));
   };
   const end = (run: string, reason: string, by: string) => whenThere(run, () => runs.end(run, reason, by));
-  /** Runs that actions call: the promise is settled once the stream is there, or never will be. */
+  /** Runs that actions call. The promise settles once the stream exists or has failed. */
   const called = new Map<string, { readonly workflow: string; readonly there: Promise<boolean> }>();
   forwardAwaited({
     workflows: prepared.workflows,
@@ -168,7 +177,7 @@ export function createSessionRuns(deps: SessionRunsDeps): SessionRuns {
     async call({ action, input, cause, signal }) {
       const workflow = prepared.workflows.get(action.name);
       if (workflow === undefined) throw workflowUnknown(agent, action.name, [...prepared.workflows.keys()]);
-      await log.flushed(); // a run that nobody remembers would be lost
+      await log.flushed(); // a run that is not on the session's log would be lost
       signal.throwIfAborted();
       const id = childId(state, action.id);
       let settle: (isThere: boolean) => void = () => undefined;
@@ -184,12 +193,12 @@ export function createSessionRuns(deps: SessionRunsDeps): SessionRuns {
         .call({
           id,
           workflow,
-          ground,
+          agentSource,
           input,
           cause,
           signal,
           onMade: () => settle(true),
-          onUsed: (used) => payAsSession(log, action.id, id, used),
+          onUsed: (used) => recordRunUsage(log, action.id, id, used),
           balance: state.balance,
           origin: {
             session: { id: state.id, seq: state.seq },
@@ -197,14 +206,14 @@ export function createSessionRuns(deps: SessionRunsDeps): SessionRuns {
             chain: [workflow.name],
             agents: agentsAbove(state),
           },
-          isLetGo: () => isLetGo(stop),
+          isReleased: () => isLetGo(stop),
         })
         .finally(over);
     },
   };
 }
 
-/** What is kept while it waits counts, too. */
+/** Also waits for promises that are added meanwhile. */
 async function allSettled(underWay: ReadonlySet<Promise<void>>): Promise<void> {
   while (underWay.size > 0) await Promise.all(underWay);
 }
@@ -214,7 +223,7 @@ const agentsAbove = ({ parent, agent }: SessionState): readonly string[] => [
   agent,
 ];
 
-/** The run that leads the session, where its agent has a workflow of its own. */
+/** The run that guides the session, if its agent has a workflow. */
 const leading = ({ agent }: PreparedAgent, { id, led }: SessionState) =>
   led === true && agent.manifest.workflow !== null
     ? [{ run: leadRun(id), workflow: agent.manifest.workflow }]
@@ -225,19 +234,22 @@ const isThere = async (store: Pick<Store, 'info'>, run: string): Promise<boolean
   return status === 'running' || status === 'waiting';
 };
 
-/** Of a session's runs, the newest: one of whose end nobody was told was under way when the process died. */
+/**
+ * The newest runs of a session that are checked. A run with an unreported end was running when the process
+ * died.
+ */
 const MAX_LISTED = 256;
-/** Of those, runs of feeds; 16 are under way at a time. */
+/** How many of them may be runs of feeds. At most 16 run at a time. */
 const MAX_READ = 64;
-/** Events at the end of the session's log that are looked through for what was paid. */
+/** Events at the end of the session's log that are searched for recorded usage. */
 const MAX_LOOKED_AT = 1_000;
 
 /**
- * After a restart: pays for runs of feeds that have ended without a `child.usage` on the session's log, since the process
- * died in between. Of those in `open` the end is still to be heard of. Only runs count that began behind the first event
- * that is looked at, so that none is paid for twice; which feed asked is not known any more.
+ * After a restart: records the usage of feed runs that ended without a `child.usage` on the session's log.
+ * Runs in `open` are still running. Only runs that started after the first searched event count, so that none
+ * is recorded twice. The feed that asked is no longer known.
  */
-async function payForUnpaid(
+async function recordMissingUsage(
   log: SessionLog,
   store: Store,
   prefix: string,
@@ -250,17 +262,18 @@ async function payForUnpaid(
     .slice(0, MAX_READ);
   if (ended.length === 0) return;
   const from = Math.max(1, head - MAX_LOOKED_AT + 1);
-  const paid = await paidFrom(store, session, from);
+  const paid = await recordedFrom(store, session, from);
   for (const { stream } of ended) {
     if (paid.has(stream)) continue;
     const state = await readRun(store, stream);
     const { used } = resultOf(state);
     const isWhole = (state.origin.session?.seq ?? 0) >= from - 1;
-    if (used !== undefined && isWhole && isOver(state.status)) payForFeed(log, state.workflow, stream, used);
+    if (used !== undefined && isWhole && isOver(state.status))
+      recordFeedUsage(log, state.workflow, stream, used);
   }
 }
 
-async function paidFrom(store: Store, session: string, from: number): Promise<ReadonlySet<string>> {
+async function recordedFrom(store: Store, session: string, from: number): Promise<ReadonlySet<string>> {
   const paid = new Set<string>();
   for (const line of await store.read(session, { from, limit: MAX_LOOKED_AT })) {
     const event = decodeEvent(line, session);
@@ -269,27 +282,27 @@ async function paidFrom(store: Store, session: string, from: number): Promise<Re
   return paid;
 }
 
-/** A run of the session that triggers started or an action calls, and has not ended. */
-export interface ForwardedTo {
+/** An open run of the session that events are forwarded to. */
+export interface ForwardTarget {
   readonly run: string;
   readonly workflow: string;
 }
 
-export interface ForwardDeps {
+export interface ForwardOptions {
   readonly workflows: ReadonlyMap<string, WorkflowManifest>;
   readonly log: Pick<SessionLog, 'state' | 'react' | 'committed'>;
   readonly runs: Pick<Runs, 'pass'>;
   readonly store: Pick<Store, 'list'>;
-  /** Those that there are, or will be once their streams are made. */
-  readonly open: () => readonly ForwardedTo[];
-  /** Does it once the stream of the run is there, if it ever is. */
+  /** The open runs, including those whose streams are being created. */
+  readonly open: () => readonly ForwardTarget[];
+  /** Calls `then` once the stream of the run exists. */
   readonly whenThere: (run: string, then: () => Promise<void>) => void;
 }
 
 const ALIVE = ['running', 'waiting'];
 
-/** Passes on events of the session that steps of its runs wait for, and steps of those that they call. */
-function forwardAwaited({ workflows, log, runs, store, open, whenThere }: ForwardDeps): void {
+/** Forwards events of the session to `wait` steps of its runs and of the runs that they call. */
+function forwardAwaited({ workflows, log, runs, store, open, whenThere }: ForwardOptions): void {
   const own = new Map<string, ReadonlySet<string>>();
   const all = new Map<string, ReadonlySet<string>>();
   for (const [name, workflow] of workflows) {
@@ -298,7 +311,7 @@ function forwardAwaited({ workflows, log, runs, store, open, whenThere }: Forwar
   }
   if (![...all.values()].some(({ size }) => size > 0)) return;
   const { state } = log;
-  const pass = async (to: ForwardedTo, event: SessionEvent, data: JsonObject): Promise<void> => {
+  const pass = async (to: ForwardTarget, event: SessionEvent, data: JsonObject): Promise<void> => {
     const { run, workflow } = to;
     const isOwn = 'run' in event && event.run === run;
     const mine = own.get(workflow)?.has(event.type) === true;
@@ -325,14 +338,14 @@ function forwardAwaited({ workflows, log, runs, store, open, whenThere }: Forwar
 
 const NO_OTHERS: ReadonlyMap<string, WorkflowManifest> = new Map();
 
-/** The types of events that steps of a workflow, and of those that it calls, wait for. */
+/** The types of events that `wait` steps of a workflow, and of the workflows that it calls, wait for. */
 function awaitedTypes(
   workflow: WorkflowManifest,
   all: ReadonlyMap<string, WorkflowManifest>,
 ): ReadonlySet<string> {
   const types = new Set<string>();
   const reached = new Set([workflow]);
-  // A Set is walked in the order of insertion, with what is added on the way.
+  // Iterating over a Set includes values that are added on the way.
   for (const manifest of reached)
     for (const step of allSteps(manifest)) {
       if (step.type === 'wait' && 'event' in step) types.add(step.event);

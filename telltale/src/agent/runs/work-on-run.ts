@@ -6,40 +6,43 @@ import { turnBehind } from '../../log/run-event.ts';
 import type { RunState, StepState } from '../../log/run-state.ts';
 import { liftingWrites, QUARANTINED } from '../../store/quarantine.ts';
 import { changedFiles, codeFilesOf } from '../code-files.ts';
-import { type HandGate, handGate } from '../outside/gate.ts';
-import { REPLACED, type Turns, type TurnTaken } from '../outside/turns.ts';
+import { type ManualLimit, manualLimit } from '../triggers/concurrency-limit.ts';
+import { type QueueResult, REPLACED, type RunQueue } from '../triggers/run-queue.ts';
 import { followSession } from './accept-changes.ts';
 import { acquireRun, type HeldRun } from './open-run.ts';
-import { rest, stillWaits } from './parked-runs.ts';
-import type { RunsDeps } from './run-environment.ts';
-import { enterRealm, type Realm, readGround } from './run-environment.ts';
+import {
+  openRunEnvironment,
+  type RunEnvironment,
+  type RunsDeps,
+  readAgentSource,
+} from './run-environment.ts';
 import { runQuarantined } from './run-errors.ts';
 import { createRunInbox } from './run-inbox.ts';
-import type { BoardEntry, DriveRun, RunBoard, RunWalkEnd } from './run-registry.ts';
-import type { RunResult } from './run-types.ts';
-import { isOver, resultOf } from './run-types.ts';
-import { tellEnd } from './tell-end.ts';
+import { reportRunEnd } from './run-messages.ts';
+import type { CreateRunWalk, RunEntry, RunRegistry, RunWalkEnd } from './run-registry.ts';
+import { isOver, type RunResult, resultOf } from './run-types.ts';
+import { keepWaiting, stillWaits } from './waiting-runs.ts';
 
 export interface WorkDeps extends RunsDeps {
-  readonly board: RunBoard;
-  readonly drive: DriveRun;
-  readonly turns: Turns;
+  readonly registry: RunRegistry;
+  readonly createRunWalk: CreateRunWalk;
+  readonly runQueue: RunQueue;
 }
 
-/** Where a run cannot be taken for now, and nobody waits for it here. */
+/** When to try again if a run cannot be worked on for now and nobody waits for it here. */
 const LOOK_AGAIN_MS = 60_000;
-/** Where another process has it. */
+/** When to try again if another process owns the run. */
 const OWNED_MS = 500;
 
-/** Works on a run until it has ended, or has nothing to do before a time or a message. */
+/** Works on a run until it has ended, or has nothing to do until a time or a message. */
 export async function workOnRun(
   deps: WorkDeps,
   run: string,
   signal: AbortSignal,
   taken: () => void,
 ): Promise<WorkEnd> {
-  const { board } = deps;
-  const entry = board.entry(run);
+  const { registry } = deps;
+  const entry = registry.entry(run);
   try {
     const held = await take(deps, entry);
     if ('kind' in held) return held;
@@ -50,17 +53,17 @@ export async function workOnRun(
       await held.writer.release();
     }
     const { waiting } = held.journal.state;
-    // Told once nobody holds it: whoever hears of it may take it up at once.
-    if (end.kind !== 'waiting' || entry.parked === undefined || waiting === undefined) return end;
-    board.tell(run, ({ onWaiting }) => onWaiting?.(waiting));
-    await undefined; // who leaves does so when he hears it
-    return rest(deps, entry, held, end);
+    // Notify only after the stream is released, because a listener may resume the run at once.
+    if (end.kind !== 'waiting' || entry.suspended === undefined || waiting === undefined) return end;
+    registry.notify(run, ({ onWaiting }) => onWaiting?.(waiting));
+    await undefined; // lets listeners unsubscribe first
+    return keepWaiting(deps, entry, held, end);
   } catch (thrown) {
     const isHeard = entry.listeners.size > 0;
-    board.tell(run, ({ onError }) => onError(thrown));
-    board.forget(run);
+    registry.notify(run, ({ onError }) => onError(thrown));
+    registry.forget(run);
     if (isHeard) return { kind: 'done' };
-    // A store that is full or locked may be better later; the run is on its log as it was.
+    // A store that is full or locked may recover. The run is unchanged on its log.
     const error = toRuntimeError(thrown);
     if (error.retryable) return unable(error, deps.clock.now() + LOOK_AGAIN_MS);
     deps.onError(thrown);
@@ -77,41 +80,42 @@ const unable = (
   ...(due === undefined ? {} : { due }),
 });
 
-/** What came for it stays on its log or in its inbox. */
-function stayQuarantined({ board }: WorkDeps, { run, listeners }: BoardEntry): WorkEnd {
-  if (listeners.size > 0) board.tell(run, ({ onError }) => onError(runQuarantined(run)));
-  board.forget(run);
+/** Leaves a quarantined run alone. Its messages stay on its log or in its inbox. */
+function stayQuarantined({ registry }: WorkDeps, { run, listeners }: RunEntry): WorkEnd {
+  if (listeners.size > 0) registry.notify(run, ({ onError }) => onError(runQuarantined(run)));
+  registry.forget(run);
   return { kind: 'done' };
 }
 
-/** Where another process works on it, it is that one's: who waits for it here goes on waiting. */
-async function take(deps: WorkDeps, entry: BoardEntry): Promise<HeldRun | WorkEnd> {
-  const { board, clock } = deps;
+/** Acquires the run's stream. If another process owns it, listeners keep waiting. */
+async function take(deps: WorkDeps, entry: RunEntry): Promise<HeldRun | WorkEnd> {
+  const { registry, clock } = deps;
   const { fresh } = entry;
   entry.fresh = undefined;
   if (fresh !== undefined) return fresh;
   try {
     const info = await deps.store.info(entry.run);
-    if (info?.status === QUARANTINED && entry.isReleased !== true) return stayQuarantined(deps, entry);
-    // An earlier word does not release what is quarantined again.
-    entry.isReleased = info?.status === QUARANTINED;
+    if (info?.status === QUARANTINED && entry.liftsQuarantine !== true) return stayQuarantined(deps, entry);
+    // An earlier resume does not lift a new quarantine.
+    entry.liftsQuarantine = info?.status === QUARANTINED;
     return await acquireRun(deps, entry.run);
   } catch (thrown) {
     if (!(thrown instanceof RuntimeError) || thrown.code !== 'stream_owned') throw thrown;
-    board.tell(entry.run, ({ onOwned }) => onOwned?.(thrown));
+    registry.notify(entry.run, ({ onOwned }) => onOwned?.(thrown));
     const isFirst = entry.wasOwned !== true;
     entry.wasOwned = true;
-    // Its owner may be about to let go of it, and miss what it was placed for. A fleet finds that by itself.
+    // Its owner may be about to release it without seeing why it was dispatched. A fleet finds that by
+    // itself.
     const looksAgain = isFirst && deps.engine.remembers === 'here';
     if (entry.listeners.size > 0 || looksAgain) return { kind: 'waiting', due: clock.now() + OWNED_MS };
-    if (entry.parked === undefined) board.forget(entry.run);
+    if (entry.suspended === undefined) registry.forget(entry.run);
     return { kind: 'done' };
   }
 }
 
 async function work(
   deps: WorkDeps,
-  entry: BoardEntry,
+  entry: RunEntry,
   held: HeldRun,
   signal: AbortSignal,
   taken: () => void,
@@ -122,136 +126,152 @@ async function work(
   const wait = await stillWaits(deps, entry, held);
   if (wait !== undefined) {
     const waiting = state.waiting ?? { for: 'nothing' };
-    deps.board.tell(entry.run, ({ onWaiting }) => onWaiting?.(waiting));
+    deps.registry.notify(entry.run, ({ onWaiting }) => onWaiting?.(waiting));
     return wait;
   }
-  deps.board.unpark(entry);
-  const realm = await findRealm(deps, entry, held);
-  if ('kind' in realm) return realm;
+  deps.registry.resume(entry);
+  const environment = await findEnvironment(deps, entry, held);
+  if ('kind' in environment) return environment;
   taken();
-  deps.board.tell(entry.run, ({ onWork }) => onWork?.());
+  deps.registry.notify(entry.run, ({ onWork }) => onWork?.());
   if (state.seq > 1)
     journal.append(
       {
         type: 'workflow.resumed',
         by: entry.resumedBy ?? 'runtime',
-        ...filesNow(state.manifest, realm),
+        ...filesNow(state.manifest, environment),
       },
       undefined,
-      entry.isReleased === true ? { writes: liftingWrites(entry.run) } : undefined,
+      entry.liftsQuarantine === true ? { writes: liftingWrites(entry.run) } : undefined,
     );
-  entry.isReleased = false;
+  entry.liftsQuarantine = false;
   entry.resumedBy = undefined;
-  // Its session or its caller was resumed with a changed agent, and it goes on in that one's name.
-  if (realm.agent.hash !== state.manifest.hash)
-    journal.append(followSession(state, realm.agent, realm.workflow));
-  const driven = await deps.drive({ held, realm, entry });
+  // Its session or its caller was resumed with a changed agent, so this run continues with that agent.
+  if (environment.agent.hash !== state.manifest.hash)
+    journal.append(followSession(state, environment.agent, environment.workflow));
+  const runWalk = await deps.createRunWalk({ held, environment, entry });
   const inbox = createRunInbox({
     writer,
     journal,
-    cancel: driven.cancel,
-    onError: (error) => driven.letGo(toRuntimeError(error)),
+    cancel: runWalk.cancel,
+    onError: (error) => runWalk.release(toRuntimeError(error)),
   });
   entry.cancel = (reason, by) => {
     if (state.cancelling === undefined) journal.append({ type: 'workflow.cancelling', reason, by });
-    driven.cancel(reason, by);
+    runWalk.cancel(reason, by);
   };
   entry.live = {
     journal,
     take(message) {
       inbox.take(message);
-      for (const look of [...entry.claims]) look();
+      for (const look of [...entry.wakeListeners]) look();
     },
   };
-  let isLetGo = false;
-  const letGo = () => {
-    isLetGo = true;
-    driven.letGo();
+  let isReleased = false;
+  const release = () => {
+    isReleased = true;
+    runWalk.release();
   };
-  entry.letGo = letGo;
-  signal.addEventListener('abort', letGo, { once: true });
-  if (signal.aborted) letGo();
-  held.onLost(letGo);
+  entry.release = release;
+  signal.addEventListener('abort', release, { once: true });
+  if (signal.aborted) release();
+  held.onLost(release);
   try {
-    // What comes from now on wakes the inbox. Nobody can have written to a run before it was there.
+    // Later messages wake the inbox. A new run cannot have messages yet.
     if (state.seq > 1) await inbox.now();
-    else if (!held.isNew()) inbox.now().catch((thrown) => driven.letGo(toRuntimeError(thrown)));
-    if (state.cancelling !== undefined) driven.cancel(state.cancelling.reason, state.cancelling.by);
-    const gate = handGate(realm.workflow, state.manifest.agent, state.origin);
+    else if (!held.isNew()) inbox.now().catch((thrown) => runWalk.release(toRuntimeError(thrown)));
+    if (state.cancelling !== undefined) runWalk.cancel(state.cancelling.reason, state.cancelling.by);
+    const gate = manualLimit(environment.workflow, state.manifest.agent, state.origin);
     const walk = async () =>
-      (gate === undefined ? undefined : await waitForTurn(deps, gate, held)) ?? driven.run();
+      (gate === undefined ? undefined : await waitInQueue(deps, gate, held)) ?? runWalk.run();
     const end = await walk().catch(brokenOff(held));
     return await settleWalk(deps, entry, held, end, {
-      hasNews: () => inbox.lastNews() > driven.seen(),
-      isLetGo: () => isLetGo,
-      // Before anybody hears of the end: whoever does may be about to leave with this process.
-      leaveTurn: async () => gate && deps.turns.leave(gate, state.id).catch(deps.onError),
+      hasUnseen: () => inbox.lastDelivered() > runWalk.seen(),
+      isReleased: () => isReleased,
+      // Before anybody is notified of the end, because the listener may end this process.
+      leaveQueue: async () => gate && deps.runQueue.leave(gate, state.id).catch(deps.onError),
     });
   } finally {
-    signal.removeEventListener('abort', letGo);
+    signal.removeEventListener('abort', release);
     entry.cancel = undefined;
-    entry.letGo = undefined;
+    entry.release = undefined;
     entry.live = undefined;
     inbox.close();
-    deps.shelf.release(realm.prepared);
+    deps.shelf.release(environment.prepared);
   }
 }
 
-/** Files of its agent that have changed since the run was pinned to them. The log reports them. */
-function filesNow({ files: before }: RunState['manifest'], { agent }: Realm) {
+/** Files of the agent that have changed since the run was pinned to them. They are recorded on the log. */
+function filesNow({ files: before }: RunState['manifest'], { agent }: RunEnvironment) {
   if (before === undefined) return {};
   const files = codeFilesOf(agent);
   const changed = changedFiles(agent, before);
   return changed.length === 0 ? {} : { changed_files: changed, files: { ...before, ...files } };
 }
 
-/** Where nobody waits here for a run that this process cannot go on with, its log says why, or the engine is told. */
-async function findRealm(deps: WorkDeps, entry: BoardEntry, held: HeldRun): Promise<Realm | WorkEnd> {
+/**
+ * Opens the run's environment. If that fails and nobody waits for the run here, the log or the engine records
+ * why.
+ */
+async function findEnvironment(
+  deps: WorkDeps,
+  entry: RunEntry,
+  held: HeldRun,
+): Promise<RunEnvironment | WorkEnd> {
   const { journal } = held;
   const { state } = journal;
   try {
-    if (entry.ground === undefined) {
-      entry.ground = await readGround(state, deps);
-      entry.isGroundRead = true;
+    if (entry.agentSource === undefined) {
+      entry.agentSource = await readAgentSource(state, deps);
+      entry.isSourceRead = true;
     }
-    return await enterRealm(deps, entry.ground, state.workflow);
+    return await openRunEnvironment(deps, entry.agentSource, state.workflow);
   } catch (thrown) {
-    entry.ground = undefined;
+    entry.agentSource = undefined;
     if (entry.listeners.size > 0) throw thrown;
-    deps.board.forget(entry.run);
+    deps.registry.forget(entry.run);
     const error = toRuntimeError(thrown);
     const { message, hint = '' } = error;
-    // One process of many that cannot is nothing to be kept for ever: if none can, it is laid aside.
+    // In a fleet another process may be able to. If none can, the run is quarantined.
     if (deps.engine.remembers === 'here')
       journal.append({ type: 'audit', who: 'runtime', what: `It cannot go on here. ${message} ${hint}` });
     return unable(error);
   }
 }
 
-/** What escapes from a walk is a mistake of ours, unless the log is lost: the run ends with it rather than hang. */
+/**
+ * An error that escapes from a walk is a bug, unless the log was lost. The run fails with it instead of
+ * hanging.
+ */
 const brokenOff =
   ({ lost }: HeldRun) =>
   (thrown: unknown): RunWalkEnd =>
     lost() === undefined ? { kind: 'failed', error: toRuntimeError(thrown).toJSON() } : { kind: 'stopped' };
 
-/** Whoever's end lets a run go on may die before it says so: it looks itself, each time after twice as long. */
+/**
+ * The run ahead of a queued run may crash before it wakes the queued one. So a queued run checks by itself,
+ * each time after twice as long.
+ */
 const FIRST_LOOK_MS = 60_000;
 const LAST_LOOK_MS = 1_800_000;
-/** A store that cannot say is asked again after that. */
+/** When to try again after an error of the store. */
 const RETRY_MS = 10_000;
 
-/** Where it is not its turn. One that has begun has had it, and one that is to be ended needs none. */
-async function waitForTurn(
-  { turns, clock }: { readonly turns: Turns; readonly clock: Clock },
-  gate: HandGate,
+/**
+ * Waits in the queue of the workflow's `concurrency`. A run that has begun or is being cancelled does not
+ * queue. Undefined means that the run may continue.
+ */
+async function waitInQueue(
+  { runQueue, clock }: { readonly runQueue: RunQueue; readonly clock: Clock },
+  gate: ManualLimit,
   { journal: { state } }: HeldRun,
 ): Promise<RunWalkEnd | undefined> {
   if (state.cancelling !== undefined || state.steps.size > 0) return undefined;
   const now = clock.now();
   const due = now + Math.min(Math.max(now - state.startedAt, FIRST_LOOK_MS), LAST_LOOK_MS);
-  let taken: TurnTaken;
+  let taken: QueueResult;
   try {
-    taken = await turns.take(gate, state.id, state.origin.session?.id);
+    taken = await runQueue.enter(gate, state.id, state.origin.session?.id);
   } catch (thrown) {
     if (!toRuntimeError(thrown).retryable) throw thrown;
     return { kind: 'parked', for: turnBehind('whoever has it'), due: now + RETRY_MS };
@@ -262,42 +282,42 @@ async function waitForTurn(
   return { kind: 'parked', for: turnBehind(taken.behind), due };
 }
 
-type SettleDeps = Pick<RunsDeps, 'store' | 'engine' | 'clock'> & { readonly board: RunBoard };
+type SettleDeps = Pick<RunsDeps, 'store' | 'engine' | 'clock'> & { readonly registry: RunRegistry };
 
-/** What became of a walk beside its end. */
+/** What happened during a walk, in addition to its end. */
 export interface WalkLeft {
-  /** Whether something came that its steps have not heard of. */
-  readonly hasNews: () => boolean;
-  /** Whether it was to be let go of, perhaps when it had come to its end already. */
-  readonly isLetGo: () => boolean;
-  /** Gives up the turn of a run that has ended. */
-  readonly leaveTurn: () => Promise<unknown>;
+  /** Whether a message arrived that its steps have not seen. */
+  readonly hasUnseen: () => boolean;
+  /** Whether it was released, possibly after the walk had ended. */
+  readonly isReleased: () => boolean;
+  /** Removes an ended run from the queue. */
+  readonly leaveQueue: () => Promise<unknown>;
 }
 
-/** Writes down how the walk ended, and tells who waits for it. */
+/** Records how the walk ended and notifies the listeners. */
 async function settleWalk(
   deps: SettleDeps,
-  entry: BoardEntry,
+  entry: RunEntry,
   held: HeldRun,
   end: RunWalkEnd,
-  { hasNews, isLetGo, leaveTurn }: WalkLeft,
+  { hasUnseen, isReleased, leaveQueue }: WalkLeft,
 ): Promise<WorkEnd> {
   const { journal } = held;
   const { state } = journal;
   switch (end.kind) {
     case 'stopped':
-      return letGoOf(deps, entry, held);
+      return releaseRun(deps, entry, held);
     case 'parked': {
       const waiting = { for: end.for, ...(end.due === undefined ? {} : { due: end.due }) };
-      // One that was held for its client says so already.
+      // The log of a run that was kept open for its client says so already.
       if (state.status !== 'waiting') journal.append({ type: 'workflow.waiting', ...waiting });
-      if (!(await isWritten(held))) return letGoOf(deps, entry, held);
-      // The walk is over: from here on, what it cannot be told any more has to be heard of by the next.
+      if (!(await isWritten(held))) return releaseRun(deps, entry, held);
+      // The walk is over. Messages from here on need another walk.
       entry.cancel = undefined;
-      entry.letGo = undefined;
-      if (isLetGo()) return letGoOf(deps, entry, held);
-      if (hasNews() || state.cancelling !== undefined) return { kind: 'waiting', due: deps.clock.now() };
-      deps.board.park(entry, { seq: state.seq });
+      entry.release = undefined;
+      if (isReleased()) return releaseRun(deps, entry, held);
+      if (hasUnseen() || state.cancelling !== undefined) return { kind: 'waiting', due: deps.clock.now() };
+      deps.registry.suspend(entry, { seq: state.seq });
       return { kind: 'waiting', ...(end.due === undefined ? {} : { due: end.due }) };
     }
     case 'completed':
@@ -313,14 +333,14 @@ async function settleWalk(
       journal.append({ type: 'workflow.cancelled', reason: end.reason, by: end.by });
       break;
   }
-  // An end that could not be written is none: the log says that the run goes on.
-  if (!(await isWritten(held))) return letGoOf(deps, entry, held);
-  await leaveTurn();
-  await tellEnd(deps, state);
+  // An end that could not be written does not count, because the log says that the run continues.
+  if (!(await isWritten(held))) return releaseRun(deps, entry, held);
+  await leaveQueue();
+  await reportRunEnd(deps, state);
   return leave(deps, entry, resultOf(state));
 }
 
-/** Where on the log a step ended, which brought the run to its own end. */
+/** The position on the log where the step ended that ended the run. */
 const endOf = (step: StepState | undefined): Cause | undefined =>
   step?.endedSeq === undefined
     ? undefined
@@ -337,27 +357,27 @@ const isWritten = ({ journal }: HeldRun): Promise<boolean> => isKept(journal.flu
 const isKept = (promise: Promise<void>): Promise<boolean> =>
   promise.then(
     () => true,
-    () => false, // `lost` knows why
+    () => false, // `lost` says why
   );
 
-async function letGoOf(
+async function releaseRun(
   deps: SettleDeps,
-  entry: BoardEntry,
-  { journal, lost, made }: HeldRun,
+  entry: RunEntry,
+  { journal, lost, created }: HeldRun,
 ): Promise<WorkEnd> {
   const error = lost();
   journal.seal();
-  // One that could not be made was not interrupted: whoever began it hears from there why there is none.
-  if (made !== undefined && !(await isKept(made))) {
-    deps.board.forget(entry.run);
+  // A run that could not be created was not interrupted. Its creator gets the error.
+  if (created !== undefined && !(await isKept(created))) {
+    deps.registry.forget(entry.run);
     return { kind: 'done' };
   }
   const told = error === undefined ? {} : { error: error.toJSON() };
   return leave(deps, entry, { run: entry.run, status: 'interrupted', ...told });
 }
 
-function leave({ board }: SettleDeps, { run }: BoardEntry, result: RunResult): WorkEnd {
-  board.tell(run, ({ onEnd }) => onEnd(result));
-  board.forget(run);
+function leave({ registry }: SettleDeps, { run }: RunEntry, result: RunResult): WorkEnd {
+  registry.notify(run, ({ onEnd }) => onEnd(result));
+  registry.forget(run);
   return { kind: 'done' };
 }

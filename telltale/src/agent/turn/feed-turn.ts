@@ -334,7 +334,7 @@ export function endHearing(hearing: Hearing): Promise<void> | undefined {
   }
   const { gate } = hearing;
   if (gate?.held === true)
-    return context.reviews.untilSpokenTo((done) => {
+    return context.reviews.untilMessage((done) => {
       whenOpen(gate, () => {
         writeEnd(hearing);
         done();

@@ -291,12 +291,12 @@ export async function responsesOut(
   responses: readonly HeardResponse[],
 ): Promise<void> {
   for (const { stream } of responses) {
-    while (!isOut(stream) && stop.reason === undefined && !reviews.isSpokenTo())
-      await reviews.untilSpokenTo((done) => {
+    while (!isOut(stream) && stop.reason === undefined && !reviews.hasUserMessage())
+      await reviews.untilMessage((done) => {
         whenOut(stream, done);
         return undefined;
       });
-    if (stop.reason === undefined && reviews.isSpokenTo()) waitNoMore(stream);
+    if (stop.reason === undefined && reviews.hasUserMessage()) waitNoMore(stream);
   }
 }
 
@@ -307,10 +307,10 @@ export async function responsesOut(
 export async function allEndedOrSpokenTo({ scheduler, stop, reviews }: SessionContext): Promise<void> {
   for (
     let ids = scheduler.tracked();
-    ids.length > 0 && stop.reason === undefined && !reviews.isSpokenTo();
+    ids.length > 0 && stop.reason === undefined && !reviews.hasUserMessage();
     ids = scheduler.tracked()
   )
-    await reviews.untilSpokenTo((done) => scheduler.whenAllEnded(ids, done));
+    await reviews.untilMessage((done) => scheduler.whenAllEnded(ids, done));
 }
 
 /** What follows a turn; `over`: of a chat, too, since an agent ended the conversation. `cause` is what ended the session, where that is not on its own log. */

@@ -69,7 +69,7 @@ async function finishWith(context: SessionContext, heard: Heard): Promise<Next> 
   }
   if (heard.observed !== undefined) {
     const { observed } = heard;
-    await context.reviews.untilSpokenTo((done) => scheduler.whenAllEnded([observed], done));
+    await context.reviews.untilMessage((done) => scheduler.whenAllEnded([observed], done));
   }
   const text = isCutOff(context.state) ? undefined : bareText(context, heard);
   const holdsCalls = text === undefined ? await tellOfCalls(context, heard) : await actOnCalls(context, text);

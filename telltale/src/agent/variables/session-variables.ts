@@ -17,17 +17,17 @@ import {
   valueProblem,
 } from './declared-variables.ts';
 import type { DerivedVariables, VariableReactionDeps, VariableReactions } from './derived-triggers.ts';
-import { createVariableKeeper, type KeeperDeps, type VariableKeeper } from './variable-keeper.ts';
+import { createVariableStore, type VariableStore, type VariableStoreDeps } from './variable-keeper.ts';
 
 /** The variables of one session that is worked on. */
-export interface SessionVariables extends SettableIn {
+export interface SessionVariables extends VariableContext {
   /** Where it has defined variables. */
-  readonly keeper: VariableKeeper | undefined;
+  readonly variableStore: VariableStore | undefined;
   /** Where it has derived ones. */
   readonly reactions: VariableReactions | undefined;
 }
 
-export interface VariableDeps extends KeeperDeps, Pick<VariableReactionDeps, 'artifacts'> {
+export interface VariableDeps extends VariableStoreDeps, Pick<VariableReactionDeps, 'artifacts'> {
   readonly derived: DerivedVariables | undefined;
   readonly triggers: CompiledTriggers | undefined;
 }
@@ -36,8 +36,8 @@ export interface VariableDeps extends KeeperDeps, Pick<VariableReactionDeps, 'ar
 export function createSessionVariables(deps: VariableDeps, log: SessionLog): SessionVariables {
   const { manifest, derived, clock, artifacts } = deps;
   const triggers = deps.triggers?.vars;
-  const keeper = createVariableKeeper(deps, log);
-  return { manifest, log, keeper, triggers, reactions: derived?.react({ log, clock, artifacts }) };
+  const variableStore = createVariableStore(deps, log);
+  return { manifest, log, variableStore, triggers, reactions: derived?.react({ log, clock, artifacts }) };
 }
 
 /** For those who set variables of one session, and know nothing else of it. */
@@ -53,7 +53,7 @@ export function setGiven(
   by: VariableWriter,
   cause: Cause,
 ): void {
-  if (variables.keeper === undefined) return;
+  if (variables.variableStore === undefined) return;
   for (const [name, value] of Object.entries(given) as [string, Json][])
     if (classOf(variables.manifest, name) === 'defined') setVariable(variables, name, value, by, { cause });
 }
@@ -117,7 +117,7 @@ export interface WriteOptions {
   readonly beside?: Beside;
 }
 
-export interface SessionVariablesWritten {
+export interface VariableWriteResult {
   readonly name: string;
   readonly from: Json;
   readonly to: Json;
@@ -134,31 +134,31 @@ export type SetVariable = (
   value: Json,
   by: VariableWriter,
   options?: WriteOptions,
-) => SessionVariablesWritten;
+) => VariableWriteResult;
 
 /** Where variables are set. */
-export interface SettableIn {
+export interface VariableContext {
   readonly manifest: AgentManifest;
   readonly log: SessionLog;
-  readonly keeper: VariableKeeper | undefined;
+  readonly variableStore: VariableStore | undefined;
   /** Those on variables. */
   readonly triggers: TriggerSide | undefined;
 }
 
 export function setVariable(
-  { manifest, log, keeper, triggers }: SettableIn,
+  { manifest, log, variableStore, triggers }: VariableContext,
   name: string,
   value: Json,
   by: VariableWriter,
   { as = by, run, resets, cause, beside }: WriteOptions = {},
-): SessionVariablesWritten {
+): VariableWriteResult {
   const variable = settableBy(manifest, name, by);
   const wrong = resets === true ? undefined : valueProblem(variable, value);
   if (wrong !== undefined) throw wrong;
   const from = log.state.variables.get(name)?.value ?? null;
   const isNews = isShared(variable) || hearsUpdate(triggers, log.state.variableUpdates);
   if (!isNews && deepEqual(from, value)) return { name, from, to: value };
-  const kept = variable.class === 'defined' ? keeper?.writes(variable, value) : undefined;
+  const kept = variable.class === 'defined' ? variableStore?.writes(variable, value) : undefined;
   const writes = [...(beside?.writes ?? []), ...(kept ?? [])];
   const at = log.append(
     {
@@ -175,7 +175,7 @@ export function setVariable(
       ? undefined
       : { ...beside, ...(writes.length === 0 ? {} : { writes }) },
   );
-  if (variable.class === 'defined') keeper?.wrote(variable, at.seq);
+  if (variable.class === 'defined') variableStore?.wrote(variable, at.seq);
   return { name, from, to: value, at };
 }
 

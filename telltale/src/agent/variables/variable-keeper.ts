@@ -15,7 +15,7 @@ import {
   valueProblem,
 } from './declared-variables.ts';
 
-export interface KeeperDeps {
+export interface VariableStoreDeps {
   readonly manifest: AgentManifest;
   readonly targets: Pick<TargetTable, 'find'>;
   readonly store: Store;
@@ -23,7 +23,7 @@ export interface KeeperDeps {
 }
 
 /** The home of a session's defined variables. */
-export interface VariableKeeper {
+export interface VariableStore {
   /** What belongs into the transaction of a change: the value, or that a relic has yet to be given it. */
   writes(variable: DefinedVariable, value: Json): readonly TableWrite[];
   /** The change is on the log at `seq`: once it is committed, a relic is given the value. */
@@ -38,25 +38,25 @@ export interface VariableKeeper {
 export const tableOf = (scope: string) => `variables:${scope}`;
 
 /** What a relic has not been given yet: one row a variable, made in the transaction of its change. */
-const owedTable = (session: string) => `variables.owed:${session}`;
+const pendingTable = (session: string) => `variables.owed:${session}`;
 
-type OwedRow = KeptRow & { readonly relic: string };
+type PendingVariable = StoredVariable & { readonly relic: string };
 
 /** What is looked for of them at once; the rest comes with the next restart. */
 const MAX_OWED = 1_000;
 
-export interface KeptValues {
+export interface StoredValues {
   readonly values: JsonObject;
   /** Homes that could not be read, and values that do not fit: what was there before counts. */
   readonly problems: readonly RuntimeError[];
 }
 
 /** The values that are kept, as far as they fit. */
-export async function readKept(
-  { targets, store, clock }: KeeperDeps,
+export async function readStoredValues(
+  { targets, store, clock }: VariableStoreDeps,
   variables: readonly DefinedVariable[],
   keys: VariableKeys,
-): Promise<KeptValues> {
+): Promise<StoredValues> {
   const problems: RuntimeError[] = [];
   const values = new Map<string, Json>();
   const placed = variables.flatMap((variable) => {
@@ -96,15 +96,15 @@ function keysOf(state: SessionState): VariableKeys {
 }
 
 /** Undefined where the agent defines none. */
-export function createVariableKeeper(deps: KeeperDeps, log: SessionLog): VariableKeeper | undefined {
+export function createVariableStore(deps: VariableStoreDeps, log: SessionLog): VariableStore | undefined {
   const { defined } = deps.manifest.context_variables;
   if (defined.length === 0) return undefined;
   const { store, targets, clock } = deps;
   const { state } = log;
   const relics = new Map<string, SqlVariables>();
   /** Values that are on the log and that their relic has not confirmed; those that are not on the log yet. */
-  const owed = new Map<string, OwedRow>();
-  const fresh = new Map<string, OwedRow>();
+  const pending = new Map<string, PendingVariable>();
+  const fresh = new Map<string, PendingVariable>();
   /** Which of its values each variable has: that of another key is not taken for this one's. */
   let scopes: Map<string, string | undefined> | undefined;
   const scopesNow = () => {
@@ -112,8 +112,8 @@ export function createVariableKeeper(deps: KeeperDeps, log: SessionLog): Variabl
     return scopes;
   };
   const told = new Set<string>();
-  let owedRead = false;
-  let giving: Promise<void> = Promise.resolve();
+  let pendingRead = false;
+  let writing: Promise<void> = Promise.resolve();
 
   const relicOf = (name: string): SqlVariables => {
     const known = relics.get(name);
@@ -131,17 +131,17 @@ export function createVariableKeeper(deps: KeeperDeps, log: SessionLog): Variabl
   };
 
   /** What is wrong is a soft error: the session has the value, and the next turn tries again. */
-  const give = async (): Promise<void> => {
-    for (const relic of new Set([...owed.values()].map((each) => each.relic))) {
-      const rows = [...owed.values()].filter((each) => each.relic === relic);
+  const writePending = async (): Promise<void> => {
+    for (const relic of new Set([...pending.values()].map((each) => each.relic))) {
+      const rows = [...pending.values()].filter((each) => each.relic === relic);
       try {
         await relicOf(relic).write(rows);
         told.clear();
         for (const row of rows) {
           const key = rowKey(row);
-          if (owed.get(key) !== row) continue;
-          owed.delete(key);
-          if (!fresh.has(key)) await store.tables.delete(owedTable(state.id), key);
+          if (pending.get(key) !== row) continue;
+          pending.delete(key);
+          if (!fresh.has(key)) await store.tables.delete(pendingTable(state.id), key);
         }
       } catch (thrown) {
         const { message } = toRuntimeError(thrown);
@@ -153,17 +153,17 @@ export function createVariableKeeper(deps: KeeperDeps, log: SessionLog): Variabl
     }
   };
 
-  const giveSoon = () => {
-    giving = giving.then(() => (owed.size === 0 ? undefined : give()));
+  const writeSoon = () => {
+    writing = writing.then(() => (pending.size === 0 ? undefined : writePending()));
   };
 
   /** What a process before this one could not give. */
-  const readOwed = async (): Promise<void> => {
-    if (owedRead || !defined.some((each) => each.store !== undefined)) return;
-    owedRead = true;
-    for (const key of await store.tables.keys(owedTable(state.id), { limit: MAX_OWED })) {
-      const row = await store.tables.get(owedTable(state.id), key);
-      if (row !== undefined && !owed.has(key)) owed.set(key, row as unknown as OwedRow);
+  const readPending = async (): Promise<void> => {
+    if (pendingRead || !defined.some((each) => each.store !== undefined)) return;
+    pendingRead = true;
+    for (const key of await store.tables.keys(pendingTable(state.id), { limit: MAX_OWED })) {
+      const row = await store.tables.get(pendingTable(state.id), key);
+      if (row !== undefined && !pending.has(key)) pending.set(key, row as unknown as PendingVariable);
     }
   };
 
@@ -176,7 +176,7 @@ export function createVariableKeeper(deps: KeeperDeps, log: SessionLog): Variabl
       if (relic === undefined) return [{ table: tableOf(scope), key: name, value }];
       const row = { scope, name, value, at: clock.now(), relic };
       fresh.set(rowKey(row), row);
-      return [{ table: owedTable(state.id), key: rowKey(row), value: row }];
+      return [{ table: pendingTable(state.id), key: rowKey(row), value: row }];
     },
     wrote(variable, seq) {
       const scope = scopesNow().get(variable.name);
@@ -185,27 +185,27 @@ export function createVariableKeeper(deps: KeeperDeps, log: SessionLog): Variabl
       if (row === undefined) return;
       log.committed(seq, (error) => {
         if (error !== undefined) return;
-        owed.set(key, row);
+        pending.set(key, row);
         if (fresh.get(key) === row) fresh.delete(key);
-        giveSoon();
+        writeSoon();
       });
     },
     async refresh() {
       await log.flushed(); // or its own last values would be undone by those before them
       const before = new Map(defined.map(({ name }) => [name, state.variables.get(name)]));
-      await readOwed();
-      if (owed.size > 0) giveSoon();
-      await giving;
+      await readPending();
+      if (pending.size > 0) writeSoon();
+      await writing;
       // Of `key: session` in the runtime's own store nobody else is a writer.
       const keys = keysOf(state);
       const others = defined.filter((variable) => {
         const { name, key, store: relic } = variable;
         const scope = scopeOf(variable, keys);
-        const isOwed = scope !== undefined && owed.has(rowKey({ name, scope }));
+        const isOwed = scope !== undefined && pending.has(rowKey({ name, scope }));
         return !isOwed && (key !== 'session' || relic !== undefined);
       });
       if (others.length === 0) return;
-      const { values, problems } = await readKept(deps, others, keys);
+      const { values, problems } = await readStoredValues(deps, others, keys);
       for (const { message } of problems) tell(message);
       for (const variable of others) {
         const { name } = variable;
@@ -220,11 +220,11 @@ export function createVariableKeeper(deps: KeeperDeps, log: SessionLog): Variabl
           log.append({ type: 'variable.changed', name, class: 'defined', from, to: to as Json, by: 'seed' });
       }
     },
-    settled: () => giving,
+    settled: () => writing,
   };
 }
 
-const rowKey = ({ name, scope }: Pick<KeptRow, 'name' | 'scope'>): string => `${name}@${scope}`;
+const rowKey = ({ name, scope }: Pick<StoredVariable, 'name' | 'scope'>): string => `${name}@${scope}`;
 
 const scopesOf = (
   variables: readonly DefinedVariable[],
@@ -244,7 +244,7 @@ const misfit = (cause: RuntimeError) =>
   });
 
 /** One value, as a relic keeps it. */
-export interface KeptRow {
+export interface StoredVariable {
   readonly scope: string;
   readonly name: string;
   readonly value: Json;
@@ -254,8 +254,8 @@ export interface KeptRow {
 
 /** Variables in a table of a `sql` relic. All reject with `variable_store`, whatever is wrong with the database. */
 export interface SqlVariables {
-  read(wanted: readonly Pick<KeptRow, 'scope' | 'name'>[]): Promise<ReadonlyMap<string, Json>>;
-  write(rows: readonly KeptRow[]): Promise<void>;
+  read(wanted: readonly Pick<StoredVariable, 'scope' | 'name'>[]): Promise<ReadonlyMap<string, Json>>;
+  write(rows: readonly StoredVariable[]): Promise<void>;
 }
 
 /** How long a database may take: a turn waits for it. */

@@ -1,14 +1,12 @@
-import { codeIn, type FleetStatus } from '../../agent/fleet/fleet.ts';
-import type { FleetDesk } from '../../agent/fleet/fleet-service.ts';
+import { codeIn, type FleetStatus } from '../../cluster/fleet.ts';
+import type { FleetService } from '../../cluster/open-fleet.ts';
 import { toRuntimeError } from '../../lib/errors.ts';
 import { hasEnded, QUARANTINED, readQuarantine } from '../../store/quarantine.ts';
 import type { WorkerRow } from '../../store/shared-store.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
-import type { Io } from '../io.ts';
-import { paletteFor } from '../io.ts';
-import type { StoreOption } from '../session/store-options.ts';
-import { asTyped, storeFlag } from '../session/store-options.ts';
+import { type Io, paletteFor } from '../io.ts';
+import { asTyped, type StoreOption, storeFlag } from '../session/store-options.ts';
 import { withStoredSessions } from '../session/with-runtime.ts';
 import { agoText, spanText, timeText } from '../view/figures.ts';
 import { jsonText } from '../view/json-text.ts';
@@ -152,13 +150,13 @@ export async function findQuarantine(
     return { why: noted?.why ?? 'The store does not say why.', at: noted?.at ?? info.updatedAt, release };
   }
   if (store.shared === undefined || info.owner !== undefined || hasEnded(info)) return undefined;
-  const { openFleetDesk } = await import('../../agent/fleet/fleet-service.ts');
-  const desk = await openFleetDesk(store, onError);
+  const { openFleetService } = await import('../../cluster/open-fleet.ts');
+  const service = await openFleetService(store, onError);
   try {
-    const aside = (await desk.status()).laidAside.find((each) => each.stream === stream);
+    const aside = (await service.status()).laidAside.find((each) => each.stream === stream);
     return aside && { why: aside.why, at: aside.at, release: `telltale fleet retry ${stream}` };
   } finally {
-    await desk.close();
+    await service.close();
   }
 }
 
@@ -166,16 +164,16 @@ export async function findQuarantine(
 function withFleet<T>(
   context: CommandContext,
   options: StoreOption,
-  work: (fleet: FleetDesk) => Promise<T>,
+  work: (fleet: FleetService) => Promise<T>,
 ): Promise<T> {
   return withStoredSessions(context, options, async ({ store }) => {
-    const { openFleetDesk } = await import('../../agent/fleet/fleet-service.ts');
+    const { openFleetService } = await import('../../cluster/open-fleet.ts');
     const onError = (thrown: unknown) => void context.io.stderr.write(`${toRuntimeError(thrown).message}\n`);
-    const desk = await openFleetDesk(store, onError);
+    const service = await openFleetService(store, onError);
     try {
-      return await work(desk);
+      return await work(service);
     } finally {
-      await desk.close();
+      await service.close();
     }
   });
 }

@@ -79,7 +79,7 @@ export async function awaitRuns(
 ): Promise<{ readonly isLeft: boolean }> {
   const { stdout, stderr, signal } = io;
   // The guiding run continues with the session, so it does not count.
-  const working = workflows.under().filter((run) => run !== leadRun(top) && run !== top);
+  const working = workflows.active().filter((run) => run !== leadRun(top) && run !== top);
   const all = new Map(runs.map(({ run, workflow }) => [run, workflow]));
   for (const [run, workflow] of triggered.open()) all.set(run, workflow);
   for (const run of working) if (!all.has(run)) all.set(run, (await store.info(run))?.name ?? run);

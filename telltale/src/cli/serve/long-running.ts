@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { relative } from 'node:path';
-import { codeIn } from '../../agent/fleet/fleet.ts';
 import { readAnyEvent } from '../../agent/log/read-log.ts';
 import { openAmong } from '../../agent/reviews/review-table.ts';
 import type { Runtime } from '../../agent/runtime-types.ts';
+import { codeIn } from '../../cluster/fleet.ts';
 import { toRuntimeError } from '../../lib/errors.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
 import type { AgentCatalog, CatalogEntry } from '../../server/catalog/agent-catalog.ts';

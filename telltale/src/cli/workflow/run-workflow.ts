@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { hasEnded } from '../../agent/ending/has-ended.ts';
-import { postToRun } from '../../agent/runs/post-to-run.ts';
+import { postToRun } from '../../agent/runs/run-inbox.ts';
 import { RUN_SIGNAL } from '../../agent/runs/run-messages.ts';
 import type { LoadedWorkflow, RunOptions } from '../../agent/runs/run-types.ts';
 import { createSystemClock } from '../../lib/clock.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MiddlewareHandler } from 'hono';
-import { hookTooLarge, hookUnknown, MAX_HOOK_BYTES } from '../../agent/outside/webhook.ts';
+import { hookTooLarge, hookUnknown, MAX_HOOK_BYTES } from '../../agent/triggers/webhook.ts';
 import type { RuntimeError } from '../../lib/errors.ts';
 import { hostNameOf, isAddress, isLoopback } from '../../lib/host-name.ts';
 import { holdsInfinity } from '../../lib/json.ts';

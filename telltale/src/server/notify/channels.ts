@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { keyOf } from '../../agent/outside/webhook.ts';
+import { keyOf } from '../../agent/triggers/webhook.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseHttpDate } from '../../lib/dates.ts';
 import { toRuntimeError } from '../../lib/errors.ts';

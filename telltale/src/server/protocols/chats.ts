@@ -1,6 +1,6 @@
 import type { LoadedAgent } from '../../agent/loaded-agent.ts';
 import { readEventPage } from '../../agent/read-session.ts';
-import { createDistantSession } from '../../agent/remote/remote-session.ts';
+import { createRemoteSession } from '../../agent/remote/remote-session.ts';
 import type { ReviewReply } from '../../agent/reviews/read-review.ts';
 import { sessionQuarantined } from '../../agent/runtime-deps.ts';
 import type { Runtime, Session } from '../../agent/runtime-types.ts';
@@ -449,7 +449,7 @@ export function createElsewhere({
   onError,
 }: Pick<ServerDeps, 'runtime' | 'clock' | 'onError'>): Elsewhere {
   const session = (id: string, after: number) =>
-    createDistantSession({ runtime, clock }, id, { after, onError });
+    createRemoteSession({ runtime, clock }, id, { after, onError });
   return {
     session,
     of: (id) => (runtime.store.shared === undefined ? undefined : (after) => session(id, after)),

@@ -49,7 +49,7 @@ export async function takeUp(
   await first?.();
   const { workflows } = deps.runtime;
   // Its log says nothing of what came for its agent.
-  if (info.stream !== stream && (await store.info(stream))?.kind === 'session') workflows.goOn(info.stream);
+  if (info.stream !== stream && (await store.info(stream))?.kind === 'session') workflows.wake(info.stream);
   else await unlessOwned(workflows.resume(info.stream, { onWaiting: 'release' }), OVER);
   return 'settled';
 }

@@ -223,7 +223,7 @@ export function createCaretaker({
         }
         for (const stream of later) {
           await guard?.begin(stream);
-          runtime.workflows.goOn(stream);
+          runtime.workflows.wake(stream);
           await guard?.past(stream);
         }
       };

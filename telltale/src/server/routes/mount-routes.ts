@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type OpenAPIHono, z } from '@hono/zod-openapi';
-import { codeIn, type Fleet, type LaidAside } from '../../agent/fleet/fleet.ts';
 import type { FleetInfo, LaidAsideInfo, WorkerInfo } from '../../client/api.ts';
+import { codeIn, type Fleet, type QuarantinedWork } from '../../cluster/fleet.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Memory } from '../../memory/memory.ts';
@@ -172,7 +172,7 @@ function mountFleet(app: OpenAPIHono<AppEnv>, { runtime }: ServerDeps): void {
   );
 }
 
-const shownAside = ({ kind, stream, at, why }: LaidAside) => {
+const shownAside = ({ kind, stream, at, why }: QuarantinedWork) => {
   const code = codeIn(why);
   return { kind, stream, at, ...(code === undefined ? {} : { code }), why };
 };

@@ -1,6 +1,6 @@
-import { codeIn, type LaidAside } from '../../agent/fleet/fleet.ts';
 import type { Runtime } from '../../agent/runtime-types.ts';
 import type { Page } from '../../client/api.ts';
+import { codeIn, type QuarantinedWork } from '../../cluster/fleet.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { decodeEvent } from '../../log/codec.ts';
 import type { SessionEvent } from '../../log/event.ts';
@@ -169,7 +169,7 @@ const FRESH_MS = 1_000;
 export class Quarantines {
   readonly #runtime: Pick<Runtime, 'store' | 'fleet'>;
   readonly #clock: Pick<Clock, 'monotonic'>;
-  #looked: { readonly at: number; readonly aside: Promise<ReadonlyMap<string, LaidAside>> } | undefined;
+  #looked: { readonly at: number; readonly aside: Promise<ReadonlyMap<string, QuarantinedWork>> } | undefined;
 
   constructor(runtime: Pick<Runtime, 'store' | 'fleet'>, clock: Pick<Clock, 'monotonic'>) {
     this.#runtime = runtime;
@@ -199,7 +199,7 @@ export class Quarantines {
     );
   }
 
-  #aside(): Promise<ReadonlyMap<string, LaidAside>> {
+  #aside(): Promise<ReadonlyMap<string, QuarantinedWork>> {
     const now = this.#clock.monotonic();
     if (this.#looked === undefined || now - this.#looked.at >= FRESH_MS) {
       const aside = this.#look();
@@ -212,7 +212,7 @@ export class Quarantines {
     return this.#looked.aside;
   }
 
-  async #look(): Promise<ReadonlyMap<string, LaidAside>> {
+  async #look(): Promise<ReadonlyMap<string, QuarantinedWork>> {
     const status = await this.#runtime.fleet?.status();
     return new Map(status?.laidAside.map((aside) => [aside.stream, aside]));
   }

@@ -1,5 +1,5 @@
 import { decodeLine, type StreamEvent, type StreamRef } from '../../agent/log/read-log.ts';
-import { ASKS, askText, HEADLINES, type Headline, readHeadlines } from '../../agent/remote/live-channel.ts';
+import { ASKS, askText, HEADLINES, readUpdates, type StreamUpdate } from '../../agent/remote/live-channel.ts';
 import type { LiveWire } from '../../store/shared-store.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { HeadlinesDeps } from './stream-source.ts';
@@ -114,7 +114,7 @@ export function createNewsOfOthers(
       for (const stream of known.keys()) if (!found.has(stream)) known.delete(stream);
   };
 
-  const readHeard = async (headline: Headline, own: number) => {
+  const readHeard = async (headline: StreamUpdate, own: number) => {
     const { stream, from, to } = headline;
     if (!isElsewhere(stream)) return;
     if (!known.has(stream)) note(stream, Math.max(0, from - 1));
@@ -176,7 +176,7 @@ export interface HeardHeadlines {
 export interface HeardHeadlinesDeps {
   readonly live: LiveWire;
   /** Reads the events of a headline, one stream at a time. */
-  readonly read: (headline: Headline) => Promise<unknown>;
+  readonly read: (headline: StreamUpdate) => Promise<unknown>;
   /** Some of it was missed. */
   readonly missed: () => void;
   readonly onError: (thrown: unknown) => void;
@@ -187,11 +187,11 @@ const MAX_HEARD = 10_000;
 
 function hearHeadlines({ live, read, missed, onError }: HeardHeadlinesDeps): HeardHeadlines {
   /** By stream, in the order in which they were heard of. */
-  const heard = new Map<string, Headline>();
+  const heard = new Map<string, StreamUpdate>();
   let isReading = false;
   let isClosed = false;
 
-  const note = (headline: Headline) => {
+  const note = (headline: StreamUpdate) => {
     const before = heard.get(headline.stream);
     heard.set(headline.stream, before === undefined ? headline : { ...headline, from: before.from });
   };
@@ -206,7 +206,7 @@ function hearHeadlines({ live, read, missed, onError }: HeardHeadlinesDeps): Hea
   };
   const unlisten = live.listen(HEADLINES, {
     heard(text) {
-      for (const headline of readHeadlines(text)) note(headline);
+      for (const headline of readUpdates(text)) note(headline);
       if (heard.size > MAX_HEARD) {
         heard.clear();
         missed();

@@ -1,4 +1,4 @@
-import { type Afar, followAfar } from '../../agent/remote/follow-remote.ts';
+import { followRemote, type RemoteFollow } from '../../agent/remote/follow-remote.ts';
 import type { Runtime, Session } from '../../agent/runtime-types.ts';
 import type { OpenSpeech } from '../../agent/speech.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -140,14 +140,14 @@ export function createStreamSource(deps: StreamSourceDeps): StreamSource {
   const { store } = runtime;
   const live = kind === 'session' ? store.shared?.live : undefined;
   let session: Session<unknown> | undefined;
-  let afar: Afar | undefined;
+  let follow: RemoteFollow | undefined;
   let isAskedFor = false;
   let stop: (() => void) | undefined;
   let isClosed = false;
 
   const attach = () => {
     stop?.();
-    afar = undefined;
+    follow = undefined;
     session = kind === 'session' ? runtime.session(stream) : undefined;
     if (session === undefined) {
       stop = store.watch(stream, moved);
@@ -172,12 +172,12 @@ export function createStreamSource(deps: StreamSourceDeps): StreamSource {
       if (isClosed || info === undefined || stop !== watching) return;
       watching?.();
       // A log that cannot be read is found to be so by whoever tells the clients.
-      afar = followAfar({ store, page: pages(), live, clock }, stream, info.head, {
-        told,
-        spoken,
+      follow = followRemote({ store, page: pages(), live, clock }, stream, info.head, {
+        onEvent: told,
+        onOpenSpeech: spoken,
         onFailure: moved,
       });
-      stop = afar.close;
+      stop = follow.close;
       moved();
     }, moved);
   };
@@ -187,7 +187,7 @@ export function createStreamSource(deps: StreamSourceDeps): StreamSource {
     isHere: () => session !== undefined,
     speech(asker) {
       if (session !== undefined) session.speech(asker);
-      else if (afar !== undefined) afar.speech(asker);
+      else if (follow !== undefined) follow.speech(asker);
       else if (live !== undefined && !isAskedFor) listen();
     },
     look() {

@@ -4,7 +4,7 @@ import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Stepped } from '../machine/composite.ts';
 import { interrupted } from '../machine/failures.ts';
 import { failAtOnce, skipStep } from '../machine/settle-step.ts';
-import type { Walk, WalkOutcome, WalkPlace } from '../machine/walk.ts';
+import type { ListContext, StepOutcome, Walk } from '../machine/walk.ts';
 import { childKey } from '../steps/call-below.ts';
 import { isOpen, pathOf, pinSteps, replacedBy } from './plan-changes.ts';
 
@@ -72,9 +72,9 @@ export function settleNewStep(
   walk: Walk,
   step: Step,
   address: string,
-  place: WalkPlace,
+  place: ListContext,
   isPast: () => boolean,
-): WalkOutcome | undefined {
+): StepOutcome | undefined {
   const { state } = walk;
   const { change } = state;
   if (change === undefined || state.steps.has(address) || change.runNew.has(pathOf(address)))

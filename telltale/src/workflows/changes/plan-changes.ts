@@ -8,15 +8,15 @@ import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Stepped } from '../machine/composite.ts';
 import { listsInside } from '../machine/composite.ts';
 
-export interface PlanChangesDecision {
+export interface ChangeDecision {
   readonly as: StepDecision;
   /** What a skipped step counts as having returned. */
   readonly output?: Json;
 }
 
 /** The decisions of a person about a changed workflow. */
-export interface PlanChangesDecisions {
-  readonly decide: ReadonlyMap<string, PlanChangesDecision>;
+export interface ChangeDecisionSet {
+  readonly decide: ReadonlyMap<string, ChangeDecision>;
   readonly runNew: ReadonlySet<string>;
 }
 
@@ -30,7 +30,7 @@ export interface ChangePlan {
   readonly impossible?: string;
   /** For the log. */
   readonly replaced: Readonly<Record<string, string>>;
-  readonly decided: Readonly<Record<string, PlanChangesDecision>>;
+  readonly decided: Readonly<Record<string, ChangeDecision>>;
   readonly fails?: string;
 }
 
@@ -42,7 +42,7 @@ const HARMLESS: ReadonlySet<string> = new Set(['wait', 'approval', 'llm', 'scrip
 export function planChanges(
   state: RunState,
   workflow: WorkflowManifest,
-  { decide, runNew }: PlanChangesDecisions,
+  { decide, runNew }: ChangeDecisionSet,
 ): ChangePlan {
   const now = pinSteps(workflow);
   const nowBy = new Map(now.map((each) => [each.at, each]));
@@ -60,7 +60,7 @@ export function planChanges(
   /** Steps that take the place of one in doubt: the row of that one says so. */
   const shownTakers = new Set<string>();
   const undecided: string[] = [];
-  const decided: Record<string, PlanChangesDecision> = {};
+  const decided: Record<string, ChangeDecision> = {};
   const wrong: string[] = [];
   let fails: string | undefined;
   const used = new Set<string>();
@@ -72,8 +72,8 @@ export function planChanges(
     const taker = placeTaken.get(at);
     const open = times.filter(isOpen);
     for (const known of open) {
-      const doubt = doubtOf(state, known, was, is);
-      if (doubt === 'none' && decide.get(known.step) === undefined) continue;
+      const ambiguity = ambiguityOf(state, known, was, is);
+      if (ambiguity === 'none' && decide.get(known.step) === undefined) continue;
       used.add(known.step);
       const isGone = is === undefined;
       const choices: readonly StepDecision[] =
@@ -81,18 +81,18 @@ export function planChanges(
       const asked = decide.get(known.step);
       if (asked !== undefined && (!choices.includes(asked.as) || COMPOSITES.has(was?.type ?? '')))
         wrong.push(`${known.step}=${asked.as}`);
-      const chosen = asked ?? (doubt === 'harmless' && !isGone ? { as: 'rerun' as const } : undefined);
+      const chosen = asked ?? (ambiguity === 'harmless' && !isGone ? { as: 'rerun' as const } : undefined);
       if (chosen !== undefined) decided[known.step] = chosen;
       if (chosen?.as === 'fail' && isGone && taker === undefined) fails = known.step;
-      if (chosen === undefined && doubt === 'real') undecided.push(known.step);
+      if (chosen === undefined && ambiguity === 'real') undecided.push(known.step);
       if (taker !== undefined) shownTakers.add(taker);
       steps.push({
         step: known.step,
         status: known.status,
-        change: doubt === 'harmless' ? (isGone ? 'gone' : 'kept') : 'in_doubt',
+        change: ambiguity === 'harmless' ? (isGone ? 'gone' : 'kept') : 'in_doubt',
         ...(taker === undefined ? {} : { now: taker }),
-        outcome: outcomeOf(chosen?.as, doubt, taker),
-        ...(doubt === 'real' ? { choices } : {}),
+        outcome: outcomeOf(chosen?.as, ambiguity, taker),
+        ...(ambiguity === 'real' ? { choices } : {}),
         ...(chosen === undefined ? {} : { decided: chosen.as }),
       });
     }
@@ -139,7 +139,7 @@ export const isOpen = ({ status }: StepState): boolean =>
   status === 'running' || status === 'retrying' || status === 'interrupted';
 
 /** `harmless`: it can begin anew, or end, without a question. `none`: the step goes on as it is. */
-function doubtOf(
+function ambiguityOf(
   { reviews }: RunState,
   { step, status }: StepState,
   was: PinnedStep | undefined,
@@ -160,7 +160,7 @@ function doubtOf(
 
 function outcomeOf(
   as: StepDecision | undefined,
-  doubt: 'real' | 'harmless' | 'none',
+  ambiguity: 'real' | 'harmless' | 'none',
   taker: string | undefined,
 ): string {
   switch (as) {
@@ -171,7 +171,7 @@ function outcomeOf(
     case 'fail':
       return 'fails';
     case undefined:
-      if (doubt === 'real') return 'decide: it may have taken effect';
+      if (ambiguity === 'real') return 'decide: it may have taken effect';
       return taker === undefined ? 'ends here' : `ends here; "${taker}" runs`;
   }
 }

@@ -3,14 +3,6 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { Invocation } from '../../tools/artifacts/create-invoke.ts';
 import type { Test } from '../step-executor.ts';
-import type {
-  EdgeKind,
-  GraphEdge,
-  GraphGroup,
-  GraphNode,
-  NodeKind,
-  WorkflowGraph,
-} from './workflow-graph.ts';
 
 /** The graph of a checked workflow. Pure; the same manifest gives the same graph. */
 export function graphOf(workflow: WorkflowManifest): WorkflowGraph {
@@ -34,7 +26,7 @@ export function graphOf(workflow: WorkflowManifest): WorkflowGraph {
 }
 
 type States = NonNullable<WorkflowManifest['states']>;
-type GraphOfState = States[string];
+type GraphState = States[string];
 type TransitionStep = Extract<Step, { readonly type: 'transition' }>;
 
 /** Steps that a state lists: those behind are counted. */
@@ -84,7 +76,7 @@ const leaving = ({ transitions = [], states = {} }: WorkflowManifest, name: stri
         ({ from }) => from === '*' || from === name || (Array.isArray(from) && from.includes(name)),
       );
 
-function stateLines({ description, steps }: GraphOfState): readonly string[] {
+function stateLines({ description, steps }: GraphState): readonly string[] {
   const listed = steps.slice(0, MAX_LISTED).map((step) => `${step.name}: ${stepLines(step)[0] ?? step.type}`);
   const more = steps.length - listed.length;
   return [
@@ -111,18 +103,18 @@ function stepsInside(step: Step): readonly (readonly Step[])[] {
 }
 
 /** A step, or several, as the rest of the graph sees it: where it is entered, and the ways out of it. */
-export interface GraphOfPart {
+export interface GraphPart {
   readonly entries: readonly string[];
   readonly exits: readonly Exit[];
 }
 
-type GraphOfComposite = Extract<
+type CompositeStep = Extract<
   Step,
   { readonly type: 'parallel' | 'race' | 'foreach' | 'loop' | 'switch' | 'try' }
 >;
 
 /** Draws a list of steps: in order, or by `needs` where one of them has it. */
-function drawSteps(steps: readonly Step[], into: GraphBuilder, group: string | undefined): GraphOfPart {
+function drawSteps(steps: readonly Step[], into: GraphBuilder, group: string | undefined): GraphPart {
   const parts = new Map(steps.map((step) => [step.name, drawStep(step, into, group)]));
   const part = steps.some(({ needs }) => needs !== undefined)
     ? byNeeds(steps, parts, into)
@@ -136,16 +128,16 @@ function drawSteps(steps: readonly Step[], into: GraphBuilder, group: string | u
   return part;
 }
 
-function inOrder(parts: readonly GraphOfPart[], into: GraphBuilder): GraphOfPart {
+function inOrder(parts: readonly GraphPart[], into: GraphBuilder): GraphPart {
   for (const [index, part] of parts.entries()) if (index > 0) join(parts[index - 1], part, into);
   return { entries: parts[0]?.entries ?? [], exits: parts.at(-1)?.exits ?? [] };
 }
 
 function byNeeds(
   steps: readonly Step[],
-  parts: ReadonlyMap<string, GraphOfPart>,
+  parts: ReadonlyMap<string, GraphPart>,
   into: GraphBuilder,
-): GraphOfPart {
+): GraphPart {
   const needed = new Set(steps.flatMap(({ needs = [] }) => needs));
   for (const { name, needs = [] } of steps)
     for (const before of needs) join(parts.get(before), parts.get(name), into);
@@ -157,20 +149,20 @@ function byNeeds(
   };
 }
 
-function join(before: GraphOfPart | undefined, after: GraphOfPart | undefined, into: GraphBuilder): void {
+function join(before: GraphPart | undefined, after: GraphPart | undefined, into: GraphBuilder): void {
   for (const exit of before?.exits ?? []) for (const entry of after?.entries ?? []) into.edge(exit, entry);
 }
 
-const isComposite = (step: Step): step is GraphOfComposite =>
+const isComposite = (step: Step): step is CompositeStep =>
   'branches' in step || 'body' in step || 'cases' in step;
 
-function drawStep(step: Step, into: GraphBuilder, group: string | undefined): GraphOfPart {
+function drawStep(step: Step, into: GraphBuilder, group: string | undefined): GraphPart {
   if (isComposite(step)) return drawComposite(step, into, group);
   const id = into.node('step', step.name, stepLines(step), group);
   return { entries: [id], exits: [{ from: id }] };
 }
 
-function drawComposite(step: GraphOfComposite, into: GraphBuilder, outer: string | undefined): GraphOfPart {
+function drawComposite(step: CompositeStep, into: GraphBuilder, outer: string | undefined): GraphPart {
   const group = into.group(step.name, step.type, outer);
   const split = into.node('split', step.type, stepLines(step), group);
   const draw = (steps: readonly Step[], label?: string): readonly Exit[] => {
@@ -182,7 +174,7 @@ function drawComposite(step: GraphOfComposite, into: GraphBuilder, outer: string
 }
 
 function insideOf(
-  step: GraphOfComposite,
+  step: CompositeStep,
   split: string,
   draw: (steps: readonly Step[], label?: string) => readonly Exit[],
   into: GraphBuilder,
@@ -263,7 +255,7 @@ function createGraphBuilder(): GraphBuilder {
   };
 }
 
-type GraphOfVerifier = NonNullable<Extract<Step, { readonly type: 'task' }>['verify']>;
+type StepVerifier = NonNullable<Extract<Step, { readonly type: 'task' }>['verify']>;
 
 /** Conditions that are no expressions. */
 const BY_NAME: ReadonlySet<string> = new Set(['previous_steps_success', 'always', 'on_failure']);
@@ -298,7 +290,7 @@ function commonLines(step: Step): readonly string[] {
   return lines;
 }
 
-function verifierText(verify: GraphOfVerifier): string {
+function verifierText(verify: StepVerifier): string {
   if ('command' in verify) return verify.command.join(' ');
   return 'invoke' in verify ? verify.invoke : (verify.model ?? 'a model');
 }
@@ -374,4 +366,50 @@ const UNITS = [
 function durationText(ms: number): string {
   const unit = UNITS.find(([, length]) => ms % length === 0);
   return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;
+}
+
+/** What a workflow looks like, as data: for Mermaid, for SVG, for a page that draws it. */
+export interface WorkflowGraph {
+  readonly workflow: string;
+  readonly description?: string;
+  readonly nodes: readonly GraphNode[];
+  readonly groups: readonly GraphGroup[];
+  readonly edges: readonly GraphEdge[];
+}
+
+/**
+ * `start` and `end` are where a run begins and ends. A `split` is the place at which a step with steps inside begins to
+ * work: its group bears the step's name.
+ */
+export type NodeKind = 'start' | 'end' | 'state' | 'final' | 'step' | 'split';
+
+export interface GraphNode {
+  /** Letters and digits only, unique in the graph; the same for the same manifest. */
+  readonly id: string;
+  readonly kind: NodeKind;
+  /** The step's or state's name, as the manifest has it; empty for the start and the end. */
+  readonly name: string;
+  /** What else is to be known of it, a line each. */
+  readonly lines: readonly string[];
+  /** The group that it stands in. */
+  readonly group?: string;
+}
+
+/** A step that has steps inside. */
+export interface GraphGroup {
+  readonly id: string;
+  readonly name: string;
+  /** The type of the step. */
+  readonly type: string;
+  readonly group?: string;
+}
+
+/** `error`: taken when something fails. `open`: may be taken, an artifact decides. `back`: to what came before. */
+export type EdgeKind = 'next' | 'error' | 'open' | 'back';
+
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly kind: EdgeKind;
+  readonly label?: string;
 }

@@ -1,4 +1,4 @@
-import type { EdgeKind, GraphGroup, GraphNode, NodeKind, WorkflowGraph } from './workflow-graph.ts';
+import type { EdgeKind, GraphGroup, GraphNode, NodeKind, WorkflowGraph } from './graph-of.ts';
 
 /**
  * What stands in a Mermaid label as it is. Everything else is written as the number of its character, which Mermaid

@@ -2,28 +2,28 @@ import { type ErrorJson, RuntimeError } from '../../lib/errors.ts';
 import type { VerifyRecord } from '../../log/run-event.ts';
 import type { ApprovalState, GuidedState, RunState } from '../../log/run-state.ts';
 import { clip } from '../../prompt/text.ts';
-import type { LeafCall } from '../step-executor.ts';
+import type { StepAttempt } from '../step-executor.ts';
 import { askPerson } from '../steps/ask-person.ts';
-import type { LeafContext } from '../steps/step-deps.ts';
+import type { StepContext } from '../steps/step-deps.ts';
 import type { TaskReport } from './task.ts';
 import type { JudgedWork, Verifier } from './verify/verify-work.ts';
 import { verifyWork } from './verify/verify-work.ts';
 
 export type WorkReport = Exclude<TaskReport, { readonly kind: 'failed' }>;
-export type JudgeReportSettled = Exclude<JudgeReportNext, { readonly kind: 'verify' | 'ask' }>;
+export type SettledReport = Exclude<ReportDecision, { readonly kind: 'verify' | 'ask' }>;
 
 /** Runs what takes a worker's or a verifier's time. */
 export type Timed = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
 export interface JudgeDeps {
   readonly verify: Verifier | undefined;
-  readonly call: LeafCall;
-  readonly context: LeafContext;
+  readonly call: StepAttempt;
+  readonly context: StepContext;
   readonly timed: Timed;
 }
 
 /** What is to be done about a report, once its verifier and whoever has to be asked have said so. */
-export async function judgeReport(report: WorkReport, deps: JudgeDeps): Promise<JudgeReportSettled> {
+export async function judgeReport(report: WorkReport, deps: JudgeDeps): Promise<SettledReport> {
   const { verify, call, context, timed } = deps;
   call.signal.throwIfAborted();
   record(report, deps);
@@ -42,7 +42,7 @@ export async function judgeReport(report: WorkReport, deps: JudgeDeps): Promise<
 export async function settle(
   reported: Reported,
   { verify, call, context }: JudgeDeps,
-): Promise<JudgeReportSettled> {
+): Promise<SettledReport> {
   const log = () => taskLog(context.journal.state, call.address);
   let next = decideReport(reported, verify, log());
   if (next.kind === 'ask') {
@@ -89,7 +89,7 @@ function record(report: WorkReport, { call, context }: JudgeDeps): void {
   }
 }
 
-function judgedOf(report: WorkReport, { input }: LeafCall): JudgedWork {
+function judgedOf(report: WorkReport, { input }: StepAttempt): JudgedWork {
   const prompt = String(input.prompt);
   const { turns } = report;
   if (report.kind !== 'claimed')
@@ -98,7 +98,7 @@ function judgedOf(report: WorkReport, { input }: LeafCall): JudgedWork {
   return { when: 'completion', prompt, notes, context_updates, artifacts, evidence, turns, actions: work };
 }
 
-const unsettled = ({ nth }: Reported, { address }: LeafCall) =>
+const unsettled = ({ nth }: Reported, { address }: StepAttempt) =>
   new Error(`Nothing was settled about the report ${nth} of ${address}.`);
 
 const MAX_PROMPT = 2_000;
@@ -112,8 +112,8 @@ export async function escalate(
   reported: Reported,
   because: string,
   { guided }: TaskLog,
-  call: LeafCall,
-  context: LeafContext,
+  call: StepAttempt,
+  context: StepContext,
 ): Promise<void> {
   const { nth } = reported;
   const claim = guided.claims.find((each) => each.nth === nth);
@@ -196,7 +196,7 @@ export function taskLog({ steps, reviews }: Pick<RunState, 'steps' | 'reviews'>,
 }
 
 /** Waits for a person to say that the step may begin; rejects where they say no. */
-export async function confirm(prompt: string, call: LeafCall, context: LeafContext): Promise<void> {
+export async function confirm(prompt: string, call: StepAttempt, context: StepContext): Promise<void> {
   const { name } = call.step;
   const question = { prompt, options: ['approve', 'reject'], kind: 'confirm' } as const;
   const { answer, by, note } = await askPerson(question, call, context);
@@ -218,7 +218,7 @@ export interface TaskLog {
 }
 
 /** What is to be done about a report. */
-export type JudgeReportNext =
+export type ReportDecision =
   | { readonly kind: 'verify' }
   /** A person has to decide; `because` is for them. */
   | { readonly kind: 'ask'; readonly because: string }
@@ -231,11 +231,7 @@ export type JudgeReportNext =
  * Decides by the log alone: the same before and after a restart. A report that has a verdict is not verified again, one
  * that a person has settled is not asked about again.
  */
-export function decideReport(
-  reported: Reported,
-  verify: Verifier | undefined,
-  log: TaskLog,
-): JudgeReportNext {
+export function decideReport(reported: Reported, verify: Verifier | undefined, log: TaskLog): ReportDecision {
   const { nth } = reported;
   const verdict = log.guided.verdicts.find((each) => each.nth === nth);
   const settled = log.reviews.find((each) => each.nth === nth && isAnswer(each));

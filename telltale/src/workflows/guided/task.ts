@@ -1,7 +1,7 @@
 import type { ErrorJson } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import type { Cause } from '../../log/event.ts';
-import type { LeafCall } from '../step-executor.ts';
+import type { StepAttempt } from '../step-executor.ts';
 
 /** A `task` step as it is given to who works on it. */
 export interface Task {
@@ -76,7 +76,7 @@ export type TaskReport =
   | { readonly kind: 'failed'; readonly by: string; readonly error: ErrorJson };
 
 /** The answer to a report, but for the end of the step: that needs none. */
-export type TaskWord =
+export type TaskReply =
   /** To be done again, or better. `by`: a verifier or a person. */
   { readonly kind: 'again'; readonly text: string; readonly by: string } | { readonly kind: 'go_on' };
 
@@ -87,7 +87,7 @@ export interface WorkerCall {
   readonly step: string;
   readonly signal: AbortSignal;
   readonly cause: Cause;
-  readonly park: LeafCall['park'];
+  readonly suspend: StepAttempt['suspend'];
 }
 
 /** Who works on tasks. A task that was given before, also by another process, is gone on with. */
@@ -95,7 +95,7 @@ export interface TaskWorkers {
   /** Resolves with the first report that has no answer yet. Rejects with the signal's reason. */
   give(task: Task, call: WorkerCall): Promise<TaskReport>;
   /** Answers the report `nth`, once, however often it is called, and resolves with the next. */
-  answer(task: Task, nth: number, word: TaskWord, call: WorkerCall): Promise<TaskReport>;
+  answer(task: Task, nth: number, word: TaskReply, call: WorkerCall): Promise<TaskReport>;
   /** The step is over, in whatever way: its worker is free for others. */
   done?(task: Task): void;
 }

@@ -3,26 +3,26 @@ import { type RuntimeError, stopWith, toRuntimeError } from '../../lib/errors.ts
 import type { Json } from '../../lib/json.ts';
 import type { StepState } from '../../log/run-state.ts';
 import type { SimpleStep } from '../../manifest/schema/steps/step.ts';
-import type { ReadyLeaf } from '../step-executor.ts';
+import type { PreparedStep } from '../step-executor.ts';
 import { cancelledBecause, GRACE_MS, interrupted, MAX_PAUSE_MS, timedOut } from './failures.ts';
-import { type Begun, cancel, complete, fail, failAtOnce } from './settle-step.ts';
+import { cancel, complete, fail, failAtOnce, type StepInProgress } from './settle-step.ts';
 import type { Branch, ListOutcome } from './walk.ts';
-import { LET_GO, notBegun, type Walk, type WalkPlace } from './walk.ts';
+import { type ListContext, notBegun, RELEASED, type Walk } from './walk.ts';
 
 /** Does a step without steps inside, from where the log left it to its end. */
-export async function runLeaf(
+export async function runSimpleStep(
   walk: Walk,
   step: SimpleStep,
   address: string,
-  place: WalkPlace,
+  place: ListContext,
 ): Promise<ListOutcome> {
   const known = walk.state.steps.get(address);
-  if (known !== undefined && isInDoubt(known)) return interrupt(walk, step, known);
+  if (known !== undefined && isAmbiguous(known)) return interrupt(walk, step, known);
   const { branch, locals } = place;
 
-  let ready: ReadyLeaf;
+  let ready: PreparedStep;
   try {
-    ready = await walk.leaves.ready({ step, address, locals });
+    ready = await walk.executors.ready({ step, address, locals });
   } catch (thrown) {
     if (branch.stopped !== undefined) return notBegun(branch);
     const error = toRuntimeError(thrown).toJSON();
@@ -64,8 +64,8 @@ export async function runLeaf(
         free = entered;
       }
     }
-    let begun: Begun;
-    let tried: Tried;
+    let begun: StepInProgress;
+    let tried: AttemptEnd;
     try {
       if (begin) {
         triedAt = walk.clock.now();
@@ -103,35 +103,35 @@ async function enter(
   walk: Walk,
   step: SimpleStep,
   address: string,
-  { branch, cause }: WalkPlace,
-  asked: NonNullable<ReadyLeaf['enter']>,
-  before: Begun | undefined,
+  { branch, cause }: ListContext,
+  asked: NonNullable<PreparedStep['enter']>,
+  before: StepInProgress | undefined,
 ): Promise<FreeSlot | ListOutcome> {
   try {
     const free = await enterSlot(branch, asked);
     if (free !== undefined) return free;
     return before === undefined ? notBegun(branch) : cancel(walk, before, branch.stopped ?? 'cancelled');
   } catch (thrown) {
-    if (thrown === LET_GO) throw thrown;
+    if (thrown === RELEASED) throw thrown;
     const error = toRuntimeError(thrown).toJSON();
     return before === undefined ? failAtOnce(walk, step, address, error, cause) : fail(walk, before, error);
   }
 }
 
-interface LeafTry {
-  readonly begun: Begun;
+interface SimpleStepTry {
+  readonly begun: StepInProgress;
   readonly step: SimpleStep;
-  readonly input: ReadyLeaf['input'];
+  readonly input: PreparedStep['input'];
   readonly triedAt: number;
   readonly repeatable: boolean;
 }
 
 function tryOnce(
   walk: Walk,
-  { branch, locals }: WalkPlace,
-  ready: ReadyLeaf,
-  { begun, step, input, triedAt, repeatable }: LeafTry,
-): Promise<Tried> {
+  { branch, locals }: ListContext,
+  ready: PreparedStep,
+  { begun, step, input, triedAt, repeatable }: SimpleStepTry,
+): Promise<AttemptEnd> {
   const { address, attempts, cause } = begun;
   const timeoutMs = ready.timesItself === true ? undefined : (step.timeout?.ms ?? ready.timeoutMs);
   const idempotencyKey = `${walk.state.id}:${address}`;
@@ -140,13 +140,13 @@ function tryOnce(
     branch,
     timeoutMs,
     triedAt,
-    mayPark: repeatable,
-    run: (signal, park) =>
-      ready.run({ step, address, locals, input, attempt: attempts, signal, idempotencyKey, cause, park }),
+    maySuspend: repeatable,
+    run: (signal, suspend) =>
+      ready.run({ step, address, locals, input, attempt: attempts, signal, idempotencyKey, cause, suspend }),
   });
 }
 
-const isInDoubt = ({ status, repeatable }: StepState): boolean =>
+const isAmbiguous = ({ status, repeatable }: StepState): boolean =>
   status === 'interrupted' || (status === 'running' && !repeatable);
 
 function interrupt(walk: Walk, step: SimpleStep, known: StepState): ListOutcome {
@@ -157,7 +157,7 @@ function interrupt(walk: Walk, step: SimpleStep, known: StepState): ListOutcome 
   return fail(walk, begun, interrupted(address).toJSON());
 }
 
-const resumed = (step: SimpleStep, known: StepState): Begun => ({
+const resumed = (step: SimpleStep, known: StepState): StepInProgress => ({
   step,
   address: known.step,
   startedAt: known.startedAt,
@@ -168,7 +168,7 @@ const resumed = (step: SimpleStep, known: StepState): Begun => ({
 /** Waits for the slot that the call of a step needs. Undefined where the branch was stopped first, and none is held. */
 async function enterSlot(
   branch: Branch,
-  enter: NonNullable<ReadyLeaf['enter']>,
+  enter: NonNullable<PreparedStep['enter']>,
 ): Promise<FreeSlot | undefined> {
   const controller = new AbortController();
   const offStop = branch.onStop((reason) => stopWith(controller, cancelledBecause(reason)));
@@ -185,52 +185,52 @@ async function enterSlot(
   return undefined;
 }
 
-export type Tried =
+export type AttemptEnd =
   | { readonly kind: 'done'; readonly output: Json }
   | { readonly kind: 'failed'; readonly error: RuntimeError }
   | { readonly kind: 'stopped'; readonly reason: string };
 
-export interface Try {
+export interface AttemptOptions {
   readonly address: string;
   readonly branch: Branch;
   readonly timeoutMs: number | undefined;
   /** When it began by the log: while it is parked its time counts from there. */
   readonly triedAt: number;
   /** Whether a run that holds it may be let go of. */
-  readonly mayPark: boolean;
-  run(signal: AbortSignal, park: (waitsFor: string, due?: number) => () => void): Promise<Json>;
+  readonly maySuspend: boolean;
+  run(signal: AbortSignal, suspend: (waitsFor: string, due?: number) => () => void): Promise<Json>;
 }
 
 /**
  * One try. One that is stopped or out of time ends when it has settled or its grace is over, and counts as stopped
  * whatever it says then. No timer is armed where there is no time-out.
  */
-export function attempt({ clock, occupancy }: Walk, tried: Try): Promise<Tried> {
+export function attempt({ clock, activity }: Walk, tried: AttemptOptions): Promise<AttemptEnd> {
   const { address, branch, timeoutMs } = tried;
   return new Promise((resolve) => {
     const controller = new AbortController();
-    let ending: Tried | undefined;
+    let ending: AttemptEnd | undefined;
     let over = false;
-    let unpark: (() => void) | undefined;
+    let resumeActivity: (() => void) | undefined;
     let disarm: (() => void) | undefined;
 
-    const goOn = () => {
-      unpark?.();
-      unpark = undefined;
+    const resume = () => {
+      resumeActivity?.();
+      resumeActivity = undefined;
     };
-    const finish = (outcome: Tried) => {
+    const finish = (outcome: AttemptEnd) => {
       if (over) return; // it came back after its grace
       over = true;
       disarm?.();
       offStop();
-      goOn();
+      resume();
       resolve(ending ?? outcome);
     };
-    const end = (as: Tried, reason: RuntimeError) => {
+    const end = (as: AttemptEnd, reason: RuntimeError) => {
       if (ending !== undefined || over) return;
       ending = as;
       disarm?.();
-      goOn();
+      resume();
       disarm = clock.after(GRACE_MS, () => finish(as));
       stopWith(controller, reason);
     };
@@ -241,29 +241,32 @@ export function attempt({ clock, occupancy }: Walk, tried: Try): Promise<Tried> 
         end({ kind: 'failed', error }, error);
       });
     };
-    const park = (waitsFor: string, due?: number) => {
-      if (over || ending !== undefined || !tried.mayPark) return ignored;
-      goOn();
+    const suspend = (waitsFor: string, due?: number) => {
+      if (over || ending !== undefined || !tried.maySuspend) return ignored;
+      resume();
       const until = timeoutMs === undefined ? undefined : tried.triedAt + timeoutMs;
       if (until !== undefined) arm(Math.max(0, until - clock.now()));
       const first = earliest(due, until, branch.deadline);
-      const mine = occupancy.park({ for: waitsFor, ...(first === undefined ? {} : { due: first }) });
-      unpark = mine;
-      return mine;
+      resumeActivity = activity.suspend({ for: waitsFor, ...(first === undefined ? {} : { due: first }) });
+      return resumeActivity;
     };
 
     const offStop = branch.onStop((reason) => end({ kind: 'stopped', reason }, cancelledBecause(reason)));
     if (timeoutMs !== undefined) arm(timeoutMs);
-    called(tried, controller.signal, park).then(
+    called(tried, controller.signal, suspend).then(
       (output) => finish({ kind: 'done', output: output ?? null }),
       (thrown: unknown) => finish({ kind: 'failed', error: toRuntimeError(thrown) }),
     );
   });
 }
 
-function called(tried: Try, signal: AbortSignal, park: Parameters<Try['run']>[1]): Promise<Json> {
+function called(
+  tried: AttemptOptions,
+  signal: AbortSignal,
+  suspend: Parameters<AttemptOptions['run']>[1],
+): Promise<Json> {
   try {
-    return tried.run(signal, park);
+    return tried.run(signal, suspend);
   } catch (thrown) {
     return Promise.reject(thrown);
   }
@@ -287,7 +290,7 @@ export function pauseAfter(failures: number, firstMs: number, random: number): n
 
 /** Resolves at `due`, or once the branch is stopped. The run may be let go of meanwhile. */
 export function pauseUntil(
-  { clock, occupancy }: Walk,
+  { clock, activity }: Walk,
   branch: Branch,
   due: number,
   address: string,
@@ -296,11 +299,11 @@ export function pauseUntil(
   if (left <= 0 || branch.stopped !== undefined) return Promise.resolve();
   return new Promise((resolve) => {
     const first = branch.deadline === undefined ? due : Math.min(due, branch.deadline);
-    const unpark = occupancy.park({ for: `retry of ${address}`, due: first });
+    const resume = activity.suspend({ for: `retry of ${address}`, due: first });
     const go = () => {
       disarm();
       offStop();
-      unpark();
+      resume();
       resolve();
     };
     const disarm = clock.after(left, go);

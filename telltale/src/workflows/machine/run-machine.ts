@@ -1,6 +1,5 @@
 import type { RunJournal } from '../../engine/run-log.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { RunAhead } from '../../lib/clock.ts';
+import { type Clock, RunAhead } from '../../lib/clock.ts';
 import type { ErrorJson, RuntimeError } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';
 import { stepName } from '../../log/reduce-run.ts';
@@ -9,37 +8,38 @@ import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import { nameOf, pathOf } from '../changes/plan-changes.ts';
 import type { Locals, Scope } from '../scope.ts';
-import type { BeginUndo, Decisions, Leaves, UndoPlace } from '../step-executor.ts';
+import type { BeginUndo, Decisions, StepExecutors, UndoInstance } from '../step-executor.ts';
 import { stepsByName } from './composite.ts';
 import {
   gotoLimit,
   HELD_WAIT_MS,
   interrupted,
   MAX_GOTO_VISITS,
+  needsCycle,
   timedOut,
   undoInterrupted,
 } from './failures.ts';
-import { runGraph } from './run-graph.ts';
 import { attempt } from './run-leaf.ts';
 import { runStates } from './run-states.ts';
-import { runStep } from './run-step.ts';
+import { type PrecedingSteps, runStep } from './run-step.ts';
 import { skipStep } from './settle-step.ts';
 import {
   type Branch,
+  createActivityCounter,
   createBranch,
-  createOccupancy,
   endOnLog,
   itemsOnLog,
-  LET_GO,
+  type ListContext,
   type ListOutcome,
   notBegun,
+  RELEASED,
+  type StepOutcome,
   type Waits,
   type Walk,
-  type WalkPlace,
 } from './walk.ts';
 
 /** How a walk ended. Whoever owns the run puts the ends of runs on its log; the machine writes only of steps and states. */
-export type MachineEnd =
+export type WalkEnd =
   | { readonly kind: 'completed'; readonly output: Json }
   | { readonly kind: 'failed'; readonly error: ErrorJson; readonly step?: string }
   | { readonly kind: 'cancelled'; readonly reason: string }
@@ -51,7 +51,7 @@ export type MachineEnd =
 export interface MachineOptions {
   readonly workflow: WorkflowManifest;
   readonly journal: RunJournal;
-  readonly leaves: Leaves;
+  readonly executors: StepExecutors;
   readonly decisions: Decisions;
   /** For the list of a `foreach`. */
   readonly scope: Scope;
@@ -66,14 +66,14 @@ export interface MachineOptions {
    * Called when all that is in hand only waits: `release` (also where it is absent) ends the walk, `hold` stays, until
    * the function that it was given is called, which must not be once the run has gone on.
    */
-  readonly onParked?: (waits: Waits, letGoLater: () => void) => 'release' | 'hold';
+  readonly onSuspended?: (waits: Waits, releaseLater: () => void) => 'release' | 'hold';
 }
 
 /**
  * Walks a workflow from its beginning with the log as its memory: what has an end there is not done again. Rejects
  * where the log cannot be written; failures of steps are ends.
  */
-export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
+export async function runMachine(options: MachineOptions): Promise<WalkEnd> {
   const { workflow, journal, signal, cancel, clock } = options;
   const { state } = journal;
   if (signal.aborted) return { kind: 'stopped' };
@@ -81,11 +81,11 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
   const released = createBranch();
   let crashed: { readonly thrown: unknown } | undefined;
   let fatal: ErrorJson | undefined;
-  let parked: Waits | undefined;
+  let suspended: Waits | undefined;
   const open = new Set<string>();
   for (const known of state.steps.values()) if (endOnLog(known) === undefined) open.add(known.step);
 
-  const letGo = (reason: string) => {
+  const release = (reason: string) => {
     released.stop(reason);
     root.stop(reason);
   };
@@ -94,26 +94,26 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
     state,
     journal,
     clock,
-    leaves: options.leaves,
+    executors: options.executors,
     decisions: options.decisions,
     scope: options.scope,
     random: options.random,
     ahead: new RunAhead(),
-    occupancy: createOccupancy((waits) => {
+    activity: createActivityCounter((waits) => {
       if (root.stopped !== undefined) return;
       if (waits.due !== undefined && waits.due - clock.now() <= HELD_WAIT_MS) return;
-      const release = () => {
+      const releaseSuspended = () => {
         if (root.stopped !== undefined) return;
-        parked = waits;
-        letGo('the run waits');
+        suspended = waits;
+        release('the run waits');
       };
-      if (options.onParked?.(waits, release) !== 'hold') release();
+      if (options.onSuspended?.(waits, releaseSuspended) !== 'hold') releaseSuspended();
     }),
-    get letGo() {
+    get isReleased() {
       return released.stopped !== undefined;
     },
     write(body, cause) {
-      if (released.stopped !== undefined) throw LET_GO;
+      if (released.stopped !== undefined) throw RELEASED;
       return journal.append(body, cause);
     },
     fail(error) {
@@ -121,8 +121,8 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
       root.stop(error.message);
     },
     crash(thrown) {
-      if (thrown !== LET_GO) crashed ??= { thrown };
-      letGo('the run cannot go on');
+      if (thrown !== RELEASED) crashed ??= { thrown };
+      release('the run cannot go on');
     },
     sweep(address, reason) {
       for (const step of [...open].reverse()) {
@@ -136,7 +136,7 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
     list: (steps, place) => runList(walk, steps, place),
   };
 
-  const onSignal = () => letGo('the run is let go of');
+  const onSignal = () => release('the run is let go of');
   const onCancel = () => root.stop(reasonOf(cancel));
   signal.addEventListener('abort', onSignal, { once: true });
   cancel?.addEventListener('abort', onCancel, { once: true });
@@ -145,7 +145,7 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
     const failing = state.change?.fails;
     if (failing !== undefined) walk.fail(interrupted(failing).toJSON());
     const end = toEnd(await walkThrough(walk, workflow, root), fatal);
-    if (walk.letGo) throw LET_GO;
+    if (walk.isReleased) throw RELEASED;
     if (end.kind === 'completed') walk.sweep('', 'the run completed without it');
     if (end.kind === 'failed' || end.kind === 'cancelled') {
       walk.sweep('', end.kind === 'failed' ? 'the run failed' : end.reason);
@@ -154,8 +154,8 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
     return end;
   } catch (thrown) {
     if (crashed !== undefined) throw crashed.thrown;
-    if (thrown !== LET_GO) throw thrown;
-    return parked === undefined ? { kind: 'stopped' } : { kind: 'parked', ...parked };
+    if (thrown !== RELEASED) throw thrown;
+    return suspended === undefined ? { kind: 'stopped' } : { kind: 'parked', ...suspended };
   } finally {
     signal.removeEventListener('abort', onSignal);
     cancel?.removeEventListener('abort', onCancel);
@@ -165,16 +165,16 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
 function walkThrough(
   walk: Walk,
   workflow: WorkflowManifest,
-  branch: WalkPlace['branch'],
+  branch: ListContext['branch'],
 ): Promise<ListOutcome> {
   if (branch.stopped !== undefined) return Promise.resolve(notBegun(branch));
-  const place: WalkPlace = { prefix: '', locals: {}, branch, depth: 0, cause: undefined, visit: undefined };
+  const place: ListContext = { prefix: '', locals: {}, branch, depth: 0, cause: undefined, visit: undefined };
   return workflow.states === undefined
     ? walk.list(workflow.steps ?? [], place)
     : runStates(walk, workflow, workflow.states, place);
 }
 
-function toEnd(outcome: ListOutcome, fatal: ErrorJson | undefined): MachineEnd {
+function toEnd(outcome: ListOutcome, fatal: ErrorJson | undefined): WalkEnd {
   if (fatal !== undefined) return { kind: 'failed', error: fatal };
   switch (outcome.kind) {
     case 'completed':
@@ -199,10 +199,10 @@ function reasonOf(cancel: AbortSignal | undefined): string {
 }
 
 /** A list of steps: one after the other, or as a graph where one of them has `needs`. Its output is its last step's. */
-const runList = (walk: Walk, steps: readonly Step[], place: WalkPlace): Promise<ListOutcome> =>
+const runList = (walk: Walk, steps: readonly Step[], place: ListContext): Promise<ListOutcome> =>
   steps.some(({ needs }) => needs !== undefined) ? runGraph(walk, steps, place) : inOrder(walk, steps, place);
 
-async function inOrder(walk: Walk, steps: readonly Step[], place: WalkPlace): Promise<ListOutcome> {
+async function inOrder(walk: Walk, steps: readonly Step[], place: ListContext): Promise<ListOutcome> {
   let output: Json = null;
   let seq = 0;
   let failed: string | undefined;
@@ -293,7 +293,7 @@ async function undo(walk: Walk, workflow: WorkflowManifest, released: Branch): P
 /** What went wrong, if anything did. As a step it has the time that it says, else the time of what it calls. */
 async function undoOne(
   walk: Walk,
-  place: UndoPlace,
+  place: UndoInstance,
   known: StepState,
   released: Branch,
 ): Promise<ErrorJson | undefined> {
@@ -316,23 +316,23 @@ async function undoOne(
     branch,
     timeoutMs: ownMs,
     triedAt: walk.clock.now(),
-    mayPark: false,
-    run: (signal) => walk.leaves.compensate(place, known.output ?? null, signal, begin).then(() => null),
+    maySuspend: false,
+    run: (signal) => walk.executors.compensate(place, known.output ?? null, signal, begin).then(() => null),
   });
   disarm?.();
   branch.close();
-  if (released.stopped !== undefined && tried.kind === 'stopped') throw LET_GO;
+  if (released.stopped !== undefined && tried.kind === 'stopped') throw RELEASED;
   return (tried.kind === 'failed' ? tried.error : tried.kind === 'stopped' ? late : undefined)?.toJSON();
 }
 
-type MachineKnown = RunState['steps'];
+type StepStates = RunState['steps'];
 
 /** A step that an address passes through: `each~2!3[0]`, `guarded!2`. */
 const PASSED = /^([^~!#@[\]]+)(~\d+)?(?:!\d+)?(?:\[(\d+)\])?$/;
 const NAME = /^[^~!#@[\]/]*/;
 
 /** What a step of this address saw: the items of the `foreach` steps around it, and in a `catch` the error, by the log. */
-function localsAt(known: MachineKnown, address: string, steps: ReadonlyMap<string, Step>): Locals {
+function localsAt(known: StepStates, address: string, steps: ReadonlyMap<string, Step>): Locals {
   const locals: Record<string, Json> = {};
   let at = 0;
   for (let slash = address.indexOf('/'); slash !== -1; slash = address.indexOf('/', at)) {
@@ -358,17 +358,127 @@ const isIn = (list: readonly Step[] | undefined, rest: string): boolean => {
 };
 
 /** The failure that a list failed with: the first of its order in a graph, else the first that came. */
-function failureOf(known: MachineKnown, list: readonly Step[], prefix: string): StepState | undefined {
+function failureOf(known: StepStates, list: readonly Step[], prefix: string): StepState | undefined {
   const failed = list.flatMap(({ name }) => visitsOf(known, prefix + name));
   const isGraph = list.some(({ needs }) => needs !== undefined);
   return isGraph ? failed[0] : failed.sort((a, b) => (a.endedSeq ?? 0) - (b.endedSeq ?? 0))[0];
 }
 
 /** The times that a step was begun and failed, with nothing to handle it. */
-function visitsOf(known: MachineKnown, address: string): readonly StepState[] {
+function visitsOf(known: StepStates, address: string): readonly StepState[] {
   const failed: StepState[] = [];
   let visit = 1;
   for (let state = known.get(address); state !== undefined; state = known.get(`${address}~${++visit}`))
     if (state.status === 'failed' && state.policy === 'fail') failed.push(state);
   return failed;
+}
+
+/**
+ * A list as a graph: a step begins once all that it needs have ended. A failure that nothing handles skips what needs
+ * the step and lets the rest go on; the list then fails with the first of them in its order. What `goto` names takes
+ * the failure for success, everything else that needs the step is skipped.
+ */
+async function runGraph(walk: Walk, steps: readonly Step[], place: ListContext): Promise<ListOutcome> {
+  const outcomes = await runNodes(walk, steps, place);
+  let output: Json = null;
+  let seq = 0;
+  let failure: ListOutcome | undefined;
+  for (const [at, outcome] of outcomes.entries()) {
+    if (outcome === undefined) continue;
+    seq = Math.max(seq, outcome.seq);
+    if (outcome.kind === 'cancelled') return outcome;
+    if (outcome.kind === 'completed') output = outcome.output;
+    if (outcome.kind === 'failed' && (steps[at]?.on_error ?? 'fail') === 'fail') failure ??= outcome;
+  }
+  const stuck = steps.filter((_, at) => outcomes[at] === undefined).map(({ name }) => name);
+  if (stuck.length > 0) return { kind: 'failed', error: needsCycle(stuck).toJSON(), seq };
+  return failure === undefined ? { kind: 'completed', output, seq } : { ...failure, seq };
+}
+
+function runNodes(
+  walk: Walk,
+  steps: readonly Step[],
+  place: ListContext,
+): Promise<readonly (StepOutcome | undefined)[]> {
+  const at = new Map(steps.map(({ name }, index) => [name, index]));
+  const needs = steps.map((step) => (step.needs ?? []).flatMap((name) => at.get(name) ?? []));
+  const dependents = steps.map((): number[] => []);
+  for (const [index, needed] of needs.entries()) for (const need of needed) dependents[need]?.push(index);
+  /** Whether a step that needs this one has begun, directly or through others. */
+  const isNeeded = (index: number, seen = new Set<number>()): boolean =>
+    (dependents[index] ?? []).some((next) => {
+      if (seen.has(next)) return false;
+      seen.add(next);
+      return walk.state.steps.has(place.prefix + (steps[next] as Step).name) || isNeeded(next, seen);
+    });
+  const missing = needs.map(({ length }) => length);
+  const outcomes: (StepOutcome | undefined)[] = steps.map(() => undefined);
+
+  return new Promise((resolve, reject) => {
+    let running = 0;
+    const start = (index: number) => {
+      running++;
+      const step = steps[index] as Step;
+      const isPast = () => isNeeded(index);
+      const before = { ...beforeOf(steps, index, needs[index] ?? [], outcomes), isPast };
+      const run = async () => runStep(walk, step, place.prefix + step.name, place, before);
+      run().then(
+        (outcome) => {
+          outcomes[index] = outcome;
+          const free = (dependents[index] ?? []).filter((next) => {
+            missing[next] = (missing[next] ?? 0) - 1;
+            return missing[next] === 0;
+          });
+          walk.activity.add(free.length);
+          for (const next of free) start(next);
+          left();
+        },
+        (thrown: unknown) => {
+          walk.crash(thrown);
+          left();
+        },
+      );
+    };
+    // The place of whoever ends last goes to the list around.
+    const left = () => {
+      running--;
+      if (running > 0) walk.activity.add(-1);
+      else if (walk.isReleased) reject(RELEASED);
+      else resolve(outcomes);
+    };
+    const first = steps.flatMap((_, index) => (missing[index] === 0 ? [index] : []));
+    if (first.length === 0) {
+      resolve(outcomes);
+      return;
+    }
+    walk.activity.add(first.length - 1);
+    for (const index of first) start(index);
+  });
+}
+
+/** How the steps that it needs have ended. */
+function beforeOf(
+  steps: readonly Step[],
+  index: number,
+  needed: readonly number[],
+  outcomes: readonly (StepOutcome | undefined)[],
+): Omit<PrecedingSteps, 'isPast'> {
+  let failed: string | undefined;
+  let unhandled: string | undefined;
+  let reason: PrecedingSteps['reason'] = 'needs';
+  for (const need of needed) {
+    const outcome = outcomes[need];
+    const { name, on_error = 'fail' } = steps[need] as Step;
+    if (outcome?.kind === 'failed') {
+      failed ??= name;
+      if (on_error === 'continue') continue;
+      if (typeof on_error === 'object' && on_error.goto === steps[index]?.name) continue;
+      if (unhandled === undefined && typeof on_error === 'object') reason = 'goto';
+      unhandled ??= name;
+    } else if (outcome?.kind === 'skipped' && (outcome.reason === 'needs' || outcome.reason === 'goto')) {
+      failed ??= name;
+      unhandled ??= name;
+    }
+  }
+  return { failed, unhandled, reason };
 }

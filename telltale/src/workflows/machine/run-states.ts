@@ -9,22 +9,22 @@ import { stepsByName } from './composite.ts';
 import { DEFAULT_MAX_TRANSITIONS, noTransition, stateUnknown, transitionLimit } from './failures.ts';
 import {
   endOnLog,
+  type ListContext,
   type ListOutcome,
   notBegun,
   type StateVisit,
+  type StepOutcome,
   type Walk,
-  type WalkOutcome,
-  type WalkPlace,
 } from './walk.ts';
 
-type MachineStates = NonNullable<WorkflowManifest['states']>;
+type StateDefinitions = NonNullable<WorkflowManifest['states']>;
 
-interface StatesWay {
+interface TransitionRule {
   readonly to: string;
   readonly condition?: Test | undefined;
 }
 
-interface StatesNext {
+interface NextState {
   readonly state: string;
   readonly by: string;
 }
@@ -36,8 +36,8 @@ interface StatesNext {
 export async function runStates(
   walk: Walk,
   workflow: WorkflowManifest,
-  states: MachineStates,
-  place: WalkPlace,
+  states: StateDefinitions,
+  place: ListContext,
 ): Promise<ListOutcome> {
   const { visited } = walk.state;
   const max = workflow.max_transitions ?? DEFAULT_MAX_TRANSITIONS;
@@ -47,7 +47,7 @@ export async function runStates(
   let seq = 0;
   let from: string | undefined;
   // A changed workflow may begin elsewhere; the run began where its log says.
-  let next: StatesNext = visited[0] ?? { state: workflow.initial ?? '', by: 'initial' };
+  let next: NextState = visited[0] ?? { state: workflow.initial ?? '', by: 'initial' };
   const failed = (error: RuntimeError): ListOutcome => ({ kind: 'failed', error: error.toJSON(), seq });
 
   for (let entered = 0; ; entered++) {
@@ -106,10 +106,10 @@ function choicesOnLog({ state }: Walk, workflow: WorkflowManifest): ReadonlyMap<
 /** A `transition` step that ran decides; else the first way whose condition holds. */
 async function leave(
   walk: Walk,
-  ways: readonly StatesWay[],
+  ways: readonly TransitionRule[],
   at: string,
   { chosen }: StateVisit,
-): Promise<StatesNext | { readonly tried: readonly string[] }> {
+): Promise<NextState | { readonly tried: readonly string[] }> {
   if (chosen !== undefined) return { state: chosen.state, by: `step ${chosen.step}` };
   for (const [index, { to, condition }] of ways.entries())
     if (condition === undefined || (await takeTest(walk, `${at}:transition ${index}`, condition, {})))
@@ -120,9 +120,9 @@ async function leave(
 /** A state's own transitions, then those of the workflow that begin there. */
 const waysFrom = (
   workflow: WorkflowManifest,
-  own: readonly StatesWay[],
+  own: readonly TransitionRule[],
   state: string,
-): readonly StatesWay[] => [
+): readonly TransitionRule[] => [
   ...own,
   ...(workflow.transitions ?? []).filter(({ from }) =>
     Array.isArray(from) ? from.includes(state) : from === '*' || from === state,
@@ -149,7 +149,7 @@ export function noteChoice(
   visit: StateVisit | undefined,
   step: Step,
   address: string,
-  outcome: WalkOutcome,
+  outcome: StepOutcome,
 ): void {
   if (step.type !== 'transition' || outcome.kind !== 'completed' || visit === undefined) return;
   const { output, seq } = outcome;

@@ -3,6 +3,8 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import { MAX_STEP_DEPTH } from '../../manifest/schema/checks/check-states.ts';
 import type {
   ForeachStep,
+  ParallelStep,
+  RaceStep,
   Step,
   StepLoopStep,
   SwitchStep,
@@ -18,26 +20,34 @@ import {
   stepLimit,
   timedOut,
 } from './failures.ts';
-import { allOf, firstOnLog, runParallel, runPool, runRace } from './run-branches.ts';
-import { pauseAfter, pauseUntil, runLeaf } from './run-leaf.ts';
+import { pauseAfter, pauseUntil, runSimpleStep } from './run-leaf.ts';
 import { noteChoice, showTest, takeTest } from './run-states.ts';
-import { type Begun, cancel, complete, fail, failAtOnce, type Skip, skipStep } from './settle-step.ts';
 import {
+  cancel,
+  complete,
+  fail,
+  failAtOnce,
+  type Skip,
+  type StepInProgress,
+  skipStep,
+} from './settle-step.ts';
+import {
+  type Branch,
   createBranch,
   endOnLog,
   hasBegun,
   itemsOnLog,
   itemsSet,
-  LET_GO,
+  type ListContext,
   type ListOutcome,
   notBegun,
+  RELEASED,
+  type StepOutcome,
   type Walk,
-  type WalkOutcome,
-  type WalkPlace,
 } from './walk.ts';
 
 /** What came before a step in its list. */
-export interface Before {
+export interface PrecedingSteps {
   /** A step whose failure nothing has handled: only `always` and `on_failure` steps run now. */
   readonly unhandled?: string | undefined;
   /** A step that failed, handled or not. */
@@ -53,9 +63,9 @@ export function runStep(
   walk: Walk,
   step: Step,
   address: string,
-  place: WalkPlace,
-  before: Before,
-): WalkOutcome | Promise<WalkOutcome> {
+  place: ListContext,
+  before: PrecedingSteps,
+): StepOutcome | Promise<StepOutcome> {
   const known = walk.state.steps.get(address);
   const ended = known === undefined ? undefined : endOnLog(known);
   if (ended !== undefined) return ended; // what a `transition` has chosen, its state was told before
@@ -80,14 +90,14 @@ async function tested(
   walk: Walk,
   step: Step,
   address: string,
-  place: WalkPlace,
-  before: Before,
-): Promise<WalkOutcome> {
+  place: ListContext,
+  before: PrecedingSteps,
+): Promise<StepOutcome> {
   let skip: Skip | undefined;
   try {
     skip = await whyNot(walk, step, address, place, before);
   } catch (thrown) {
-    if (thrown === LET_GO) throw thrown;
+    if (thrown === RELEASED) throw thrown;
     return failAtOnce(walk, step, address, toRuntimeError(thrown).toJSON(), place.cause);
   }
   if (place.branch.stopped !== undefined) return notBegun(place.branch);
@@ -98,9 +108,9 @@ function begin(
   walk: Walk,
   step: Step,
   address: string,
-  place: WalkPlace,
+  place: ListContext,
   skip: Skip | undefined,
-): WalkOutcome | Promise<WalkOutcome> {
+): StepOutcome | Promise<StepOutcome> {
   if (skip !== undefined) return skipStep(walk, address, place.cause, skip);
   if (walk.state.steps.size >= MAX_STEP_INSTANCES) {
     walk.fail(stepLimit().toJSON());
@@ -109,9 +119,9 @@ function begin(
   return perform(walk, step, address, place);
 }
 
-function perform(walk: Walk, step: Step, address: string, place: WalkPlace): Promise<WalkOutcome> {
+function perform(walk: Walk, step: Step, address: string, place: ListContext): Promise<StepOutcome> {
   if (isComposite(step)) return runComposite(walk, step, address, place);
-  const outcome = runLeaf(walk, step, address, place);
+  const outcome = runSimpleStep(walk, step, address, place);
   if (step.type !== 'transition') return outcome;
   return outcome.then((ended) => {
     noteChoice(place.visit, step, address, ended);
@@ -123,8 +133,8 @@ async function whyNot(
   walk: Walk,
   { condition, if: test }: Step,
   address: string,
-  { locals }: WalkPlace,
-  { unhandled, failed, reason }: Before,
+  { locals }: ListContext,
+  { unhandled, failed, reason }: PrecedingSteps,
 ): Promise<Skip | undefined> {
   if (condition === 'on_failure') {
     if (failed === undefined) return { reason: 'condition', because: 'no step before it failed' };
@@ -151,8 +161,8 @@ async function runComposite(
   walk: Walk,
   step: Composite,
   address: string,
-  place: WalkPlace,
-): Promise<WalkOutcome> {
+  place: ListContext,
+): Promise<StepOutcome> {
   if (place.depth >= MAX_STEP_DEPTH) {
     walk.fail(depthLimit(address, MAX_STEP_DEPTH).toJSON());
     return notBegun(place.branch);
@@ -162,7 +172,7 @@ async function runComposite(
   try {
     prepared = await prepare(walk, step, address, place);
   } catch (thrown) {
-    if (thrown === LET_GO) throw thrown;
+    if (thrown === RELEASED) throw thrown;
     if (place.branch.stopped !== undefined) return notBegun(place.branch);
     return failAtOnce(walk, step, address, toRuntimeError(thrown).toJSON(), place.cause);
   }
@@ -196,7 +206,7 @@ async function runComposite(
         place.cause,
       );
     }
-    const begun: Begun = { step, address, startedAt, attempts, cause };
+    const begun: StepInProgress = { step, address, startedAt, attempts, cause };
     const outcome = await tryOnce(walk, place, begun, triedAt, prepared);
     if (outcome.kind === 'completed') return complete(walk, begun, outcome.output);
     if (outcome.kind === 'cancelled') return cancel(walk, begun, outcome.reason);
@@ -211,8 +221,8 @@ async function runComposite(
 /** One try: what stands inside has addresses of its own in each, `build!2/compile`. */
 async function tryOnce(
   walk: Walk,
-  place: WalkPlace,
-  { step, address, attempts, cause }: Begun,
+  place: ListContext,
+  { step, address, attempts, cause }: StepInProgress,
   triedAt: number,
   prepared: Extract<Prepared, { readonly kind: 'body' }>,
 ): Promise<ListOutcome> {
@@ -250,11 +260,11 @@ export type Prepared =
       readonly kind: 'body';
       readonly input?: JsonObject;
       /** `inside` is what addresses inside of it begin with. */
-      run(inside: string, place: WalkPlace): Promise<ListOutcome>;
+      run(inside: string, place: ListContext): Promise<ListOutcome>;
     };
 
 /** Decides what is to be known before it begins: the items of a `foreach`, the case of a `switch`. */
-async function prepare(walk: Walk, step: Composite, address: string, place: WalkPlace): Promise<Prepared> {
+async function prepare(walk: Walk, step: Composite, address: string, place: ListContext): Promise<Prepared> {
   switch (step.type) {
     case 'parallel':
       return body((inside, inner) => runParallel(walk, step, inside, inner));
@@ -263,7 +273,7 @@ async function prepare(walk: Walk, step: Composite, address: string, place: Walk
     case 'foreach': {
       const items: readonly Json[] =
         itemsOnLog(walk.state.steps.get(address), step) ?? (await itemsSet(walk, step, address, place));
-      const run = (inside: string, inner: WalkPlace) => runForeach(walk, step, items, inside, inner);
+      const run = (inside: string, inner: ListContext) => runForeach(walk, step, items, inside, inner);
       return items === step.in ? body(run) : { ...body(run), input: { items } };
     }
     case 'loop':
@@ -288,7 +298,7 @@ async function chooseCase(
   walk: Walk,
   step: SwitchStep,
   address: string,
-  { locals }: WalkPlace,
+  { locals }: ListContext,
 ): Promise<readonly Step[] | undefined> {
   for (const [index, each] of step.cases.entries())
     if (await takeTest(walk, `${address}:case ${index}`, each.if, locals)) return each.body;
@@ -299,7 +309,7 @@ async function chooseCase(
  * The body; where it fails, `catch`, which sees the error under the name `error`; `finally` after either. What was
  * cancelled runs nothing more. A failure of `finally` counts where nothing failed before.
  */
-async function runTry(walk: Walk, step: TryStep, inside: string, place: WalkPlace): Promise<ListOutcome> {
+async function runTry(walk: Walk, step: TryStep, inside: string, place: ListContext): Promise<ListOutcome> {
   const inner = { ...place, prefix: `${inside}/` };
   const isFinal = hasBegun(walk, step.finally, inner.prefix);
   const isOver = isFinal || hasBegun(walk, step.catch, inner.prefix);
@@ -321,7 +331,7 @@ async function runForeach(
   { as, body, max_parallel }: ForeachStep,
   items: readonly Json[],
   inside: string,
-  place: WalkPlace,
+  place: ListContext,
 ): Promise<ListOutcome> {
   const outcomes = await runPool(walk, {
     count: items.length,
@@ -343,7 +353,7 @@ async function runLoop(
   walk: Walk,
   { while: goesOn, until, max, body }: StepLoopStep,
   inside: string,
-  place: WalkPlace,
+  place: ListContext,
 ): Promise<ListOutcome> {
   const { branch, locals } = place;
   let last: ListOutcome = { kind: 'completed', output: null, seq: 0 };
@@ -367,3 +377,124 @@ const limit = (inside: string, max: number, seq: number): ListOutcome => ({
   step: inside,
   seq,
 });
+
+async function runParallel(
+  walk: Walk,
+  { branches, max_parallel, fail_fast }: ParallelStep,
+  inside: string,
+  place: ListContext,
+): Promise<ListOutcome> {
+  const outcomes = await side(walk, branches, max_parallel, inside, place, (outcome) =>
+    outcome.kind === 'failed' && fail_fast ? 'another branch failed' : undefined,
+  );
+  const failed = fail_fast
+    ? firstOnLog(outcomes, 'failed')
+    : outcomes.find((outcome) => outcome?.kind === 'failed');
+  return failed ?? allOf(outcomes, place);
+}
+
+async function runRace(
+  walk: Walk,
+  { branches, max_parallel }: RaceStep,
+  inside: string,
+  place: ListContext,
+): Promise<ListOutcome> {
+  const outcomes = await side(walk, branches, max_parallel, inside, place, (outcome) =>
+    outcome.kind === 'completed' ? 'another branch was first' : undefined,
+  );
+  const winner = firstOnLog(outcomes, 'completed');
+  if (winner !== undefined) {
+    for (const [index, outcome] of outcomes.entries())
+      if (outcome === undefined)
+        for (const { name } of branches[index] ?? [])
+          skipStep(walk, `${inside}/${name}`, place.cause, { reason: 'race' });
+    return winner;
+  }
+  const cancelled = outcomes.find((outcome) => outcome?.kind !== 'failed');
+  if (cancelled !== undefined || outcomes.includes(undefined)) return cancelled ?? notBegun(place.branch);
+  let last: ListOutcome | undefined;
+  for (const outcome of outcomes)
+    if (outcome !== undefined && outcome.seq >= (last?.seq ?? 0)) last = outcome;
+  return last ?? notBegun(place.branch);
+}
+
+/** The outputs in order, where all have completed; else cancelled. */
+function allOf(outcomes: readonly (ListOutcome | undefined)[], place: ListContext): ListOutcome {
+  let seq = 0;
+  const output = [];
+  for (const outcome of outcomes) {
+    if (outcome === undefined) return notBegun(place.branch);
+    if (outcome.kind !== 'completed') return outcome;
+    seq = Math.max(seq, outcome.seq);
+    output.push(outcome.output);
+  }
+  return { kind: 'completed', output, seq };
+}
+
+const side = (
+  walk: Walk,
+  branches: readonly (readonly Step[])[],
+  atOnce: number | undefined,
+  inside: string,
+  place: ListContext,
+  ends: (outcome: ListOutcome) => string | undefined,
+) =>
+  runPool(walk, {
+    count: branches.length,
+    atOnce: atOnce ?? branches.length,
+    branch: place.branch,
+    run: (index) => walk.list(branches[index] ?? [], { ...place, prefix: `${inside}/` }),
+    ends,
+  });
+
+export interface Pool {
+  readonly count: number;
+  /** How many at a time. */
+  readonly atOnce: number;
+  readonly branch: Branch;
+  run(index: number): Promise<ListOutcome>;
+  /** Why the rest is cancelled after this outcome; undefined to go on. */
+  ends(outcome: ListOutcome): string | undefined;
+}
+
+/** Runs them side by side and waits for every one that was begun; undefined stands for those that were not. */
+async function runPool(walk: Walk, pool: Pool): Promise<readonly (ListOutcome | undefined)[]> {
+  const { count, branch } = pool;
+  const outcomes = new Array<ListOutcome | undefined>(count).fill(undefined);
+  const workers = Math.min(count, pool.atOnce);
+  let next = 0;
+  let running = workers;
+  const work = async () => {
+    try {
+      while (next < count && branch.stopped === undefined) {
+        const index = next++;
+        const outcome = await pool.run(index);
+        outcomes[index] = outcome;
+        const reason = pool.ends(outcome);
+        if (reason !== undefined) branch.stop(reason);
+      }
+    } catch (thrown) {
+      walk.crash(thrown);
+    }
+    // The place of whoever ends last goes to the step around.
+    running--;
+    if (running > 0) walk.activity.add(-1);
+  };
+  if (workers === 0) return outcomes;
+  walk.activity.add(workers - 1);
+  await Promise.all(Array.from({ length: workers }, work));
+  if (walk.isReleased) throw RELEASED;
+  return outcomes;
+}
+
+/** Of those that ended so, the one that came first on the log: the same after a restart. */
+function firstOnLog<Kind extends ListOutcome['kind']>(
+  outcomes: readonly (ListOutcome | undefined)[],
+  kind: Kind,
+): Extract<ListOutcome, { readonly kind: Kind }> | undefined {
+  let first: Extract<ListOutcome, { readonly kind: Kind }> | undefined;
+  for (const outcome of outcomes)
+    if (outcome?.kind === kind && (first === undefined || outcome.seq < first.seq))
+      first = outcome as Extract<ListOutcome, { readonly kind: Kind }>;
+  return first;
+}

@@ -4,10 +4,10 @@ import type { Cause } from '../../log/event.ts';
 import type { RunEventOf } from '../../log/run-event.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
-import type { ListOutcome, Walk, WalkOutcome } from './walk.ts';
+import type { ListOutcome, StepOutcome, Walk } from './walk.ts';
 
 /** A step in hand, and where its last try stands on the log. */
-export interface Begun {
+export interface StepInProgress {
   readonly step: Step;
   readonly address: string;
   readonly startedAt: number;
@@ -15,7 +15,7 @@ export interface Begun {
   readonly cause: Cause;
 }
 
-export function complete(walk: Walk, begun: Begun, output: Json): ListOutcome {
+export function complete(walk: Walk, begun: StepInProgress, output: Json): ListOutcome {
   const { step, address, attempts, cause } = begun;
   const plain = { type: 'step.completed', step: address, output, ms: tookMs(walk, begun), attempts } as const;
   const notes = notesOf(step, output);
@@ -33,7 +33,7 @@ export function complete(walk: Walk, begun: Begun, output: Json): ListOutcome {
   return { kind: 'completed', output, seq };
 }
 
-export function fail(walk: Walk, begun: Begun, error: ErrorJson): ListOutcome {
+export function fail(walk: Walk, begun: StepInProgress, error: ErrorJson): ListOutcome {
   const { step, address, attempts, cause } = begun;
   const policy = typeof step.on_error === 'object' ? 'goto' : (step.on_error ?? 'fail');
   const { seq } = walk.write(
@@ -43,7 +43,7 @@ export function fail(walk: Walk, begun: Begun, error: ErrorJson): ListOutcome {
   return { kind: 'failed', error, step: address, seq };
 }
 
-export function cancel(walk: Walk, { address, cause }: Begun, reason: string): ListOutcome {
+export function cancel(walk: Walk, { address, cause }: StepInProgress, reason: string): ListOutcome {
   const { seq } = walk.write({ type: 'step.cancelled', step: address, reason }, cause);
   return { kind: 'cancelled', reason, seq };
 }
@@ -67,7 +67,8 @@ const notesOf = ({ type }: Step, output: Json): string | undefined =>
     ? output.notes
     : undefined;
 
-const tookMs = ({ clock }: Walk, { startedAt }: Begun): number => Math.max(0, clock.now() - startedAt);
+const tookMs = ({ clock }: Walk, { startedAt }: StepInProgress): number =>
+  Math.max(0, clock.now() - startedAt);
 
 export interface Skip {
   readonly reason: RunEventOf<'step.skipped'>['reason'];
@@ -76,7 +77,7 @@ export interface Skip {
 }
 
 /** Records a step that does not run, where the log has nothing of it yet. */
-export function skipStep(walk: Walk, address: string, cause: Cause | undefined, skip: Skip): WalkOutcome {
+export function skipStep(walk: Walk, address: string, cause: Cause | undefined, skip: Skip): StepOutcome {
   const known = walk.state.steps.get(address);
   const seq = known?.cause.seq ?? walk.write({ type: 'step.skipped', step: address, ...skip }, cause).seq;
   return { kind: 'skipped', reason: skip.reason, seq };

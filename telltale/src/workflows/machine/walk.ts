@@ -12,7 +12,7 @@ import type { RunState, StepState } from '../../log/run-state.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { ForeachStep, Step } from '../../manifest/schema/steps/step.ts';
 import type { Locals, Scope } from '../scope.ts';
-import type { Decisions, Leaves } from '../step-executor.ts';
+import type { Decisions, StepExecutors } from '../step-executor.ts';
 import type { StepOf } from '../steps/step-deps.ts';
 import { allSteps } from './composite.ts';
 import { listTooLong, listUnknown, MAX_FOREACH_ITEMS, notAList } from './failures.ts';
@@ -32,7 +32,7 @@ export async function itemsSet(
   walk: Walk,
   step: ForeachStep,
   address: string,
-  place: WalkPlace,
+  place: ListContext,
 ): Promise<readonly Json[]> {
   const { locals } = place;
   const asked = walk.state.steps.has(`${address}/${ASKED}`)
@@ -156,24 +156,24 @@ const nameOf = (value: Json): string =>
   value === null ? 'null' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 
 /** Thrown through everything once the run is let go of: nothing more may be written. */
-export const LET_GO: unique symbol = Symbol('let go');
+export const RELEASED: unique symbol = Symbol('let go');
 
 /** What the parts of the machine share: one walk through a workflow, with the log as its memory. */
 export interface Walk {
   readonly workflow: WorkflowManifest;
   readonly state: RunState;
   readonly journal: RunJournal;
-  readonly leaves: Leaves;
+  readonly executors: StepExecutors;
   readonly decisions: Decisions;
   readonly scope: Scope;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly occupancy: Occupancy;
+  readonly activity: ActivityCounter;
   /** Tries of steps that began before their start was committed. */
   readonly ahead: RunAhead;
   /** Whether the run was let go of. */
-  readonly letGo: boolean;
-  /** Throws LET_GO once the run is let go of. */
+  readonly isReleased: boolean;
+  /** Throws RELEASED once the run is let go of. */
   write(body: RunEventBody, cause?: Cause): Cause;
   /** Ends the whole run with an error that no step can handle. */
   fail(error: ErrorJson): void;
@@ -181,11 +181,11 @@ export interface Walk {
   crash(thrown: unknown): void;
   /** Records as cancelled what the log shows as begun inside of `address` and this walk has not come to, inner before outer. */
   sweep(address: string, reason: string): void;
-  list(steps: readonly Step[], place: WalkPlace): Promise<ListOutcome>;
+  list(steps: readonly Step[], place: ListContext): Promise<ListOutcome>;
 }
 
 /** Where a list of steps stands. */
-export interface WalkPlace {
+export interface ListContext {
   /** What its addresses begin with: empty, or with a slash at its end. */
   readonly prefix: string;
   readonly locals: Locals;
@@ -228,23 +228,23 @@ export interface Waits {
  * Counts what is at work: each line of steps that goes on by itself holds one place. Once all have parked, `onQuiet` is
  * called.
  */
-export interface Occupancy {
+export interface ActivityCounter {
   /** Takes so many places more, or gives them back. */
   add(places: number): void;
   /** Gives a place back for as long as there is nothing to do. The returned function takes it again, once. */
-  park(waits: Waits): () => void;
+  suspend(waits: Waits): () => void;
 }
 
 const MAX_NAMED = 3;
 
-export function createOccupancy(onQuiet: (waits: Waits) => void): Occupancy {
+export function createActivityCounter(onQuiet: (waits: Waits) => void): ActivityCounter {
   let busy = 1;
-  const parked = new Set<Waits>();
+  const suspended = new Set<Waits>();
   const check = () => {
-    if (busy !== 0 || parked.size === 0) return;
+    if (busy !== 0 || suspended.size === 0) return;
     // Whoever was parked and has its answer goes on in the microtasks that are queued already.
     queueMicrotask(() => {
-      if (busy === 0 && parked.size > 0) onQuiet(together([...parked]));
+      if (busy === 0 && suspended.size > 0) onQuiet(together([...suspended]));
     });
   };
   return {
@@ -252,20 +252,20 @@ export function createOccupancy(onQuiet: (waits: Waits) => void): Occupancy {
       busy += places;
       check();
     },
-    park(waits) {
-      parked.add(waits);
+    suspend(waits) {
+      suspended.add(waits);
       busy--;
       check();
       return () => {
-        if (parked.delete(waits)) busy++;
+        if (suspended.delete(waits)) busy++;
       };
     },
   };
 }
 
-function together(parked: readonly Waits[]): Waits {
-  const names = [...new Set(parked.map((each) => each.for))];
-  const dues = parked.flatMap(({ due }) => (due === undefined ? [] : [due]));
+function together(suspended: readonly Waits[]): Waits {
+  const names = [...new Set(suspended.map((each) => each.for))];
+  const dues = suspended.flatMap(({ due }) => (due === undefined ? [] : [due]));
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
   return {
     for: names.slice(0, MAX_NAMED).join(', ') + more,
@@ -331,12 +331,12 @@ export type ListOutcome =
   | { readonly kind: 'failed'; readonly error: ErrorJson; readonly step?: string; readonly seq: number }
   | { readonly kind: 'cancelled'; readonly reason: string; readonly seq: number };
 
-export type WalkOutcome =
+export type StepOutcome =
   | ListOutcome
   | { readonly kind: 'skipped'; readonly reason: string; readonly seq: number };
 
 /** How a step ended by the log; undefined where it has not. */
-export function endOnLog(known: StepState): WalkOutcome | undefined {
+export function endOnLog(known: StepState): StepOutcome | undefined {
   const seq = known.endedSeq ?? known.cause.seq;
   switch (known.status) {
     case 'completed':

@@ -16,12 +16,12 @@ import type { Step } from '../../manifest/schema/steps/step.ts';
 import { changesOf } from '../../tools/access/need.ts';
 import { stopped } from '../../tools/stop-and-wait.ts';
 import { allSteps, type Stepped } from '../machine/composite.ts';
-import type { LeafCall, LeafPlace, ReadyLeaf } from '../step-executor.ts';
-import type { LeafContext, LeafDeps, PrepareLeaf, ReviewEnd } from './step-deps.ts';
+import type { PreparedStep, StepAttempt, StepInstance } from '../step-executor.ts';
+import type { PrepareStep, ReviewEnd, StepContext, StepDeps } from './step-deps.ts';
 import { resolveInStep, resolveMap, stepWhat } from './step-deps.ts';
 
 /** What became of a question; `due`: nobody answered in time. */
-export interface PersonsWord {
+export interface PersonAnswer {
   readonly answer: ReviewAnswer | 'due';
   readonly choice: string;
   readonly by: string;
@@ -32,17 +32,17 @@ export interface PersonsWord {
 export const TIMEOUT = 'timeout';
 
 /** A question as it is put. */
-export type AskPersonQuestion = Omit<ApprovalRequest, 'review' | 'step'>;
+export type PersonQuestion = Omit<ApprovalRequest, 'review' | 'step'>;
 
 /**
  * Puts a question to people, or finds it on the log where it was put before a restart, and waits for the answer. It is
  * withdrawn when the step is stopped; not where this process only lets go of the run.
  */
 export async function askPerson(
-  question: AskPersonQuestion,
-  call: LeafCall,
-  deps: LeafDeps,
-): Promise<PersonsWord> {
+  question: PersonQuestion,
+  call: StepAttempt,
+  deps: StepDeps,
+): Promise<PersonAnswer> {
   const { journal, clock, reviews } = deps;
   const { address: step } = call;
   const own = journal.state.reviews.filter((review) => review.step === step);
@@ -67,7 +67,7 @@ export async function askPerson(
     const waited = await waitFor({ waitsFor: `review ${review}`, due, look }, call, deps);
     return waited === DUE ? { answer: 'due', choice: '', by: TIMEOUT } : waited;
   } catch (thrown) {
-    if (!deps.isLetGo()) reviews.close(review, withdrawn(toRuntimeError(thrown).message));
+    if (!deps.isReleased()) reviews.close(review, withdrawn(toRuntimeError(thrown).message));
     throw thrown;
   } finally {
     over.abort();
@@ -83,8 +83,8 @@ const withdrawn = (note: string): ReviewEnd => ({
 
 /** Whether a person who answered the one has answered the other: what they were shown, and what they could say. */
 const isSame = (
-  asked: AskPersonQuestion & Pick<ApprovalState, 'voided'>,
-  { kind, nth, prompt, options, call }: AskPersonQuestion,
+  asked: PersonQuestion & Pick<ApprovalState, 'voided'>,
+  { kind, nth, prompt, options, call }: PersonQuestion,
 ): boolean =>
   asked.voided === undefined &&
   asked.kind === kind &&
@@ -96,7 +96,7 @@ const isSame = (
     : changesOf(asked.call, call).length === 0);
 
 /** An answer that came while nobody worked on the run; one to a try before this one has had its effect. */
-function wordOfThisTry(last: ApprovalState, { steps }: RunState): PersonsWord | undefined {
+function wordOfThisTry(last: ApprovalState, { steps }: RunState): PersonAnswer | undefined {
   const began = steps.get(last.step)?.cause.seq ?? 0;
   if (last.seq < began) return undefined;
   // The runtime's own withdrawal is no answer: the question is put again.
@@ -104,14 +104,14 @@ function wordOfThisTry(last: ApprovalState, { steps }: RunState): PersonsWord | 
 }
 
 /** Undefined where nobody has answered yet. */
-function wordOf({ answer, choice = '', by = '', note }: ApprovalState): PersonsWord | undefined {
+function wordOf({ answer, choice = '', by = '', note }: ApprovalState): PersonAnswer | undefined {
   if (answer === undefined) return undefined;
   const isLate = answer === 'withdrawn' && by === TIMEOUT;
   return { answer: isLate ? 'due' : answer, choice, by, ...(note === undefined ? {} : { note }) };
 }
 
 /** Waits for a time, a moment or an event. Durable: what it waits for is on the log, and no process is held. */
-export const prepareWait: PrepareLeaf<'wait'> = async (step, place, context) => {
+export const prepareWait: PrepareStep<'wait'> = async (step, place, context) => {
   if ('event' in step) return prepareEventWait(step, place, context);
   if ('until' in step) {
     const until = momentOf(await resolveInStep(step.until, place, context), stepWhat(place));
@@ -123,7 +123,7 @@ export const prepareWait: PrepareLeaf<'wait'> = async (step, place, context) => 
   return timed({ for_ms: ms }, () => startedAt() + ms, context);
 };
 
-function timed(input: ReadyLeaf['input'], dueOf: () => number, context: LeafContext): ReadyLeaf {
+function timed(input: PreparedStep['input'], dueOf: () => number, context: StepContext): PreparedStep {
   return {
     input,
     repeatable: true, // when it is due is on the log
@@ -181,7 +181,11 @@ type Signal = RunState['signals'][number];
  * Waits for an event, also one that came before and that no other wait has taken. Results in `{event, data, seq}`: what
  * came, and its place on the run's log.
  */
-async function prepareEventWait(step: EventWait, place: LeafPlace, context: LeafContext): Promise<ReadyLeaf> {
+async function prepareEventWait(
+  step: EventWait,
+  place: StepInstance,
+  context: StepContext,
+): Promise<PreparedStep> {
   const { event } = step;
   const match = step.match === undefined ? undefined : await resolveMap(step.match, 'match', place, context);
   const condition = match === undefined ? undefined : conditionOf(match, stepWhat(place));
@@ -229,7 +233,7 @@ function conditionOf(match: JsonObject, what: string): Condition {
   });
 }
 
-interface AskPersonWait<Found> {
+interface WaitOptions<Found> {
   /** What the run's log and its views say that it waits for: `event custom`. */
   readonly waitsFor: string;
   /** What is waited for, as soon as the run's state shows it. */
@@ -247,19 +251,19 @@ const DUE: unique symbol = Symbol('due');
  * and the wait then begins anew, from the log. Rejects when the step is stopped.
  */
 function waitFor<Found>(
-  wait: AskPersonWait<Found> & { readonly due?: never },
-  call: LeafCall,
-  deps: Pick<LeafDeps, 'journal' | 'clock'>,
+  wait: WaitOptions<Found> & { readonly due?: never },
+  call: StepAttempt,
+  deps: Pick<StepDeps, 'journal' | 'clock'>,
 ): Promise<Found>;
 function waitFor<Found>(
-  wait: AskPersonWait<Found> & { readonly due: number | undefined },
-  call: LeafCall,
-  deps: Pick<LeafDeps, 'journal' | 'clock'>,
+  wait: WaitOptions<Found> & { readonly due: number | undefined },
+  call: StepAttempt,
+  deps: Pick<StepDeps, 'journal' | 'clock'>,
 ): Promise<Found | typeof DUE>;
 function waitFor<Found>(
-  { waitsFor, due, look }: AskPersonWait<Found> & { readonly due?: number | undefined },
-  call: LeafCall,
-  { journal, clock }: Pick<LeafDeps, 'journal' | 'clock'>,
+  { waitsFor, due, look }: WaitOptions<Found> & { readonly due?: number | undefined },
+  call: StepAttempt,
+  { journal, clock }: Pick<StepDeps, 'journal' | 'clock'>,
 ): Promise<Found | typeof DUE> {
   const { signal } = call;
   if (signal.aborted) return Promise.reject(stopped(stepWhat(call), signal));
@@ -267,12 +271,12 @@ function waitFor<Found>(
   if (there !== undefined) return Promise.resolve(there);
   if (due !== undefined && due <= clock.now()) return Promise.resolve(DUE);
   return new Promise((resolve, reject) => {
-    const goOn = call.park(waitsFor, due);
+    const resume = call.suspend(waitsFor, due);
     const end = () => {
       forget();
       disarm();
       signal.removeEventListener('abort', onAbort);
-      goOn();
+      resume();
     };
     const onAbort = () => {
       end();

@@ -5,22 +5,27 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { RunState } from '../../log/run-state.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { Target } from '../../tools/target.ts';
-import type { LeafCall, LeafPlace, ReadyLeaf } from '../step-executor.ts';
+import type { PreparedStep, StepAttempt, StepInstance } from '../step-executor.ts';
 import { checkedTarget } from './call-target.ts';
-import type { LeafContext, PrepareLeaf } from './step-deps.ts';
+import type { PrepareStep, StepContext } from './step-deps.ts';
 import { resolveMap, stepWhat } from './step-deps.ts';
 
 /** Runs an agent in a session of its own. Its parameters are those of an action. */
-export const prepareAgentStep: PrepareLeaf<'agent'> = async (step, place, context) =>
-  agentLeaf(step.target, await resolveMap(step.parameters, 'parameters', place, context), place, context);
+export const prepareAgentStep: PrepareStep<'agent'> = async (step, place, context) =>
+  prepareAgentCall(
+    step.target,
+    await resolveMap(step.parameters, 'parameters', place, context),
+    place,
+    context,
+  );
 
 /** As a step that calls this agent, with parameters that are resolved. */
-export function agentLeaf(
+export function prepareAgentCall(
   name: string,
   parameters: JsonObject,
-  place: Pick<LeafPlace, 'step'>,
-  context: LeafContext,
-): ReadyLeaf {
+  place: Pick<StepInstance, 'step'>,
+  context: StepContext,
+): PreparedStep {
   const { input, vars } = agentCall(parameters, true);
   if (input.trim() === '') throw nothingToDo(stepWhat(place), name);
   // The agent in whose name the workflow runs is none of those that it calls itself.
@@ -43,21 +48,25 @@ export function agentLeaf(
 }
 
 /** Runs another workflow, as a run of its own: what only waits in it lets its caller wait, too. */
-export const prepareWorkflowStep: PrepareLeaf<'workflow'> = async (step, place, context) =>
-  workflowLeaf(step.target, await resolveMap(step.parameters, 'parameters', place, context), context);
+export const prepareWorkflowStep: PrepareStep<'workflow'> = async (step, place, context) =>
+  prepareWorkflowCall(step.target, await resolveMap(step.parameters, 'parameters', place, context), context);
 
 /** As a step that calls this workflow, with parameters that are resolved. */
-export const workflowLeaf = (workflow: string, input: JsonObject, context: LeafContext): ReadyLeaf => ({
+export const prepareWorkflowCall = (
+  workflow: string,
+  input: JsonObject,
+  context: StepContext,
+): PreparedStep => ({
   input,
   repeatable: true, // its run is found again and goes on
   run: (call) => context.runWorkflow({ workflow, input: call.input, ...below(call, 'run', context) }),
 });
 
 const below = (
-  { address, signal, cause, park }: LeafCall,
+  { address, signal, cause, suspend }: StepAttempt,
   prefix: 'ses' | 'run',
-  { journal }: LeafContext,
-) => ({ key: childKey(journal.state, address, prefix), step: address, signal, cause, park });
+  { journal }: StepContext,
+) => ({ key: childKey(journal.state, address, prefix), step: address, signal, cause, suspend });
 
 const nothingToDo = (what: string, agent: string) =>
   new RuntimeError('bad_parameters', `${what.replace(/^s/, 'S')} gives the agent "${agent}" nothing to do.`, {

@@ -1,4 +1,4 @@
-import { enterOrWait } from '../../engine/in-flight.ts';
+import { enterGuard } from '../../engine/in-flight.ts';
 import type { FreeSlot } from '../../engine/slots.ts';
 import { RuntimeError, toRuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
@@ -10,33 +10,33 @@ import { APPROVAL_VOID } from '../../tools/definition/covered-call.ts';
 import { withTimeout } from '../../tools/stop-and-wait.ts';
 import type { Need, Target, TargetCall, TargetKind } from '../../tools/target.ts';
 import { unknownTarget } from '../../tools/target-edges.ts';
-import type { LeafCall, LeafPlace, ReadyLeaf } from '../step-executor.ts';
+import type { PreparedStep, StepAttempt, StepInstance } from '../step-executor.ts';
 import { askPerson } from './ask-person.ts';
-import type { LeafContext, LeafDeps } from './step-deps.ts';
+import type { StepContext, StepDeps } from './step-deps.ts';
 import { stepWhat } from './step-deps.ts';
 
 /**
  * A step that calls a target. Where a person has to approve the call, the step can be left and taken up again until
  * then, whatever the target is, and its time counts from then on.
  */
-export function targetLeaf(
-  target: CallTargetCallable,
+export function prepareTargetStep(
+  target: StepTarget,
   input: JsonObject,
   repeatable: boolean,
-  place: LeafPlace,
-  context: LeafContext,
-): ReadyLeaf | Promise<ReadyLeaf> {
+  place: StepInstance,
+  context: StepContext,
+): PreparedStep | Promise<PreparedStep> {
   return target.needs === undefined
-    ? freeLeaf(target, input, repeatable, context)
-    : askedLeaf(target, input, repeatable, place, context);
+    ? prepareUngated(target, input, repeatable, context)
+    : prepareWithApproval(target, input, repeatable, place, context);
 }
 
-const freeLeaf = (
-  target: CallTargetCallable,
+const prepareUngated = (
+  target: StepTarget,
   input: JsonObject,
   repeatable: boolean,
-  context: LeafContext,
-): ReadyLeaf => ({
+  context: StepContext,
+): PreparedStep => ({
   input,
   repeatable,
   ...(target.timeoutMs === undefined ? {} : { timeoutMs: target.timeoutMs }),
@@ -45,22 +45,22 @@ const freeLeaf = (
 
 /** What a call needs is waited for before anything of the step is on the log. */
 function entered(
-  target: CallTargetCallable,
+  target: StepTarget,
   repeatable: boolean,
-  context: LeafContext,
-): Pick<ReadyLeaf, 'enter' | 'enterNow' | 'run'> {
+  context: StepContext,
+): Pick<PreparedStep, 'enter' | 'enterNow' | 'run'> {
   const { slots } = target;
-  const once = repeatable ? undefined : context.enterOnce;
+  const once = repeatable ? undefined : context.guardNonIdempotent;
   if (slots === undefined)
     return {
-      ...(once === undefined ? {} : { enterNow: once, enter: (signal) => enterOrWait(once, signal) }),
+      ...(once === undefined ? {} : { enterNow: once, enter: (signal) => enterGuard(once, signal) }),
       run: (call) => callTarget(target, call, context),
     };
   return {
     async enter(signal) {
       const free = await context.takeSlot(slots.key, slots.max, signal);
       try {
-        const leave = once && (await enterOrWait(once, signal));
+        const leave = once && (await enterGuard(once, signal));
         return () => {
           free();
           leave?.();
@@ -74,29 +74,29 @@ function entered(
   };
 }
 
-async function askedLeaf(
-  target: CallTargetCallable,
+async function prepareWithApproval(
+  target: StepTarget,
   input: JsonObject,
   repeatable: boolean,
-  place: LeafPlace,
-  context: LeafContext,
-): Promise<ReadyLeaf> {
+  place: StepInstance,
+  context: StepContext,
+): Promise<PreparedStep> {
   const { timeoutMs } = target;
   const need = await target.needs?.(input, { agent: await viewFor(target, context) });
-  if (need === undefined) return freeLeaf(target, input, repeatable, context);
+  if (need === undefined) return prepareUngated(target, input, repeatable, context);
   const ms = place.step.timeout?.ms ?? timeoutMs;
-  const timed: CallTargetCallable = {
+  const timed: StepTarget = {
     ...target,
     run: (call) =>
       withTimeout(call.signal, ms && ms / 1000, stepWhat(place), context.clock, (signal) =>
         target.run({ ...call, signal }),
       ),
   };
-  const runOnce = async (call: LeafCall) => {
+  const runOnce = async (call: StepAttempt) => {
     let leave: FreeSlot | undefined;
     const onApproved = async () => {
-      leave = context.enterOnce && (await enterOrWait(context.enterOnce, call.signal));
-      await inDoubt(call, context);
+      leave = context.guardNonIdempotent && (await enterGuard(context.guardNonIdempotent, call.signal));
+      await markAmbiguous(call, context);
     };
     try {
       return await callTarget(timed, call, context, { onApproved });
@@ -112,15 +112,15 @@ async function askedLeaf(
   };
 }
 
-const viewFor = async ({ kind }: CallTargetCallable, { scope }: LeafContext): Promise<() => JsonObject> => {
+const viewFor = async ({ kind }: StepTarget, { scope }: StepContext): Promise<() => JsonObject> => {
   const view = kind === 'tool' ? await scope.agent() : {};
   return () => view;
 };
 
 /** From here on a crash leaves it in doubt: that is on the log before the call is made. */
-async function inDoubt(
-  { address: step, attempt, input, cause }: LeafCall,
-  { journal }: LeafContext,
+async function markAmbiguous(
+  { address: step, attempt, input, cause }: StepAttempt,
+  { journal }: StepContext,
 ): Promise<void> {
   if (!journal.state.steps.has(step)) return; // what undoes a step is none of its own
   journal.append({ type: 'step.started', step, attempt, input, repeatable: false }, cause);
@@ -132,7 +132,7 @@ export function checkedTarget(
   kind: TargetKind,
   name: string,
   input: JsonObject,
-  { targets }: Pick<LeafDeps, 'targets'>,
+  { targets }: Pick<StepDeps, 'targets'>,
 ): Target {
   const target = targets.find(kind, name);
   if (target === undefined) throw unknownTarget(kind, name, targets);
@@ -146,22 +146,21 @@ export const isRepeatable = (target: Target, input: JsonObject): boolean =>
   target.idempotentFor?.(input) ?? target.idempotent;
 
 /** What of a target a step calls; without a kind, a program of the step's own. */
-export interface CallTargetCallable
-  extends Pick<Target, 'needs' | 'definition' | 'run' | 'timeoutMs' | 'slots'> {
+export interface StepTarget extends Pick<Target, 'needs' | 'definition' | 'run' | 'timeoutMs' | 'slots'> {
   readonly kind?: TargetKind;
 }
 
-interface CallTargetCallOptions extends Pick<TargetCall, 'model'> {
+interface CallTargetOptions extends Pick<TargetCall, 'model'> {
   /** Called between a person's approval and the call. */
   readonly onApproved?: () => Promise<void>;
 }
 
 /** Calls a target for a try of a step, once a person has approved what needs it, and one of its slots is free. */
 export function callTarget(
-  target: CallTargetCallable,
-  call: LeafCall,
-  context: LeafContext,
-  options: CallTargetCallOptions = {},
+  target: StepTarget,
+  call: StepAttempt,
+  context: StepContext,
+  options: CallTargetOptions = {},
 ): Promise<Json> {
   // Of the others nobody looks at it, and reading a session's log is dear.
   const mayLook = target.kind === 'tool' || target.kind === 'llm';
@@ -173,11 +172,11 @@ export function callTarget(
 }
 
 async function callLater(
-  target: CallTargetCallable,
+  target: StepTarget,
   mayLook: boolean,
-  call: LeafCall,
-  context: LeafContext,
-  { onApproved, model }: CallTargetCallOptions,
+  call: StepAttempt,
+  context: StepContext,
+  { onApproved, model }: CallTargetOptions,
 ): Promise<Json> {
   const agent = mayLook ? await context.scope.agent() : {};
   let hasEntered = false;
@@ -204,9 +203,9 @@ export const noAgent = (): JsonObject => ({});
 
 /** One try of a step, as targets get it. */
 export function targetCall(
-  call: LeafCall,
+  call: StepAttempt,
   agent: () => JsonObject,
-  { journal, costOf, noted }: LeafContext,
+  { journal, costOf, noted }: StepContext,
   { granted, model: asked }: Pick<TargetCall, 'granted' | 'model'> = {},
 ): TargetCall {
   const { address, input, attempt, signal, idempotencyKey, cause } = call;
@@ -245,8 +244,8 @@ export function targetCall(
 async function approval(
   target: Pick<Target, 'needs' | 'definition'>,
   agent: JsonObject,
-  call: LeafCall,
-  deps: LeafDeps,
+  call: StepAttempt,
+  deps: StepDeps,
 ): Promise<readonly string[] | undefined> {
   const { journal } = deps;
   for (;;) {

@@ -11,10 +11,10 @@ import { childEnvironment } from '../../tools/process/child-environment.ts';
 import { commandFailed } from '../../tools/process/command-request.ts';
 import { runConfined } from '../../tools/process/run-confined.ts';
 import type { Target } from '../../tools/target.ts';
-import type { LeafPlace, ReadyLeaf } from '../step-executor.ts';
-import type { CallTargetCallable } from './call-target.ts';
-import { targetLeaf } from './call-target.ts';
-import type { LeafContext, StepOf } from './step-deps.ts';
+import type { PreparedStep, StepInstance } from '../step-executor.ts';
+import type { StepTarget } from './call-target.ts';
+import { prepareTargetStep } from './call-target.ts';
+import type { StepContext, StepOf } from './step-deps.ts';
 import { resolveInStep, stepWhat } from './step-deps.ts';
 
 type CommandStep = Extract<StepOf<'script'>, { readonly command: readonly string[] }>;
@@ -34,9 +34,9 @@ interface CommandInput {
  */
 export async function prepareCommand(
   step: CommandStep,
-  place: LeafPlace,
-  context: LeafContext,
-): Promise<ReadyLeaf> {
+  place: StepInstance,
+  context: StepContext,
+): Promise<PreparedStep> {
   const [program = '', ...args] = step.command;
   if (program.includes('${')) throw programReferred(stepWhat(place), program);
   const { fixed, referring } = sortEnvironment(step.env);
@@ -55,7 +55,7 @@ export async function prepareCommand(
     ...(resolved.stdin === null ? {} : { stdin: asText(resolved.stdin) }),
   };
   const target = commandTarget(step, stepWhat(place), fixed, context);
-  return targetLeaf(target, input, false, place, context);
+  return prepareTargetStep(target, input, false, place, context);
 }
 
 /** What the manifest alone says may be a secret of the environment: it is no part of what goes on the log. */
@@ -78,12 +78,12 @@ function commandTarget(
   step: CommandStep,
   what: string,
   fixed: Readonly<Record<string, string>>,
-  { world }: LeafContext,
-): CallTargetCallable {
+  { host }: StepContext,
+): StepTarget {
   const isReferred = step.cwd?.includes('${') === true;
-  const { paths, environment } = world.permissions;
+  const { paths, environment } = host.permissions;
   const coverage = async (command: readonly string[], cwd: string): Promise<() => Coverage> => {
-    const place = { folder: world.folder, cwd, path: world.env.PATH, roots: await paths.roots() };
+    const place = { folder: host.folder, cwd, path: host.env.PATH, roots: await paths.roots() };
     return () => coverageOfCommand(command, place);
   };
   const run: Target['run'] = async (call) => {
@@ -93,14 +93,14 @@ function commandTarget(
     const pinned =
       granted.length === 0
         ? []
-        : approvedFiles(what, granted, await coverage(command, resolve(world.folder, cwd)));
+        : approvedFiles(what, granted, await coverage(command, resolve(host.folder, cwd)));
     const ended = await runConfined(
       {
         what,
         program,
         args,
-        cwd: isReferred ? (await paths.resolve(cwd, call.granted)).real : resolve(world.folder, cwd),
-        env: childEnvironment(world.env, environment, {
+        cwd: isReferred ? (await paths.resolve(cwd, call.granted)).real : resolve(host.folder, cwd),
+        env: childEnvironment(host.env, environment, {
           ...fixed,
           ...env,
           TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
@@ -111,7 +111,7 @@ function commandTarget(
         signal: call.signal,
       },
       call,
-      world,
+      host,
     );
     if (ended.exitCode !== 0) throw commandFailed(what, ended);
     const stderr = ended.stderr.text();
@@ -127,14 +127,14 @@ function commandTarget(
     definition() {
       const { command, cwd = null, env, stdin = null } = step;
       const document: Json = { command, cwd, env, stdin };
-      return definitionHash(document, commandFiles(command, world.folder));
+      return definitionHash(document, commandFiles(command, host.folder));
     },
     async needs(given) {
       const { command, cwd = '.' } = given as unknown as CommandInput;
       const need = await pathNeed(paths, cwd, what, `run ${what} in`);
       if (need === undefined) return undefined;
-      const covered = await coverage(command, resolve(world.folder, cwd));
-      return withCoverage(need, covered(), world.permissions.isStrict);
+      const covered = await coverage(command, resolve(host.folder, cwd));
+      return withCoverage(need, covered(), host.permissions.isStrict);
     },
   };
 }

@@ -4,8 +4,8 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
 import type { SessionAct } from '../scope.ts';
-import type { LeafCall } from '../step-executor.ts';
-import type { LeafContext, PrepareLeaf } from './step-deps.ts';
+import type { StepAttempt } from '../step-executor.ts';
+import type { PrepareStep, StepContext } from './step-deps.ts';
 import { resolveInStep, resolveMap, stepWhat } from './step-deps.ts';
 
 /** Of a value, as JSON. */
@@ -15,7 +15,7 @@ const MAX_CHARS = 64 * 1024;
  * Sets variables: those that the workflow declares are the run's own, others are the session's, which judges them by
  * itself. What the run has set it sees from then on, whatever the session makes of it.
  */
-export const prepareSetVariable: PrepareLeaf<'set_variable'> = async (step, place, context) => {
+export const prepareSetVariable: PrepareStep<'set_variable'> = async (step, place, context) => {
   const { session, workflow } = context;
   const input = await resolveMap(step.values, 'values', place, context);
   for (const [name, value] of Object.entries(input)) checkOwn(name, value, workflow);
@@ -35,7 +35,7 @@ export const prepareSetVariable: PrepareLeaf<'set_variable'> = async (step, plac
   };
 };
 
-function change(values: JsonObject, { step, cause }: LeafCall, { journal }: LeafContext): void {
+function change(values: JsonObject, { step, cause }: StepAttempt, { journal }: StepContext): void {
   for (const [name, to] of Object.entries(values)) {
     const { variables, kept } = journal.state;
     const from = variables.get(name) ?? null;
@@ -96,11 +96,11 @@ const tooLarge = (name: string, chars: number) =>
 /** Asks the session for something: once, however often the step is tried. False where there is no session any more. */
 const askSession = (
   act: SessionAct,
-  { address, cause }: LeafCall,
-  { session }: LeafContext,
+  { address, cause }: StepAttempt,
+  { session }: StepContext,
 ): Promise<boolean> => session?.ask(address, act, cause) ?? Promise.resolve(false);
 
-export const prepareSetMetadata: PrepareLeaf<'set_metadata'> = async (step, place, context) => {
+export const prepareSetMetadata: PrepareStep<'set_metadata'> = async (step, place, context) => {
   if (context.session === undefined) throw noSession(stepWhat(place));
   return {
     input: await resolveMap(step.values, 'values', place, context),
@@ -113,7 +113,7 @@ export const prepareSetMetadata: PrepareLeaf<'set_metadata'> = async (step, plac
   };
 };
 
-export const prepareNotify: PrepareLeaf<'notify'> = async (step, place, context) => {
+export const prepareNotify: PrepareStep<'notify'> = async (step, place, context) => {
   const { message, to, data } = step;
   const written: Record<string, Json> = {
     message,
@@ -136,7 +136,7 @@ export const prepareNotify: PrepareLeaf<'notify'> = async (step, place, context)
   };
 };
 
-export const prepareEmit: PrepareLeaf<'emit'> = async (step, place, context) => {
+export const prepareEmit: PrepareStep<'emit'> = async (step, place, context) => {
   const { event, data } = step;
   const resolved = data === undefined ? undefined : await resolveInStep(data, place, context);
   return {
@@ -152,7 +152,7 @@ export const prepareEmit: PrepareLeaf<'emit'> = async (step, place, context) => 
 };
 
 /** Where no session hears of it, who watches the run does. */
-const onOwnLog = (name: string, data: Json, { cause }: LeafCall, { journal }: LeafContext): void => {
+const onOwnLog = (name: string, data: Json, { cause }: StepAttempt, { journal }: StepContext): void => {
   journal.append({ type: 'custom', name, data }, cause);
 };
 

@@ -1,4 +1,4 @@
-import type { EnterOnce } from '../../engine/in-flight.ts';
+import type { NonIdempotentGuard } from '../../engine/in-flight.ts';
 import type { RunJournal } from '../../engine/run-log.ts';
 import type { TakeSlot } from '../../engine/slots.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -15,18 +15,18 @@ import type { AskText } from '../../tools/llm/llm-targets.ts';
 import type { TargetCall, TargetTable } from '../../tools/target.ts';
 import type { TargetDeps } from '../../tools/target-edges.ts';
 import type { TaskWorkers } from '../guided/task.ts';
-import { resolveDeep } from '../resolve-deep.ts';
 import type { RunScope, SessionLink } from '../scope.ts';
-import type { Decisions, HooksOf, LeafCall, LeafPlace, ReadyLeaf } from '../step-executor.ts';
+import { resolveDeep } from '../scope.ts';
+import type { Decisions, HooksOf, PreparedStep, StepAttempt, StepInstance } from '../step-executor.ts';
 
 /** For messages. */
-export const stepWhat = ({ step }: Pick<LeafPlace, 'step'>): string => `step "${step.name}"`;
+export const stepWhat = ({ step }: Pick<StepInstance, 'step'>): string => `step "${step.name}"`;
 
 /** A value of the step with its `${…}` resolved. */
 export const resolveInStep = (
   value: Json,
-  place: LeafPlace,
-  { scope }: Pick<LeafDeps, 'scope'>,
+  place: StepInstance,
+  { scope }: Pick<StepDeps, 'scope'>,
 ): Promise<Json> =>
   resolveDeep(value, scope, { what: stepWhat(place), locals: place.locals, at: place.address });
 
@@ -34,8 +34,8 @@ export const resolveInStep = (
 export async function resolveMap(
   value: Json,
   key: string,
-  place: LeafPlace,
-  deps: Pick<LeafDeps, 'scope'>,
+  place: StepInstance,
+  deps: Pick<StepDeps, 'scope'>,
 ): Promise<JsonObject> {
   const resolved = await resolveInStep(value, place, deps);
   if (isMap(resolved)) return resolved as JsonObject;
@@ -48,7 +48,7 @@ const noMap = (what: string, key: string, found: Json) =>
   });
 
 /** What the steps of one run have of the world. */
-export interface LeafDeps {
+export interface StepDeps {
   readonly workflow: WorkflowManifest;
   readonly journal: RunJournal;
   readonly clock: Clock;
@@ -57,7 +57,7 @@ export interface LeafDeps {
   /** All that the agent can call, in whose name the workflow runs. */
   readonly targets: Pick<TargetTable, 'find' | 'all'>;
   /** For programs and scripts. */
-  readonly world: Pick<
+  readonly host: Pick<
     TargetDeps,
     'folder' | 'env' | 'permissions' | 'graceMs' | 'confinement' | 'sandbox' | 'clock'
   >;
@@ -68,23 +68,23 @@ export interface LeafDeps {
   /** The session that the run belongs to, where it does. */
   readonly session?: SessionLink | undefined;
   /** Whether this process has let go of the run: then what a step waited for goes on without it. */
-  readonly isLetGo: () => boolean;
+  readonly isReleased: () => boolean;
   /** Takes one of the slots of a target that has a limit. */
   readonly takeSlot: TakeSlot;
   /** Begins a call that must not be made twice. Absent where nobody has to know of them. */
-  readonly enterOnce?: EnterOnce | undefined;
+  readonly guardNonIdempotent?: NonIdempotentGuard | undefined;
   readonly runAgent: RunAgent;
   readonly runWorkflow: RunWorkflow;
   readonly reviews: RunReviews;
   /** Who works on `task` steps. */
   readonly workers: TaskWorkers;
   /** What another agent, one that the run's agent may call, has to act with. Rejects where there is none of that name. */
-  readonly handsOf: (agent: string) => Promise<Pick<LeafDeps, 'targets' | 'ask'>>;
+  readonly targetsOf: (agent: string) => Promise<Pick<StepDeps, 'targets' | 'ask'>>;
   /** For calls that are no steps: the actions of a plan. */
   readonly hooksOf?: HooksOf | undefined;
 }
 
-interface CalledBelow {
+interface ChildCall {
   /** The id of its stream: the same after a restart, so that it is found again and goes on. */
   readonly key: string;
   /** The address of the step that calls it. */
@@ -92,17 +92,17 @@ interface CalledBelow {
   readonly signal: AbortSignal;
   readonly cause: Cause;
   /** Of the step: what only waits parks its caller. */
-  readonly park: LeafCall['park'];
+  readonly suspend: StepAttempt['suspend'];
 }
 
 /** Runs an agent in a session of its own, from its start or from where its log ends, and gives its result. */
 export type RunAgent = (
-  call: CalledBelow & { readonly agent: string; readonly input: string; readonly vars?: JsonObject },
+  call: ChildCall & { readonly agent: string; readonly input: string; readonly vars?: JsonObject },
 ) => Promise<Json>;
 
 /** Runs a workflow as a run of its own, from its start or from where its log ends, and gives its output. */
 export type RunWorkflow = (
-  call: CalledBelow & { readonly workflow: string; readonly input: JsonObject },
+  call: ChildCall & { readonly workflow: string; readonly input: JsonObject },
 ) => Promise<Json>;
 
 /** What is decided of a question. */
@@ -124,7 +124,7 @@ export interface RunReviews {
 }
 
 /** What the steps of a run know of each other in this process; rebuilt from the log where it matters. */
-export interface LeafContext extends LeafDeps {
+export interface StepContext extends StepDeps {
   /** Notes that are on the log. */
   readonly noted: Set<string>;
   /** Signals that a wait has taken, by their place on the log. */
@@ -135,8 +135,8 @@ export interface LeafContext extends LeafDeps {
 export type StepOf<Type extends SimpleStep['type']> = Extract<SimpleStep, { readonly type: Type }>;
 
 /** Makes one step ready to begin. */
-export type PrepareLeaf<Type extends SimpleStep['type']> = (
+export type PrepareStep<Type extends SimpleStep['type']> = (
   step: StepOf<Type>,
-  place: LeafPlace,
-  context: LeafContext,
-) => Promise<ReadyLeaf>;
+  place: StepInstance,
+  context: StepContext,
+) => Promise<PreparedStep>;

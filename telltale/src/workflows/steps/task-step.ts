@@ -1,28 +1,38 @@
-import { asText } from '../../expressions/values.ts';
+import { asText, deepEqual } from '../../expressions/values.ts';
+import { stopWith } from '../../lib/errors.ts';
 import { mcpIdentity } from '../../lib/ids.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
+import { stepName } from '../../log/reduce-run.ts';
 import type { RunState } from '../../log/run-state.ts';
-import { applyUpdates, buildTask, taskPrompt, taskTime } from '../guided/build-task.ts';
+import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import {
   confirm,
   decideReport,
   endedStuck,
   type JudgeDeps,
-  type JudgeReportSettled,
   judgeReport,
   lastReported,
   notVerified,
   type Reported,
+  type SettledReport,
   settle,
+  type Timed,
   taskLog,
   tooManyReports,
   workFailed,
 } from '../guided/judge-report.ts';
-import type { TaskReport, TaskWord, WorkerCall } from '../guided/task.ts';
+import type { Task, TaskReply, TaskReport, WorkerCall } from '../guided/task.ts';
 import { resolveInstructions, withInstructions } from '../guided/verify/verify-work.ts';
-import type { LeafCall, LeafPlace } from '../step-executor.ts';
-import type { LeafContext, PrepareLeaf, StepOf } from './step-deps.ts';
-import { resolveInStep } from './step-deps.ts';
+import { allSteps } from '../machine/composite.ts';
+import { timedOut } from '../machine/failures.ts';
+import type { StepAttempt, StepInstance } from '../step-executor.ts';
+import {
+  type PrepareStep,
+  resolveInStep,
+  type StepContext,
+  type StepDeps,
+  type StepOf,
+} from './step-deps.ts';
 
 /** Reports on one attempt, of turns and others. */
 const MAX_REPORTS = 10_000;
@@ -31,7 +41,7 @@ const MAX_REPORTS = 10_000;
  * An agent works on it until it says that it is done and that is accepted. Results in
  * `{notes, context_updates, artifacts}`.
  */
-export const prepareTask: PrepareLeaf<'task'> = async (step, place, context) => ({
+export const prepareTask: PrepareStep<'task'> = async (step, place, context) => ({
   // What was resolved when it began counts, also after a restart.
   input: context.journal.state.steps.get(place.address)?.input ?? (await inputOf(step, place, context)),
   repeatable: true, // who works on it goes on where it was, and what was judged is on the log
@@ -39,7 +49,7 @@ export const prepareTask: PrepareLeaf<'task'> = async (step, place, context) => 
   run: (call) => work(step, call, context),
 });
 
-async function inputOf(step: StepOf<'task'>, place: LeafPlace, context: LeafContext): Promise<JsonObject> {
+async function inputOf(step: StepOf<'task'>, place: StepInstance, context: StepContext): Promise<JsonObject> {
   const prompt = await taskPrompt(step, place, context);
   const asked =
     step.confirm === undefined
@@ -55,9 +65,9 @@ async function inputOf(step: StepOf<'task'>, place: LeafPlace, context: LeafCont
   };
 }
 
-async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext): Promise<Json> {
+async function work(step: StepOf<'task'>, call: StepAttempt, context: StepContext): Promise<Json> {
   const { workers, journal } = context;
-  const { timed, park } = taskTime(call, context);
+  const { timed, suspend } = taskTime(call, context);
   const verify = step.verify && withInstructions(step.verify, call.input.instructions);
   const deps: JudgeDeps = { verify, call, context, timed };
   const task = buildTask(step, call, context.workflow);
@@ -66,7 +76,7 @@ async function work(step: StepOf<'task'>, call: LeafCall, context: LeafContext):
     step: call.address,
     signal,
     cause: call.cause,
-    park,
+    suspend,
   });
   try {
     const ended = await endOnLog(step, deps);
@@ -107,7 +117,7 @@ async function endOnLog(step: StepOf<'task'>, deps: JudgeDeps): Promise<Json | u
 function outcome(
   step: StepOf<'task'>,
   reported: Reported,
-  settled: JudgeReportSettled,
+  settled: SettledReport,
   { call, context }: JudgeDeps,
 ): Json | undefined {
   if (settled.kind === 'fail') {
@@ -129,5 +139,155 @@ function outcome(
 const workerOf = ({ client, identity }: RunState['origin']): string | undefined =>
   client === undefined || identity === undefined ? client : mcpIdentity(identity, client);
 
-const wordOf = (settled: JudgeReportSettled): TaskWord =>
+const wordOf = (settled: SettledReport): TaskReply =>
   settled.kind === 'again' ? { kind: 'again', text: settled.text, by: settled.by } : { kind: 'go_on' };
+
+/** What is given to who works on it. */
+function buildTask(
+  step: StepOf<'task'>,
+  { idempotencyKey, attempt, input }: Pick<StepAttempt, 'idempotencyKey' | 'attempt' | 'input'>,
+  workflow: Pick<WorkflowManifest, 'context_variables'>,
+): Task {
+  const writable = writableVariables(workflow);
+  const required = Object.entries(step.requires).map(([name, schema]) => [
+    name,
+    { ...writable[name], ...(schema as JsonObject) },
+  ]);
+  const accepted = Object.entries(writable).filter(([name]) => !Object.hasOwn(step.requires, name));
+  return {
+    key: `${idempotencyKey}#${attempt}`,
+    prompt: String(input.prompt),
+    requires: Object.fromEntries(required),
+    accepts: Object.fromEntries(accepted),
+    evidence: step.evidence,
+    ...(step.max_turns === undefined ? {} : { maxTurns: step.max_turns }),
+    judgesTurns: step.verify?.when === 'turn',
+    ...(step.verify === undefined && !step.confirm ? {} : { checked: true as const }),
+  };
+}
+
+/** The workflow's own variables that a model may write, each with its schema. */
+function writableVariables({
+  context_variables: { runtime },
+}: Pick<WorkflowManifest, 'context_variables'>): Readonly<Record<string, JsonObject>> {
+  const writable = runtime.filter(({ writers }) => writers.includes('model'));
+  return Object.fromEntries(
+    writable.map(({ name, type, description }) => [
+      name,
+      {
+        ...(type === 'any' ? {} : { type }),
+        ...(description === undefined ? {} : { description }),
+      },
+    ]),
+  );
+}
+
+/** A task's own clock. */
+export interface TaskTime {
+  readonly timed: Timed;
+  /** As the step's, with the end of its time: whoever only waits is looked at again then. */
+  readonly suspend: StepAttempt['suspend'];
+}
+
+/**
+ * The step's `timeout`, for what agent and verifier take. It counts from its start by the log, and anew from a person's
+ * last word: what they take is not its time.
+ */
+function taskTime(call: StepAttempt, { journal: { state }, clock }: StepContext): TaskTime {
+  const timeoutMs = call.step.timeout?.ms;
+  if (timeoutMs === undefined) return { timed: (work) => work(call.signal), suspend: call.suspend };
+  const deadline = (): number => {
+    const began = state.steps.get(call.address)?.triedAt ?? clock.now();
+    const words = state.reviews.flatMap(({ step, answeredAt }) =>
+      step === call.address && answeredAt !== undefined ? [answeredAt] : [],
+    );
+    return Math.max(began, ...words) + timeoutMs;
+  };
+  return {
+    async timed(work) {
+      const left = deadline() - clock.now();
+      const late = timedOut(call.address, timeoutMs);
+      if (left <= 0) throw late;
+      const controller = new AbortController();
+      const disarm = clock.after(left, () => stopWith(controller, late));
+      try {
+        return await work(AbortSignal.any([call.signal, controller.signal]));
+      } finally {
+        disarm();
+      }
+    },
+    suspend: (waitsFor, due) => call.suspend(waitsFor, Math.min(due ?? Number.POSITIVE_INFINITY, deadline())),
+  };
+}
+
+/** What a worker is told: the prompt with the components that join it, the fragments whose tests hold, the references. */
+async function taskPrompt(step: StepOf<'task'>, place: StepInstance, context: StepContext): Promise<string> {
+  const { address, locals } = place;
+  const parts = [
+    await context.decisions.prompt(step, address, locals),
+    ...(await fragmentsOf(step.fragments, place, context)),
+  ];
+  const { references } = context.workflow;
+  if (references.length > 0 && isFirst(step, address, context)) parts.push(referencesText(references));
+  return parts.join('\n\n');
+}
+
+/** The fragments of a step's prompt whose tests hold: each is decided once for its address, and on the log. */
+export async function fragmentsOf(
+  fragments: StepOf<'task' | 'plan'>['fragments'],
+  place: StepInstance,
+  { decisions, scope }: Pick<StepContext, 'decisions' | 'scope'>,
+): Promise<readonly string[]> {
+  const joined: string[] = [];
+  for (const [index, { text, if: test }] of fragments.entries()) {
+    const holds =
+      test === undefined || (await decisions.test(`${place.address}:fragment ${index}`, test, place.locals));
+    if (holds) joined.push(asText(await resolveInStep(text, place, { scope })));
+  }
+  return joined;
+}
+
+/** Whether nobody has told its worker of the references yet: a task that a person kept from beginning told nothing. */
+function isFirst(
+  { agent }: StepOf<'task'>,
+  address: string,
+  { workflow, journal: { state } }: StepContext,
+): boolean {
+  const isOutside = state.origin.client !== undefined; // then one client works on all of them
+  const tasks = new Map(
+    allSteps(workflow).flatMap((each) => (each.type === 'task' ? [[each.name, each.agent] as const] : [])),
+  );
+  return ![...state.steps.values()].some(({ step, input, status, error }) => {
+    const name = stepName(step);
+    if (step === address || input === undefined || !tasks.has(name)) return false;
+    const wasRefused = status === 'failed' && error?.code === 'rejected';
+    return !wasRefused && (isOutside || tasks.get(name) === agent);
+  });
+}
+
+function referencesText(references: WorkflowManifest['references']): string {
+  const lines = references.map(({ title, source, purpose, authoritative }) => {
+    const why = purpose === undefined ? '' : ` (${purpose.replace(/[.\s]+$/, '')})`;
+    const counts = authoritative ? '. Where it and something else differ, it counts.' : '';
+    return `- ${title}: ${source}${why}${counts}`;
+  });
+  return ['Documents for this work:', ...lines].join('\n');
+}
+
+/**
+ * Makes what a completed task brings the run's variables. This stands on the log before the step's end: where a process
+ * dies between the two, the next walk finds the task passed, sets what is missing and completes the step.
+ */
+function applyUpdates(
+  updates: JsonObject,
+  by: string,
+  { cause }: StepAttempt,
+  { journal }: Pick<StepDeps, 'journal'>,
+): void {
+  const { variables } = journal.state;
+  for (const [name, to] of Object.entries(updates)) {
+    const from = variables.get(name) ?? null;
+    if (variables.has(name) && deepEqual(from, to)) continue;
+    journal.append({ type: 'variable.changed', name, from, to, by }, cause);
+  }
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createOpenDesk } from '../../../src/agent/artifact-desk.ts';
 import { createSessionInvoke } from '../../../src/agent/artifact-service.ts';
 import { sessionContext } from '../../../src/agent/decision-context.ts';
+import { createArtifactStoreOpener } from '../../../src/agent/open-artifact-store.ts';
 import { createSystemClock } from '../../../src/lib/clock.ts';
 import type { Json } from '../../../src/lib/json.ts';
 import { emptyState } from '../../../src/log/state.ts';
@@ -203,11 +203,14 @@ describe('decisions of a session', () => {
   });
   it('are paid from its balance', async () => {
     const clock = createSystemClock();
-    const desk = createOpenDesk({ store: createMemoryStore({ clock }), clock });
+    const artifactStore = createArtifactStoreOpener({ store: createMemoryStore({ clock }), clock });
     const state = { ...emptyState(), id: 'ses_1', balance: 1 };
-    await (await desk()).artifacts.write({ name: 'gate', source: source(1), methods: ['go_on'] }, 'user');
+    await (await artifactStore()).artifacts.write(
+      { name: 'gate', source: source(1), methods: ['go_on'] },
+      'user',
+    );
     const manifest = { budget: { balance: 1, costs: { turn: 0, action: 0, artifact: 0.75 } } };
-    const invoke = createSessionInvoke({ desk, state, manifest: manifest as never });
+    const invoke = createSessionInvoke({ artifactStore, state, manifest: manifest as never });
     const invocation = { invoke: 'gate', method: 'go_on', args: [], cache: false, fallback: null };
     const ask = () =>
       invoke({

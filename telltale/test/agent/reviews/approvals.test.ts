@@ -11,9 +11,9 @@ import type { ApprovalRequest } from '../../../src/log/run-event.ts';
 import { createScriptedModel } from '../../../src/models/scripted/scripted-model.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
 import { changesOf } from '../../../src/tools/access/need.ts';
-import type { LeafCall } from '../../../src/workflows/step-executor.ts';
-import { type AskPersonQuestion, askPerson } from '../../../src/workflows/steps/ask-person.ts';
-import type { LeafDeps } from '../../../src/workflows/steps/step-deps.ts';
+import type { StepAttempt } from '../../../src/workflows/step-executor.ts';
+import { askPerson, type PersonQuestion } from '../../../src/workflows/steps/ask-person.ts';
+import type { StepDeps } from '../../../src/workflows/steps/step-deps.ts';
 import { begin, fakeJournal } from '../../workflows/fake-run.ts';
 import { agentFolder, tool } from '../run-agent.ts';
 
@@ -253,21 +253,21 @@ describe('a question of a step', () => {
     const deps = {
       journal,
       clock,
-      isLetGo: () => false,
+      isReleased: () => false,
       reviews: {
         open: (request: ApprovalRequest) => void journal.append({ type: 'review.requested', ...request }),
         close: (review: string, end: object) =>
           void journal.append({ type: 'review.resolved', review, ...end } as never),
       },
-    } as unknown as LeafDeps;
+    } as unknown as StepDeps;
     const call = {
       address: 's',
       step: { name: 's' },
       cause,
       attempt: 1,
       signal: new AbortController().signal,
-      park: () => () => {},
-    } as unknown as LeafCall;
+      suspend: () => () => {},
+    } as unknown as StepAttempt;
     const answer = (choice: string) => {
       const open = journal.state.reviews.find((each) => each.answer === undefined);
       journal.append({
@@ -278,9 +278,9 @@ describe('a question of a step', () => {
         by: 'ann',
       });
     };
-    return { journal, answer, ask: (question: AskPersonQuestion) => askPerson(question, call, deps) };
+    return { journal, answer, ask: (question: PersonQuestion) => askPerson(question, call, deps) };
   }
-  const plan = (to: string): AskPersonQuestion => ({
+  const plan = (to: string): PersonQuestion => ({
     kind: 'plan',
     prompt: `1. deploy ${to}`,
     options: ['approve', 'reject'],
@@ -289,8 +289,8 @@ describe('a question of a step', () => {
 
   it('that was answered is not put again, whatever was asked behind it', async () => {
     const { journal, ask, answer } = asking();
-    const confirm: AskPersonQuestion = { kind: 'confirm', prompt: 'Begin?', options: ['approve', 'reject'] };
-    const trouble: AskPersonQuestion = {
+    const confirm: PersonQuestion = { kind: 'confirm', prompt: 'Begin?', options: ['approve', 'reject'] };
+    const trouble: PersonQuestion = {
       kind: 'escalation',
       prompt: 'Well?',
       options: ['pass', 'retry'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AskingDeps } from '../../../src/agent/reviews/ask-people.ts';
-import { createAsking } from '../../../src/agent/reviews/ask-people.ts';
+import type { PermissionRequestsDeps } from '../../../src/agent/reviews/ask-people.ts';
+import { createPermissionRequests } from '../../../src/agent/reviews/ask-people.ts';
 import { createSystemClock } from '../../../src/lib/clock.ts';
 import type { Cause, EventBody, EventOf } from '../../../src/log/event.ts';
 import { openReviews, reviewOf } from '../../../src/log/reviews.ts';
@@ -9,13 +9,13 @@ import type { TableWrite } from '../../../src/store/store.ts';
 import { createFolding, declared, STARTED, TURN } from '../../log/fold-bodies.ts';
 
 type Beside = { readonly writes?: readonly TableWrite[]; readonly consumed?: readonly number[] };
-type Call = Parameters<ReturnType<typeof createAsking>['ask']>[0];
+type Call = Parameters<ReturnType<typeof createPermissionRequests>['ask']>[0];
 
 const NEED = { target: 'tool "pay"', what: 'pay 3', because: 'approval: always', grants: ['call pay'] };
 const OUTSIDE = { stream: 'ses_test', seq: 0, depth: 0 };
 
 /** Questions on a log without a session: what is appended is folded. */
-function stage(approve?: AskingDeps['approve']) {
+function stage(approve?: PermissionRequestsDeps['approve']) {
   const { state, fold } = createFolding();
   fold(STARTED, TURN, declared('a', { name: 'pay' }));
   const appended: { readonly body: EventBody; readonly cause?: Cause; readonly beside?: Beside }[] = [];
@@ -28,7 +28,7 @@ function stage(approve?: AskingDeps['approve']) {
       return OUTSIDE;
     },
   };
-  const asking = createAsking({
+  const asking = createPermissionRequests({
     log: log as never,
     clock: createSystemClock(),
     agent: () => ({}),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Fleet } from '../../../src/agent/fleet/fleet.ts';
+import type { Fleet } from '../../../src/cluster/fleet.ts';
 import { createSystemClock } from '../../../src/lib/clock.ts';
 import { admitted } from '../../../src/server/routes/admitted.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';

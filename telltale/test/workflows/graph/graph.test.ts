@@ -4,10 +4,9 @@ import { SaxesParser } from 'saxes';
 import { describe, expect, it } from 'vitest';
 import { loadManifests } from '../../../src/manifest/load-manifests.ts';
 import type { WorkflowManifest } from '../../../src/manifest/schema/kinds.ts';
-import { graphOf } from '../../../src/workflows/graph/graph-of.ts';
+import { graphOf, type WorkflowGraph } from '../../../src/workflows/graph/graph-of.ts';
 import { mermaidOf } from '../../../src/workflows/graph/mermaid-of.ts';
 import { fitText, svgOf } from '../../../src/workflows/graph/svg/svg-of.ts';
-import type { WorkflowGraph } from '../../../src/workflows/graph/workflow-graph.ts';
 import { moreRuns } from '../../more-runs.ts';
 
 async function workflow(text: string): Promise<WorkflowManifest> {

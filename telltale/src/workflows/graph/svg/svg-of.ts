@@ -1,6 +1,6 @@
 import { printable } from '../../../manifest/diagnostic.ts';
 import { displayWidth, graphemes } from '../../../manifest/format-diagnostic.ts';
-import type { GraphEdge, GraphGroup, GraphNode, WorkflowGraph } from '../workflow-graph.ts';
+import type { GraphEdge, GraphGroup, GraphNode, WorkflowGraph } from '../graph-of.ts';
 
 /** Plain rules, twice: what knows no custom properties draws it, too, and whatever asks for dark gets it. */
 const rules = (
@@ -196,7 +196,7 @@ const LABEL_COLUMNS = 26;
 const ROWS_A_LINE = 2;
 const MARGIN = 24;
 
-/** Places everything. Dagre is loaded here, at the first drawing. */
+/** Lays out the graph. Dagre is loaded here, at the first drawing. */
 async function layOut(graph: WorkflowGraph): Promise<Drawing> {
   const { Graph, layout } = await import('@dagrejs/dagre');
   const drawn = new Graph({ directed: true, compound: true, multigraph: true });

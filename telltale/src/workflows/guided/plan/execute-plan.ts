@@ -1,4 +1,4 @@
-import { enterOrWait } from '../../../engine/in-flight.ts';
+import { enterGuard } from '../../../engine/in-flight.ts';
 import type { FreeSlot } from '../../../engine/slots.ts';
 import { evaluateTest } from '../../../expressions/cel/evaluate.ts';
 import { parseExpression } from '../../../expressions/cel/parse-expression.ts';
@@ -10,21 +10,22 @@ import type { PlannedAction, RunEventBody } from '../../../log/run-event.ts';
 import type { PlanState } from '../../../log/run-state.ts';
 import { clip } from '../../../manifest/schema/show-value.ts';
 import { withTimeout } from '../../../tools/stop-and-wait.ts';
-import { readTemplates } from '../../read-templates.ts';
-import { resolveDeep } from '../../resolve-deep.ts';
-import type { LeafCall, ReadyLeaf } from '../../step-executor.ts';
-import { agentLeaf, workflowLeaf } from '../../steps/call-below.ts';
+import { resolveDeep } from '../../scope.ts';
+import type { PreparedStep, StepAttempt } from '../../step-executor.ts';
+import { prepareAgentCall, prepareWorkflowCall } from '../../steps/call-below.ts';
 import { callTarget, isRepeatable } from '../../steps/call-target.ts';
-import type { LeafContext } from '../../steps/step-deps.ts';
-import type { Callable, Trouble } from './callables.ts';
+import type { StepContext } from '../../steps/step-deps.ts';
+import { readTemplates } from '../../templates.ts';
 import {
   actionGone,
   actionInterrupted,
+  type Callable,
   MAX_RESULTS_CHARS,
   notExpected,
   resultsTooLarge,
+  type Trouble,
 } from './callables.ts';
-import { actionAddress, type PlanCase, plansOf } from './plan-case.ts';
+import { actionAddress, type PlanAttempt, plansOf } from './plan-case.ts';
 
 type Acted = Extract<RunEventBody, { readonly type: 'plan.acted' }>;
 
@@ -32,14 +33,18 @@ type Acted = Extract<RunEventBody, { readonly type: 'plan.acted' }>;
  * Does the actions of a plan, one after the other, from where the log left it: what has an end there is not done again.
  * Ends at the first that fails or gives something else than was expected. Rejects only where the step is stopped.
  */
-export async function executePlan(current: PlanState, the: PlanCase): Promise<Trouble | undefined> {
-  const results = doneIn(plansOf(the)).map(({ output }) => output);
+export async function executePlan(
+  current: PlanState,
+  planAttempt: PlanAttempt,
+): Promise<Trouble | undefined> {
+  const results = doneIn(plansOf(planAttempt)).map(({ output }) => output);
   let chars = JSON.stringify(results).length;
   for (const [index, planned] of current.plan.entries()) {
     const known = current.acts.get(index);
     if (known?.end?.held === true) continue;
     const room = MAX_RESULTS_CHARS - chars;
-    const end = known?.end ?? (await endOf(current, index, { planned, results: [...results], room }, the));
+    const end =
+      known?.end ?? (await endOf(current, index, { planned, results: [...results], room }, planAttempt));
     if (end.output !== undefined && known?.end === undefined) {
       results.push(end.output);
       chars += JSON.stringify(end.output).length;
@@ -52,7 +57,7 @@ export async function executePlan(current: PlanState, the: PlanCase): Promise<Tr
   return undefined;
 }
 
-interface ExecutePlanTurn {
+interface PlannedCall {
   readonly planned: PlannedAction;
   /** What those before it gave. */
   readonly results: readonly Json[];
@@ -63,13 +68,13 @@ interface ExecutePlanTurn {
 async function endOf(
   current: PlanState,
   index: number,
-  turn: ExecutePlanTurn,
-  the: PlanCase,
+  turn: PlannedCall,
+  planAttempt: PlanAttempt,
 ): Promise<Pick<Acted, 'held' | 'error' | 'output'>> {
   const known = current.acts.get(index);
   const { planned, results } = turn;
-  const { journal, clock } = the.context;
-  const { address: step, attempt, cause, signal } = the.call;
+  const { journal, clock } = planAttempt.context;
+  const { address: step, attempt, cause, signal } = planAttempt.call;
   const place = { step, attempt, nth: current.nth, index };
   const began = clock.now();
   const ended = (end: Pick<Acted, 'output' | 'error' | 'held'>) => {
@@ -81,8 +86,8 @@ async function endOf(
   let lost: unknown;
   let leave: FreeSlot | undefined;
   const acting: Acting = async (repeatable) => {
-    const { enterOnce } = the.context;
-    if (!repeatable && enterOnce !== undefined) leave = await enterOrWait(enterOnce, signal);
+    const { guardNonIdempotent } = planAttempt.context;
+    if (!repeatable && guardNonIdempotent !== undefined) leave = await enterGuard(guardNonIdempotent, signal);
     if (known === undefined) journal.append({ type: 'plan.acting', ...place, repeatable }, cause);
     if (repeatable) return;
     await journal.flushed().catch((thrown: unknown) => {
@@ -92,7 +97,7 @@ async function endOf(
   };
   let output: Json;
   try {
-    output = await act(turn, actionAddress(step, attempt, current.nth, index), acting, the);
+    output = await act(turn, actionAddress(step, attempt, current.nth, index), acting, planAttempt);
   } catch (thrown) {
     signal.throwIfAborted();
     if (lost !== undefined) throw lost; // a log that cannot be written is no failure of the action
@@ -110,10 +115,10 @@ async function endOf(
 }
 
 async function act(
-  { planned: { action, parameters }, results, room }: ExecutePlanTurn,
+  { planned: { action, parameters }, results, room }: PlannedCall,
   address: string,
   acting: Acting,
-  { step, callables, call, context }: PlanCase,
+  { step, callables, call, context }: PlanAttempt,
 ): Promise<Json> {
   const called = callables.get(action);
   if (called === undefined) throw actionGone(action);
@@ -129,7 +134,7 @@ async function act(
       : await hooks.before({ ...named, parameters: filled, cause, signal }, (changed) =>
           called.target.check(changed),
         );
-  const actionCall: LeafCall = {
+  const actionCall: StepAttempt = {
     ...call,
     address,
     input,
@@ -161,8 +166,8 @@ export type Acting = (repeatable: boolean) => Promise<void>;
 /** Calls one target as a step would, with parameters that are resolved: nothing in them is looked up once more. */
 async function performAction(
   { kind, target }: Callable,
-  call: LeafCall,
-  context: LeafContext,
+  call: StepAttempt,
+  context: StepContext,
   acting: Acting,
 ): Promise<Json> {
   const { input, signal } = call;
@@ -182,15 +187,15 @@ async function performAction(
       return callTarget(noted, call, context);
     }
     case 'agent':
-      return below(agentLeaf(target.name, input, call, context));
+      return below(prepareAgentCall(target.name, input, call, context));
     case 'workflow':
-      return below(workflowLeaf(target.name, input, context));
+      return below(prepareWorkflowCall(target.name, input, context));
   }
 
-  async function below(leaf: ReadyLeaf): Promise<Json> {
-    await acting(leaf.repeatable);
+  async function below(prepared: PreparedStep): Promise<Json> {
+    await acting(prepared.repeatable);
     signal.throwIfAborted();
-    return inTime((stop) => leaf.run({ ...call, input: leaf.input, signal: stop }));
+    return inTime((stop) => prepared.run({ ...call, input: prepared.input, signal: stop }));
   }
 }
 

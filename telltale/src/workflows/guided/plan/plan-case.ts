@@ -1,6 +1,6 @@
 import type { PlanState, StepState } from '../../../log/run-state.ts';
-import type { LeafCall } from '../../step-executor.ts';
-import type { LeafContext, StepOf } from '../../steps/step-deps.ts';
+import type { StepAttempt } from '../../step-executor.ts';
+import type { StepContext, StepOf } from '../../steps/step-deps.ts';
 import { judgeReport, notVerified, taskLog } from '../judge-report.ts';
 import type { WorkedAction } from '../task.ts';
 import { withInstructions } from '../verify/verify-work.ts';
@@ -15,21 +15,21 @@ export const openActions = ({ step, attempts, guided }: StepState): readonly str
   );
 
 /** One try of a `plan` step. */
-export interface PlanCase {
+export interface PlanAttempt {
   readonly step: StepOf<'plan'>;
   readonly prompt: string;
   readonly callables: Callables;
   readonly verify: VerifyClaim;
-  readonly call: LeafCall;
-  readonly context: LeafContext;
+  readonly call: StepAttempt;
+  readonly context: StepContext;
 }
 
 /** The plans of this try, by the log. */
-export const plansOf = ({ call, context }: Pick<PlanCase, 'call' | 'context'>): readonly PlanState[] =>
+export const plansOf = ({ call, context }: Pick<PlanAttempt, 'call' | 'context'>): readonly PlanState[] =>
   context.journal.state.steps.get(call.address)?.guided?.plans ?? [];
 
 /** Which request to the model comes next, by the log: plans, and notes that stand there. */
-export const nextTurn = ({ call, context }: Pick<PlanCase, 'call' | 'context'>): number => {
+export const nextTurn = ({ call, context }: Pick<PlanAttempt, 'call' | 'context'>): number => {
   const guided = context.journal.state.steps.get(call.address)?.guided;
   return (guided?.plans.length ?? 0) + (guided?.claims.length ?? 0) + 1;
 };
@@ -64,8 +64,8 @@ export type PlanVerdict =
 export type VerifyClaim = (
   step: StepOf<'plan'>,
   claim: PlanClaim,
-  call: LeafCall,
-  context: LeafContext,
+  call: StepAttempt,
+  context: StepContext,
 ) => Promise<PlanVerdict>;
 
 /** By the step's verifier, and a person where that does not let the last plan pass. */

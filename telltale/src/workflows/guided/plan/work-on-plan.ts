@@ -23,40 +23,40 @@ import {
   wrongExpectation,
   wrongReference,
 } from './execute-plan.ts';
-import { nextTurn, type PlanCase, plansOf } from './plan-case.ts';
+import { nextTurn, type PlanAttempt, plansOf } from './plan-case.ts';
 import { doneLines, jsonIn, type Past, planningText, readPlan } from './read-plan.ts';
 
 /**
  * Plans, has it approved, executes it, has the notes written: from where the log left it. The first trouble gives the
  * model another plan, told what happened; the second fails the step.
  */
-export async function workOnPlan(the: PlanCase): Promise<Json> {
-  const what = stepWhat(the.call);
+export async function workOnPlan(planAttempt: PlanAttempt): Promise<Json> {
+  const what = stepWhat(planAttempt.call);
   for (;;) {
-    const current = plansOf(the).at(-1) ?? (await makePlan(1, the));
-    const carried = await carryOut(current, the);
-    if (carried.kind === 'done') return outputOf(carried.notes, doneIn(plansOf(the)));
+    const current = plansOf(planAttempt).at(-1) ?? (await makePlan(1, planAttempt));
+    const carried = await carryOut(current, planAttempt);
+    if (carried.kind === 'done') return outputOf(carried.notes, doneIn(plansOf(planAttempt)));
     const { trouble } = carried;
     const isFinal = trouble.kind === 'rejected' && trouble.note === undefined; // a person said no, and nothing else
     if (isFinal || current.nth >= MAX_PLANS) throw planFailed(what, trouble, current.nth);
-    const past = { plan: current.plan, done: doneIn(plansOf(the)), trouble };
+    const past = { plan: current.plan, done: doneIn(plansOf(planAttempt)), trouble };
     try {
-      await makePlan(current.nth + 1, the, past);
+      await makePlan(current.nth + 1, planAttempt, past);
     } catch (thrown) {
-      the.call.signal.throwIfAborted();
+      planAttempt.call.signal.throwIfAborted();
       throw planFailed(what, trouble, current.nth, thrown);
     }
   }
 }
 
 /** One request to the model. What comes back is on the log, whether or not it can be executed. */
-async function makePlan(nth: number, the: PlanCase, past?: Past): Promise<PlanState> {
-  const { prompt, callables, step, call, context } = the;
+async function makePlan(nth: number, planAttempt: PlanAttempt, past?: Past): Promise<PlanState> {
+  const { prompt, callables, step, call, context } = planAttempt;
   const message = planningText(prompt, callables, past);
   const read = await answered(
     () =>
       context.ask(
-        { what: stepWhat(call), message, model: step.model, turn: nextTurn(the) },
+        { what: stepWhat(call), message, model: step.model, turn: nextTurn(planAttempt) },
         targetCall(call, noAgent, context),
       ),
     readPlan,
@@ -75,7 +75,7 @@ async function makePlan(nth: number, the: PlanCase, past?: Past): Promise<PlanSt
     },
     call.cause,
   );
-  const made = plansOf(the).find((each) => each.nth === nth);
+  const made = plansOf(planAttempt).find((each) => each.nth === nth);
   if (made === undefined) throw notWritten();
   return made;
 }
@@ -99,34 +99,35 @@ async function answered(
   }
 }
 
-type OnPlanCarried =
+type PlanResult =
   | { readonly kind: 'done'; readonly notes: string }
   | { readonly kind: 'trouble'; readonly trouble: Trouble };
 
-async function carryOut(current: PlanState, the: PlanCase): Promise<OnPlanCarried> {
+async function carryOut(current: PlanState, planAttempt: PlanAttempt): Promise<PlanResult> {
   const { problem } = current;
   const trouble: Trouble | undefined =
     problem === undefined
-      ? ((await approvePlan(current, the)) ?? (await executePlan(current, the)))
+      ? ((await approvePlan(current, planAttempt)) ?? (await executePlan(current, planAttempt)))
       : { kind: 'unusable', problem };
   if (trouble !== undefined) return { kind: 'trouble', trouble };
-  const done = doneIn(plansOf(the));
-  if (the.step.verify === undefined) return { kind: 'done', notes: await writeNotes(done, the) };
-  return verified(current, done, the);
+  const done = doneIn(plansOf(planAttempt));
+  if (planAttempt.step.verify === undefined)
+    return { kind: 'done', notes: await writeNotes(done, planAttempt) };
+  return verified(current, done, planAttempt);
 }
 
 /** With a verifier the notes are on the log before it is asked: its word may take days. */
 async function verified(
   current: PlanState,
   done: readonly DoneAction[],
-  the: PlanCase,
-): Promise<OnPlanCarried> {
-  const { prompt, step, call, context, verify } = the;
+  planAttempt: PlanAttempt,
+): Promise<PlanResult> {
+  const { prompt, step, call, context, verify } = planAttempt;
   const { address, attempt, cause } = call;
   const { nth } = current;
   const { journal } = context;
   const known = journal.state.steps.get(address)?.guided?.claims.find((claim) => claim.nth === nth);
-  const notes = known?.notes ?? (await writeNotes(done, the));
+  const notes = known?.notes ?? (await writeNotes(done, planAttempt));
   if (known === undefined)
     journal.append(
       {
@@ -136,7 +137,7 @@ async function verified(
         nth,
         by: 'plan',
         notes,
-        turns: nextTurn(the),
+        turns: nextTurn(planAttempt),
       },
       cause,
     );
@@ -171,14 +172,19 @@ const MAX_TRIES = 2;
  * and where it cannot be asked, the runtime writes down what was done and says so on the log. What was done stays done,
  * so the step does not fail, or begin anew, for want of a text.
  */
-async function writeNotes(done: readonly DoneAction[], the: PlanCase): Promise<string> {
-  const { prompt, step, call, context } = the;
+async function writeNotes(done: readonly DoneAction[], planAttempt: PlanAttempt): Promise<string> {
+  const { prompt, step, call, context } = planAttempt;
   let refused: RuntimeError | undefined;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const told = refused === undefined ? undefined : `${refused.message} ${refused.hint ?? ''}`;
     try {
       const message = closingText(prompt, done, told);
-      const question = { what: stepWhat(call), message, model: step.model, turn: nextTurn(the) + tries };
+      const question = {
+        what: stepWhat(call),
+        message,
+        model: step.model,
+        turn: nextTurn(planAttempt) + tries,
+      };
       const said = notesIn(await context.ask(question, targetCall(call, noAgent, context)));
       refused = checkNotes(said, prompt);
       if (refused === undefined) return said;
@@ -335,11 +341,13 @@ const only = (schema: Readonly<Record<string, unknown>>, keys: readonly string[]
  * Waits for a person's word on this very plan, where the step wants one: what is executed is what they saw. Undefined
  * where it may be executed.
  */
-async function approvePlan(current: PlanState, the: PlanCase): Promise<Trouble | undefined> {
-  const { step, call, context } = the;
+async function approvePlan(current: PlanState, planAttempt: PlanAttempt): Promise<Trouble | undefined> {
+  const { step, call, context } = planAttempt;
   if (step.approval !== 'always') return undefined;
   const input: JsonObject = { plan: current.nth, actions: current.plan as unknown as Json };
-  const word = wordOnLog(input, the) ?? (await askPerson(questionOn(current, input, the), call, context));
+  const word =
+    wordOnLog(input, planAttempt) ??
+    (await askPerson(questionOn(current, input, planAttempt), call, context));
   const { answer, by, note } = word;
   if (answer === 'approved') return undefined;
   if (answer !== 'rejected') throw withdrawn(stepWhat(call), note);
@@ -347,7 +355,7 @@ async function approvePlan(current: PlanState, the: PlanCase): Promise<Trouble |
 }
 
 /** An answer stays where it is on the log, whatever the step asks people later. */
-function wordOnLog(input: JsonObject, { call, context }: PlanCase) {
+function wordOnLog(input: JsonObject, { call, context }: PlanAttempt) {
   const { reviews, steps } = context.journal.state;
   const began = steps.get(call.address)?.cause.seq ?? 0;
   const found = reviews.findLast(
@@ -359,15 +367,20 @@ function wordOnLog(input: JsonObject, { call, context }: PlanCase) {
   return { answer, by, note };
 }
 
-const questionOn = (current: PlanState, input: JsonObject, the: PlanCase) => ({
+const questionOn = (current: PlanState, input: JsonObject, planAttempt: PlanAttempt) => ({
   kind: 'plan' as const,
-  prompt: planText(current, the),
+  prompt: planText(current, planAttempt),
   options: ['approve', 'reject'],
-  call: { target: `the plan of ${stepWhat(the.call)}`, because: 'approval: always', input, grants: [] },
+  call: {
+    target: `the plan of ${stepWhat(planAttempt.call)}`,
+    because: 'approval: always',
+    input,
+    grants: [],
+  },
 });
 
-function planText({ nth, plan }: PlanState, the: PlanCase): string {
-  const done = doneIn(plansOf(the).filter((each) => each.nth < nth));
+function planText({ nth, plan }: PlanState, planAttempt: PlanAttempt): string {
+  const done = doneIn(plansOf(planAttempt).filter((each) => each.nth < nth));
   const before =
     done.length === 0
       ? []

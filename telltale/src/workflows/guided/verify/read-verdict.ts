@@ -68,14 +68,14 @@ function oneOf<const Word extends string>(words: readonly Word[], value: unknown
   return words.find((each) => each === word);
 }
 
-interface VerdictFound {
+interface FoundVerdict {
   readonly value: Json;
   readonly text: string;
 }
 
 /** The JSON objects that stand in a text beside each other, outermost only. */
-function objectsIn(text: string): readonly VerdictFound[] {
-  const found: VerdictFound[] = [];
+function objectsIn(text: string): readonly FoundVerdict[] {
+  const found: FoundVerdict[] = [];
   let from = 0;
   for (let starts = 0; starts < MAX_STARTS; starts++) {
     const start = text.indexOf('{', from);

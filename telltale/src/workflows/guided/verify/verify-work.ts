@@ -13,9 +13,9 @@ import type { EndedProcess } from '../../../tools/process/command-request.ts';
 import { commandFailed } from '../../../tools/process/command-request.ts';
 import { orStopped, withTimeout } from '../../../tools/stop-and-wait.ts';
 import type { TargetCall } from '../../../tools/target.ts';
-import type { LeafCall, LeafPlace } from '../../step-executor.ts';
+import type { StepAttempt, StepInstance } from '../../step-executor.ts';
 import { noAgent, targetCall } from '../../steps/call-target.ts';
-import type { LeafContext, LeafDeps, StepOf } from '../../steps/step-deps.ts';
+import type { StepContext, StepDeps, StepOf } from '../../steps/step-deps.ts';
 import { resolveInStep, stepWhat } from '../../steps/step-deps.ts';
 import type { WorkedAction } from '../task.ts';
 import { CONFIDENCES, type ModelVerdict, readVerdict } from './read-verdict.ts';
@@ -25,8 +25,8 @@ export async function verifyWork(
   verify: Verifier,
   judged: JudgedWork,
   nth: number,
-  call: LeafCall,
-  context: LeafContext,
+  call: StepAttempt,
+  context: StepContext,
 ): Promise<VerifyRecord> {
   const began = context.clock.monotonic();
   const verdict = await verdictOf(verify, judged, nth, call, context);
@@ -38,9 +38,9 @@ function verdictOf(
   verify: Verifier,
   judged: JudgedWork,
   nth: number,
-  call: LeafCall,
-  context: LeafContext,
-): Promise<VerifyWorkVerdict> {
+  call: StepAttempt,
+  context: StepContext,
+): Promise<VerifierVerdict> {
   if ('instructions' in verify) return verifyByModel(verify, judged, call, context);
   if ('invoke' in verify) return verifyByArtifact(verify, judged, nth, call, context);
   return verifyByCommand(verify, judged, call, context);
@@ -49,8 +49,8 @@ function verdictOf(
 /** What a model judges by, with its `${…}` resolved; undefined where no model judges. */
 export async function resolveInstructions(
   verify: Verifier | undefined,
-  place: LeafPlace,
-  deps: Pick<LeafDeps, 'scope'>,
+  place: StepInstance,
+  deps: Pick<StepDeps, 'scope'>,
 ): Promise<string | undefined> {
   if (verify === undefined || !('instructions' in verify)) return undefined;
   const resolved = await resolveInStep(verify.instructions, place, deps);
@@ -66,9 +66,9 @@ async function verifyByArtifact(
   verify: ArtifactVerifier,
   judged: JudgedWork,
   nth: number,
-  { address, attempt, locals, signal }: LeafCall,
-  { decisions }: LeafContext,
-): Promise<VerifyWorkVerdict> {
+  { address, attempt, locals, signal }: StepAttempt,
+  { decisions }: StepContext,
+): Promise<VerifierVerdict> {
   const { invoke, method, args, cache, fallback } = verify;
   const record = await decisions.verdict(
     `${address}:verify ${attempt}.${nth}`,
@@ -82,7 +82,7 @@ async function verifyByArtifact(
 }
 
 /** What was asked for as `verdict` is one; anything else would be a mistake of ours, and is for a person to settle. */
-function artifactVerdict(by: string, answer: Json): VerifyWorkVerdict {
+function artifactVerdict(by: string, answer: Json): VerifierVerdict {
   const assessment = isMap(answer) ? answer.assessment : answer;
   const reasoning = isMap(answer) && typeof answer.reasoning === 'string' ? said(answer.reasoning) : '';
   const told = isMap(answer)
@@ -114,9 +114,9 @@ const MAX_BYTES = 64 * 1024;
 async function verifyByCommand(
   verify: CommandVerifier,
   judged: JudgedWork,
-  call: LeafCall,
-  context: LeafContext,
-): Promise<VerifyWorkVerdict> {
+  call: StepAttempt,
+  context: StepContext,
+): Promise<VerifierVerdict> {
   const by = `command ${verify.command[0]}`;
   let ended: EndedProcess;
   try {
@@ -134,10 +134,10 @@ async function verifyByCommand(
 async function run(
   { command, cwd = '.', env, timeout }: CommandVerifier,
   judged: JudgedWork,
-  call: LeafCall,
-  context: LeafContext,
+  call: StepAttempt,
+  context: StepContext,
 ): Promise<EndedProcess> {
-  const { world, journal } = context;
+  const { host, journal } = context;
   const { runConfined } = await import('../../../tools/process/run-confined.ts');
   const [program = '', ...args] = command;
   const { note } = targetCall(call, noAgent, context);
@@ -149,16 +149,16 @@ async function run(
     program,
     args,
     maxBytes: MAX_BYTES,
-    cwd: resolve(world.folder, cwd),
-    env: childEnvironment(world.env, world.permissions.environment, {
+    cwd: resolve(host.folder, cwd),
+    env: childEnvironment(host.env, host.permissions.environment, {
       ...env,
       TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
     }),
     stdin: `${JSON.stringify({ ...about, ...judgedJson(judged) })}\n`,
   };
   const seconds = (timeout?.ms ?? COMMAND_MS) / 1000;
-  return withTimeout(call.signal, seconds, what, world.clock, (signal) =>
-    runConfined({ ...request, signal }, note === undefined ? {} : { note }, world),
+  return withTimeout(call.signal, seconds, what, host.clock, (signal) =>
+    runConfined({ ...request, signal }, note === undefined ? {} : { note }, host),
   );
 }
 
@@ -169,7 +169,7 @@ const FIRST_PAUSE_MS = 1_000;
 /** What is asked where `verify` names no model: where the agent has none of that name, its own counts. */
 const CHEAP = 'fast';
 
-interface VerifyWorkSpent {
+interface ModelSpend {
   usage?: Usage;
   cost_usd?: number;
   model?: string;
@@ -179,10 +179,10 @@ interface VerifyWorkSpent {
 async function verifyByModel(
   verify: ModelVerifier,
   judged: JudgedWork,
-  call: LeafCall,
-  context: LeafContext,
-): Promise<VerifyWorkVerdict> {
-  const spent: VerifyWorkSpent = {};
+  call: StepAttempt,
+  context: StepContext,
+): Promise<VerifierVerdict> {
+  const spent: ModelSpend = {};
   const { message, record } = modelQuestion(verify, judged);
   const asked = await answerOf(message, verify.model ?? CHEAP, spent, call, context);
   const by = `model ${verify.model ?? spent.model ?? CHEAP}`;
@@ -202,7 +202,7 @@ async function verifyByModel(
 function weighed(
   { assessment, confidence, reasoning, instruction }: ModelVerdict,
   threshold: ModelVerifier['threshold'],
-): Omit<VerifyWorkVerdict, 'by'> {
+): Omit<VerifierVerdict, 'by'> {
   const why = said(reasoning);
   if (assessment === 'pass' && confidence !== undefined) {
     if (CONFIDENCES.indexOf(confidence) >= CONFIDENCES.indexOf(threshold))
@@ -223,9 +223,9 @@ function weighed(
 async function answerOf(
   message: string,
   model: string,
-  spent: VerifyWorkSpent,
-  call: LeafCall,
-  context: LeafContext,
+  spent: ModelSpend,
+  call: StepAttempt,
+  context: StepContext,
 ): Promise<string | RuntimeError> {
   const what = `the verifier of ${stepWhat(call)}`;
   const late = new AbortController();
@@ -252,7 +252,7 @@ async function answerOf(
 }
 
 /** The call, with what its tries use added up in `spent`. */
-const charging = (made: TargetCall, spent: VerifyWorkSpent, { costOf }: LeafContext): TargetCall => ({
+const charging = (made: TargetCall, spent: ModelSpend, { costOf }: StepContext): TargetCall => ({
   ...made,
   charge(used, model) {
     made.charge?.(used, model);
@@ -379,7 +379,7 @@ export interface JudgedWork {
 }
 
 /** What a verifier says. `fallback`: why it counts although it did not say so. */
-export type VerifyWorkVerdict = Omit<VerifyRecord, 'step' | 'attempt' | 'nth' | 'ms'>;
+export type VerifierVerdict = Omit<VerifyRecord, 'step' | 'attempt' | 'nth' | 'ms'>;
 
 /** Of what is put on the log and told to the agent. */
 const MAX_SAID = 4_000;
@@ -390,7 +390,7 @@ const said = (text: string): string => {
 };
 
 /** Nobody has judged it: a person has to. */
-const unjudged = (by: string, why: string): VerifyWorkVerdict => ({
+const unjudged = (by: string, why: string): VerifierVerdict => ({
   by,
   assessment: 'escalate',
   reasoning: 'It was not judged.',

@@ -4,16 +4,16 @@ import type { Model } from '../../models/model.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { reachOf } from '../reach-of.ts';
 
-/** What `defineAgent` keeps beside the manifest. */
+/** What `defineAgent` keeps in addition to the manifest. */
 export interface AgentCode {
-  /** Models by the reference that stands for them in the manifest. */
+  /** Models by their references in the manifest. */
   readonly models: ReadonlyMap<string, Model>;
   readonly output: StandardSchemaV1 | undefined;
-  /** Where its paths begin: it has no file that says so. */
+  /** The base folder of its paths. */
   readonly folder: string;
 }
 
-/** Of an agent that was written in code, wherever it is imported. */
+/** The code of an agent that is written in code. */
 export const agentCode = ({
   project,
   manifest,
@@ -23,13 +23,13 @@ export const agentCode = ({
 const loadedAs = ({ project, manifest }: Pick<LoadedAgent<unknown>, 'project' | 'manifest'>) =>
   project.manifests.find(({ kind, name }) => kind === 'Agent' && name === manifest.name);
 
-/** Whether anything it consists of can only come from a program, so that reading its files again is not enough. */
+/** Whether any part of the agent is written in code, so that it cannot be read again from files. */
 export function isInCode(agent: Pick<LoadedAgent<unknown>, 'project' | 'manifest'>): boolean {
   const own = loadedAs(agent);
   return own !== undefined && reachOf(own, agent.project).some(({ code }) => code !== undefined);
 }
 
-/** A log holds no functions. */
+/** An agent in code cannot be resumed from the log alone, because a log has no functions. */
 export const agentInCode = (
   session: string,
   path: string,
@@ -41,13 +41,13 @@ export const agentInCode = (
     { hint },
   );
 
-/** What `defineWorkflow` keeps beside the manifest. */
+/** What `defineWorkflow` keeps in addition to the manifest. */
 export interface WorkflowCode {
-  /** What the input of a run becomes; without it the manifest's JSON Schema judges it. */
+  /** Checks and transforms the input of a run. Without it, the manifest's JSON Schema checks it. */
   readonly input: StandardSchemaV1 | undefined;
 }
 
-/** The schema of a library's own that a workflow's input is held against, if it has one. */
+/** The schema of a workflow's input, if it is one of a schema library. */
 export const inputSchemaOf = (
   { project }: Pick<LoadedAgent<unknown>, 'project'>,
   workflow: string,

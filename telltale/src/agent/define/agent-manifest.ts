@@ -40,7 +40,10 @@ import {
 
 type RawDefinition = Readonly<Record<string, unknown>>;
 
-/** An agent as the checks of manifests see it, with all that it imports from code. Findings, never throws. */
+/**
+ * An agent in code as a manifest for checking, with everything that it imports. Reports findings instead of
+ * throwing.
+ */
 export async function agentManifest(definition: RawDefinition, folder: string): Promise<CodeManifest> {
   const { tools, relics, agents, workflows, artifacts, model, models, output, ...more } = definition;
   const { fallback_models, ...settings } = more;
@@ -87,7 +90,7 @@ const MADE: Readonly<Record<ImportList, string>> = {
 interface ReadImports {
   readonly document: RawDefinition;
   readonly fromCode: readonly CodeImport[];
-  /** Where the entries of each list of the document stand in what was written. */
+  /** The original indexes of the entries of each list. */
   readonly places: ReadonlyMap<string, readonly number[]>;
 }
 
@@ -123,7 +126,7 @@ async function readImports(
   return { document, fromCode, places };
 }
 
-/** Undefined for what a manifest can hold itself. */
+/** Undefined for entries that a manifest can hold. */
 export async function codeImport(
   list: ImportList,
   entry: unknown,
@@ -199,7 +202,7 @@ function readModels(
   };
 }
 
-/** A model with sampling options of its own, rather than a model itself. */
+/** A model with its own sampling options. */
 const isOptioned = (entry: unknown): entry is RawDefinition & { readonly model: unknown } =>
   typeof entry === 'object' && entry !== null && 'model' in entry && !isModelObject(entry);
 
@@ -214,7 +217,7 @@ async function readOutput(output: unknown, findings: DefinitionFinding[]) {
   return { standard: schema, document: made.ok ? { ...rest, schema: made.schema } : undefined };
 }
 
-/** A workflow as the checks of manifests see it. */
+/** A workflow in code as a manifest for checking. */
 async function workflowManifest(workflow: DefinedWorkflow<unknown>, folder: string): Promise<CodeManifest> {
   const { input, jsonSchema, ...settings } = workflow.definition as Readonly<Record<string, unknown>>;
   const findings: DefinitionFinding[] = [];
@@ -234,7 +237,7 @@ async function workflowManifest(workflow: DefinedWorkflow<unknown>, folder: stri
   };
 }
 
-/** A tool as the checks of manifests see it. */
+/** A tool in code as a manifest for checking. */
 async function toolManifest(tool: DefinedTool, folder: string): Promise<CodeManifest> {
   const { parameters, jsonSchema, output, run, ...settings } = tool.definition as Readonly<
     Record<string, unknown>
@@ -257,7 +260,7 @@ async function toolManifest(tool: DefinedTool, folder: string): Promise<CodeMani
       ...settings,
       ...(shown === undefined ? {} : { parameters: shown }),
       ...(results.document === undefined ? {} : { output: results.document }),
-      implementation: { module: label }, // every Tool has one; where there is code, nobody asks for it
+      implementation: { module: label }, // required by the schema, unused for tools in code
     },
     identity: tool,
     code,
@@ -271,7 +274,10 @@ async function toolManifest(tool: DefinedTool, folder: string): Promise<CodeMani
   };
 }
 
-/** A schema alone, or `{ schema, max_bytes }`. One that cannot be written as JSON Schema is not in the document. */
+/**
+ * A schema, or `{ schema, max_bytes }`. A schema that cannot be converted to JSON Schema is left out of the
+ * document.
+ */
 async function checkedOutput(output: unknown) {
   const parts = (isStandardSchema(output) ? { schema: output } : output) as
     | Readonly<Record<string, unknown>>
@@ -285,7 +291,7 @@ async function checkedOutput(output: unknown) {
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {}, additionalProperties: false };
 
-/** A relic as the checks of manifests see it. Every Relic has a driver; where there is code, nobody asks for it. */
+/** A relic in code as a manifest for checking. Its driver is required by the schema and unused. */
 async function relicManifest(relic: DefinedRelic, folder: string): Promise<CodeManifest> {
   const {
     operations,
@@ -373,7 +379,7 @@ const healthOf = (label: string, ask: ((context: unknown) => unknown) | undefine
   },
 });
 
-/** What the model is told of the operations, and what recovery makes of them. */
+/** The parts of operations that sessions are pinned to: what the model sees, and what recovery uses. */
 const pinnedOperations = (
   operations: Readonly<Record<string, CodeOperation>>,
   parameters: Readonly<Record<string, JsonObject>>,
@@ -385,7 +391,10 @@ const pinnedOperations = (
     ]),
   );
 
-/** What stands in the document for a schema: itself, where it is JSON Schema; else `jsonSchema`, or what its library writes. */
+/**
+ * The JSON Schema for the document: the schema itself, `jsonSchema`, or what the schema library converts it
+ * to.
+ */
 async function shownSchema(
   schema: unknown,
   jsonSchema: unknown,
@@ -406,7 +415,10 @@ export type JsonSchemaOf =
   | { readonly ok: true; readonly schema: JsonObject }
   | { readonly ok: false; readonly finding: Finding };
 
-/** The JSON Schema of what a Standard Schema takes (`input`) or gives: the model reads it, the schema itself judges. */
+/**
+ * The JSON Schema of the input or output of a Standard Schema. The model reads it. The schema itself checks
+ * values.
+ */
 async function jsonSchemaOf(schema: StandardSchemaV1, side: 'input' | 'output'): Promise<JsonSchemaOf> {
   const { vendor } = schema['~standard'];
   try {
@@ -423,16 +435,16 @@ async function convert(schema: StandardSchemaV1, side: 'input' | 'output'): Prom
   const { jsonSchema, vendor } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
   if (jsonSchema !== undefined) return jsonSchema[side]({ target: TARGET });
   if (vendor === 'zod' && '_zod' in schema) {
-    const { z } = await import('zod'); // a Zod 4 from before the extension
+    const { z } = await import('zod'); // older Zod 4 without the extension
     return z.toJSONSchema(schema as unknown as import('zod').ZodType, { io: side, target: TARGET });
   }
-  const { toJsonSchema } = schema as { readonly toJsonSchema?: unknown }; // an ArkType from before it
+  const { toJsonSchema } = schema as { readonly toJsonSchema?: unknown }; // older ArkType without the extension
   return typeof toJsonSchema === 'function' ? toJsonSchema.call(schema) : undefined;
 }
 
 /**
- * Libraries write patterns with look-ahead (an e-mail address), which linear engines cannot match and manifests may not
- * hold. Nothing is lost: the schema itself judges the value.
+ * Removes patterns with look-ahead (such as e-mail addresses), which linear regex engines cannot match and
+ * manifests may not contain. The schema itself still checks the value.
  */
 function withoutSlowPatterns(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutSlowPatterns);

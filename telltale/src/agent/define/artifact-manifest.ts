@@ -8,7 +8,7 @@ import type { BadFigure } from '../../models/bad-figure.ts';
 import { MODEL_HINT } from '../../models/model-object.ts';
 import type { DefinedArtifact } from './definitions.ts';
 
-/** An artifact as the checks of manifests see it: functions are its source by then. */
+/** An artifact in code as a manifest for checking, with functions converted to source text. */
 export function artifactManifest(artifact: DefinedArtifact, folder: string): CodeManifest {
   const { source, module, methods, ...settings } = artifact.definition as Readonly<Record<string, unknown>>;
   const findings: DefinitionFinding[] = [];
@@ -57,9 +57,9 @@ function sourceOf(methods: readonly (readonly [string, unknown])[], findings: De
       else findings.push({ path, finding: text.finding });
     }
   }
-  // esbuild's keepNames, which tsx uses, wraps functions inside of functions.
+  // tsx uses esbuild's keepNames, which wraps inner functions.
   if (lines.some((line) => line.includes('__name('))) lines.unshift('const __name = (made) => made;');
-  // Something has to stand there; what is missing has been said.
+  // The source must not be empty. The missing methods are reported already.
   return lines.length === 0 ? '// no methods' : lines.join('\n');
 }
 
@@ -76,7 +76,7 @@ export type FunctionText =
   | { readonly ok: true; readonly expression: string }
   | { readonly ok: false; readonly finding: Finding };
 
-/** A function's own text, as an expression that makes it anew elsewhere. What it closes over stays behind. */
+/** The text of a function as an expression. Values that it closes over are not included. */
 function functionText(made: (...args: never[]) => unknown): FunctionText {
   const text = Function.prototype.toString.call(made);
   const refused = (why: string): FunctionText => ({ ok: false, finding: notPlain(why) });
@@ -85,14 +85,14 @@ function functionText(made: (...args: never[]) => unknown): FunctionText {
   if (Object.getPrototypeOf(made) !== Function.prototype)
     return refused('is asynchronous or a generator: a decision is taken at once');
   if (isExpression(text)) return { ok: true, expression: text };
-  // A method in short form, `name() { … }`, is one only inside of an object.
+  // A method in short form, `name() { … }`, is only valid inside an object.
   const inObject = `Object.values({ ${text} })[0]`;
   return isExpression(inObject)
     ? { ok: true, expression: inObject }
     : refused('has a text that is no JavaScript by itself');
 }
 
-/** Compiled, never run. */
+/** Compiles the text and never runs it. */
 function isExpression(text: string): boolean {
   try {
     return new Script(`'use strict';(${text}\n)`) !== undefined;
@@ -101,7 +101,7 @@ function isExpression(text: string): boolean {
   }
 }
 
-/** What is wrong with a value that a program gave, and where. */
+/** A finding about a definition in code, and where it is. */
 export interface DefinitionFinding {
   readonly path: IssuePath;
   readonly finding: Finding;

@@ -14,14 +14,21 @@ import { agentManifest } from './agent-manifest.ts';
 import type { DefinedArtifact, DefinedRelic, DefinedTool, DefinedWorkflow, Written } from './definitions.ts';
 
 export interface DefineAgentOptions {
-  /** Where paths begin: those of imports, of `permissions`, of `scripted:` files. The process's folder by default. */
+  /**
+   * The base folder of paths in imports, `permissions` and `scripted:` files. The working folder by default.
+   */
   readonly folder?: string;
-  /** Where `${NAME}` in imported files is looked up: `process.env` by default. In the definition itself it stays as it is. */
+  /**
+   * The environment for `${NAME}` in imported files: `process.env` by default. The definition itself is not
+   * substituted.
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal;
 }
 
-/** Checks an agent that was written in code, and all it imports. Throws `bad_manifest`, with all that is wrong. */
+/**
+ * Checks an agent written in code and everything that it imports. Throws `bad_manifest` with all mistakes.
+ */
 export async function defineAgent<Output extends AgentOutput | undefined = undefined>(
   definition: AgentDefinition<Output>,
   options: DefineAgentOptions = {},
@@ -59,19 +66,19 @@ type AgentDocument = z.input<typeof agent>;
 type Imports = NonNullable<AgentDocument['import']>;
 type OwnKeys = '$schema' | 'kind' | 'model' | 'models' | 'fallback_models' | 'metadata' | 'output' | 'import';
 
-/** The keys of the manifest that are the same in code. */
+/** The keys of the manifest that code can use unchanged. */
 type Sections = Written<Omit<AgentDocument, OwnKeys>>;
 
-/** An agent, written in code. Keys, defaults and checks are those of a manifest (docs/manifests.md). */
+/** An agent written in code. Keys, defaults and checks are those of a manifest (docs/manifests.md). */
 export interface AgentDefinition<Output extends AgentOutput | undefined> extends Sections {
   /** `provider/model`, `scripted:FILE`, or a model itself: of the AI SDK (specification v2 to v4), or one of your own. */
   readonly model?: string | ModelObject;
   /** Names usable in llm actions; `fast` writes summaries. */
   readonly models?: Readonly<Record<string, string | ModelObject | ModelWithOptions>>;
-  /** What a turn asks, in this order, where its model has failed for good. */
+  /** Models that a turn falls back to, in this order, if its model fails. */
   readonly fallback_models?: readonly (string | ModelObject)[];
   readonly metadata?: AgentMetadata;
-  /** The final response must be JSON of this schema; what the schema gives is the result. */
+  /** The final response must be JSON of this schema. The output of the schema is the result. */
   readonly output?: Output;
   /** Tools made with `defineTool`, paths and globs of manifests, `builtin:NAME`, MCP servers. */
   readonly tools?: readonly (DefinedTool | Written<NonNullable<Imports['tools']>[number]>)[];
@@ -93,12 +100,12 @@ export interface ModelWithOptions extends NonNullable<AgentDocument['model_optio
 export type AgentOutput =
   | {
       readonly schema: StandardSchemaV1;
-      /** The JSON Schema that the model reads, where the library cannot write it itself. */
+      /** The JSON Schema that the model reads, if the library cannot convert the schema. */
       readonly jsonSchema?: JsonObject;
     }
   | { readonly schema: JsonObject };
 
-/** What a session of the agent results in: the schema's own type, JSON, or, without a schema, text. */
+/** The result type of a session: the output of the schema, JSON, or text without a schema. */
 export type ResultOf<Output> = Output extends { readonly schema: infer Schema }
   ? Schema extends StandardSchemaV1
     ? StandardSchemaV1.InferOutput<Schema>
@@ -151,11 +158,14 @@ export type MetadataFieldDefinition = AnyField &
       }
   );
 
-/** What the schema makes of a final response. Whether that is final is decided at once, so the schema must not wait. */
+/**
+ * Checks a final response with the schema. The schema must be synchronous, because the decision is needed at
+ * once.
+ */
 export const judgeOutput = (schema: StandardSchemaV1, value: Json): Validated =>
   validateNow(schema, value, outputWaits);
 
-/** Reads a result that has been judged before. */
+/** Reads a result that was checked before. */
 function readOutputWith(schema: StandardSchemaV1, value: Json): unknown {
   const judged = judgeOutput(schema, value);
   if (judged.ok) return judged.value;

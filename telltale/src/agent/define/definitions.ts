@@ -13,17 +13,21 @@ interface About {
 }
 
 /**
- * A function whose text becomes part of the artifact's source. It runs in the sandbox, gets the invocation's `args` and
- * then a `DecisionContext`, and closes over nothing: it sees its arguments and the artifact's other methods by name.
+ * A function whose text becomes part of the artifact's source. It runs in the sandbox with the invocation's
+ * `args` and a `DecisionContext`. It cannot use outer variables, only its arguments and the artifact's other
+ * methods.
  */
 // biome-ignore lint/suspicious/noExplicitAny: what an invocation's `args` are stands where the artifact is asked.
 export type ArtifactMethod = (...args: any[]) => unknown;
 
-/** An artifact, written in code: as source text, or as plain functions. */
+/** An artifact written in code, as source text or as plain functions. */
 export type ArtifactDefinition = About &
   (
     | {
-        /** JavaScript that defines the methods; without any, the text of a prompt (`prompt_artifact_id`). */
+        /**
+         * JavaScript that defines the methods, or without methods the text of a prompt
+         * (`prompt_artifact_id`).
+         */
         readonly source: string;
         readonly methods?: Readonly<Record<string, { readonly description?: string }>>;
       }
@@ -35,14 +39,16 @@ export type ArtifactDefinition = About &
       }
   );
 
-/** An artifact that agents can be given. Checked with the first agent that it is given to. */
+/** An artifact for use in agents. It is checked with the first agent that uses it. */
 export interface DefinedArtifact {
   readonly kind: 'Artifact';
   readonly name: string;
   readonly definition: object;
 }
 
-/** Sandboxed code that takes decisions. The store keeps it in versions, as it does one of a manifest. */
+/**
+ * Defines sandboxed code that makes decisions. The store keeps its versions, as for artifacts in manifests.
+ */
 export function defineArtifact(definition: ArtifactDefinition): DefinedArtifact {
   return Object.freeze({
     kind: 'Artifact',
@@ -51,29 +57,29 @@ export function defineArtifact(definition: ArtifactDefinition): DefinedArtifact 
   });
 }
 
-/** `Of` is what the operation's schema gives; nothing is known of it where that is a JSON Schema. */
+/** An operation of a relic. `Of` is the output of its schema, and unknown for a JSON Schema. */
 export interface RelicOperation<Of = JsonObject> {
   /** The model reads it: half a sentence. */
   readonly description: string;
-  /** Of an object. No parameters without it. */
+  /** The schema of an object. Without it the operation takes no parameters. */
   readonly parameters?: StandardSchemaV1<unknown, Of> | (JsonObject & { readonly '~standard'?: never });
-  /** The JSON Schema of `parameters` that the model reads, where the library cannot write it itself. */
+  /** The JSON Schema of `parameters` that the model reads, if the library cannot convert the schema. */
   readonly jsonSchema?: JsonObject;
-  /** true: may be run again after a crash. */
+  /** true: may run again after a crash. */
   readonly idempotent?: boolean;
   readonly run: (parameters: unknown extends Of ? JsonObject : Of, context: ToolContext) => unknown;
 }
 
 export interface RelicDefinition<Operations> {
   readonly name: string;
-  /** What it keeps; the model reads it. */
+  /** What it stores. The model reads this. */
   readonly description?: string;
-  /** Sessions are pinned to it, as to a tool's. */
+  /** Sessions are pinned to it, as for tools. */
   readonly version?: string;
   readonly operations: { readonly [Name in keyof Operations]: RelicOperation<Operations[Name]> };
   /** The operation of a call that names none. */
   readonly default?: keyof Operations & string;
-  /** Resolves if the service answers. It is the operation `health`; without it the relic counts as well. */
+  /** Resolves if the service works. It is the operation `health`. Without it the relic counts as healthy. */
   readonly health?: (context: ToolContext) => unknown;
   /** true: every operation may be run again after a crash. */
   readonly idempotent?: boolean;
@@ -81,14 +87,14 @@ export interface RelicDefinition<Operations> {
   readonly timeout?: Quantity;
 }
 
-/** A relic that agents can be given. Checked with the first agent that it is given to. */
+/** A relic for use in agents. It is checked with the first agent that uses it. */
 export interface DefinedRelic {
   readonly kind: 'Relic';
   readonly name: string;
   readonly definition: object;
 }
 
-/** As it is kept: what its types were has done its work. */
+/** An operation without its types. */
 export interface KeptOperation {
   readonly description?: string;
   readonly parameters?: Schema;
@@ -97,7 +103,7 @@ export interface KeptOperation {
   readonly run?: (parameters: unknown, context: unknown) => unknown;
 }
 
-/** A service of the program that outlives sessions, with operations typed by their schemas. */
+/** Defines a service of the program that outlives sessions. Operations are typed by their schemas. */
 export function defineRelic<Operations>(definition: RelicDefinition<Operations>): DefinedRelic {
   return Object.freeze({
     kind: 'Relic',
@@ -106,43 +112,43 @@ export function defineRelic<Operations>(definition: RelicDefinition<Operations>)
   });
 }
 
-/** What a tool's function gets beside its parameters. */
+/** What a tool's function gets in addition to its parameters. */
 export interface ToolContext {
-  /** The frozen `${agent.*}` snapshot; made when it is looked at. */
+  /** The frozen `${agent.*}` snapshot, created on first access. */
   readonly agent: JsonObject;
-  /** Aborted on time-out and when the session is cancelled: end soon then. */
+  /** Aborted on time-out and cancellation. The function should end soon then. */
   readonly signal: AbortSignal;
-  /** The same for every try of one action, also after a restart. */
+  /** The same for every attempt of an action, also after a restart. */
   readonly idempotencyKey: string;
-  /** Shows a partial result live, where the tool says `stream: true`. */
+  /** Shows a partial result live, if the tool has `stream: true`. */
   readonly progress: (data: Json) => void;
 }
 
 export interface ToolDefinition<Parameters extends Schema, Output extends StandardSchemaV1> {
   readonly name: string;
-  /** What it does; the model reads it. */
+  /** What it does. The model reads this. */
   readonly description?: string;
-  /** Sessions are pinned to it: change it when the function changes so much that a running session must not go on. */
+  /** Sessions are pinned to it. Change it if running sessions must not continue with the new function. */
   readonly version?: string;
-  /** Checked before each call; what it gives is what `run` gets. Any object without it. */
+  /** Checked before each call. `run` gets the output of the schema. Without it the tool takes any object. */
   readonly parameters?: Parameters;
   /** The JSON Schema of `parameters` that the model reads, where the library cannot write it itself. */
   readonly jsonSchema?: JsonObject;
-  /** What the result must be: a schema, or `{ schema, max_bytes }`. What the schema gives is what goes on the log. */
+  /** The schema of the result, or `{ schema, max_bytes }`. The output of the schema is written to the log. */
   readonly output?: Output | ToolOutput<Output>;
   /** true: may be run again after a crash. */
   readonly idempotent?: boolean;
-  /** true: no turn waits for it; its result comes as an update. Counts where a call is async. */
+  /** true: no turn waits for it, and its result arrives as an update. Applies to async calls. */
   readonly background?: boolean;
-  /** on_turn_end: a side effect that waits until the response has ended well. */
+  /** on_turn_end: the call waits until the response has ended successfully. */
   readonly start?: 'on_close' | 'on_turn_end';
   /** always: a person approves each call. */
   readonly approval?: 'always' | 'strict' | 'never';
-  /** For each try: `30s`, or a number of seconds. */
+  /** The time for each attempt: `30s`, or a number of seconds. */
   readonly timeout?: Quantity;
-  /** How many calls of it run at once, over all sessions and runs, and over all workers of a fleet. No limit without it. */
+  /** How many calls may run at once, over all sessions, runs and workers of a fleet. Unlimited without it. */
   readonly max_parallel?: number;
-  /** true: what `progress` is called with is shown as `action.progress`. */
+  /** true: calls of `progress` are shown as `action.progress`. */
   readonly stream?: boolean;
   readonly run: (
     parameters: ReadAs<Parameters>,
@@ -156,14 +162,17 @@ export interface ToolOutput<Output extends StandardSchemaV1> {
   readonly max_bytes?: Quantity;
 }
 
-/** A tool that agents can be given. Checked with the first agent that it is given to. */
+/** A tool for use in agents. It is checked with the first agent that uses it. */
 export interface DefinedTool {
   readonly kind: 'Tool';
   readonly name: string;
   readonly definition: object;
 }
 
-/** A tool whose parameters are typed by its schema: Zod, Valibot, ArkType, any Standard Schema, or JSON Schema. */
+/**
+ * Defines a tool whose parameters are typed by a schema: Zod, Valibot, ArkType, any Standard Schema, or JSON
+ * Schema.
+ */
 export function defineTool<
   Parameters extends Schema = JsonObject,
   Output extends StandardSchemaV1 = StandardSchemaV1<unknown>,
@@ -179,42 +188,48 @@ type WorkflowDocument = z.input<ReturnType<typeof workflow>>;
 type DefinitionsOwnKeys = '$schema' | 'kind' | 'input' | 'steps' | 'states';
 type StateDocument = NonNullable<WorkflowDocument['states']>[string];
 
-/** The keys of the manifest that are the same in code. */
+/** The keys of the manifest that code can use unchanged. */
 type DefinitionsSections = Written<Omit<WorkflowDocument, DefinitionsOwnKeys>>;
 
 /** A step, as in a manifest. */
 export type StepDefinition = Written<WrittenStep>;
 
 export interface StateDefinition extends Written<Omit<StateDocument, 'steps'>> {
-  /** What runs when it is entered. */
+  /** The steps that run when the state is entered. */
   readonly steps?: readonly StepDefinition[];
 }
 
-/** A workflow, written in code. Keys, defaults and checks are those of a manifest (docs/workflows.md). */
+/** A workflow written in code. Keys, defaults and checks are those of a manifest (docs/workflows.md). */
 export interface WorkflowDefinition<Input extends Schema> extends DefinitionsSections {
-  /** Checked before a run begins; what it gives is the run's input. Any object without it. */
+  /**
+   * Checked before a run starts. The output of the schema is the run's input. Without it a run takes any
+   * object.
+   */
   readonly input?: Input;
-  /** The JSON Schema of `input` that models read, where the library cannot write it itself. */
+  /** The JSON Schema of `input` that models read, if the library cannot convert the schema. */
   readonly jsonSchema?: JsonObject;
-  /** What runs: in order, or as a graph where `needs` is given. */
+  /** The steps, in order or as a graph of `needs`. */
   readonly steps?: readonly StepDefinition[];
-  /** A machine in place of steps. */
+  /** A state machine instead of steps. */
   readonly states?: Readonly<Record<string, StateDefinition>>;
 }
 
-/** What a run may be given: what the schema takes. */
+/** The input that a run accepts. */
 export type InputOf<Input> = Input extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Input> : JsonObject;
 
-/** A workflow that agents can be given, whose runs take `Input`. Checked with the first agent that it is given to. */
+/** A workflow for use in agents, whose runs take `Input`. It is checked with the first agent that uses it. */
 export interface DefinedWorkflow<Input = JsonObject> {
   readonly kind: 'Workflow';
   readonly name: string;
   readonly definition: object;
-  /** Where `input` is a schema of a library's own. */
+  /** Set if `input` is a schema of a schema library. */
   readonly input?: StandardSchemaV1<Input> | undefined;
 }
 
-/** A workflow whose input is typed by its schema: Zod, Valibot, ArkType, any Standard Schema, or JSON Schema. */
+/**
+ * Defines a workflow whose input is typed by a schema: Zod, Valibot, ArkType, any Standard Schema, or JSON
+ * Schema.
+ */
 export function defineWorkflow<Input extends Schema = JsonObject>(
   definition: WorkflowDefinition<Input>,
 ): DefinedWorkflow<InputOf<Input>> {
@@ -229,7 +244,7 @@ export function defineWorkflow<Input extends Schema = JsonObject>(
 /** A duration (`30s`, `5m`, or seconds) or a size (`64KiB`, or bytes), as in a manifest. */
 export type Quantity = string | number;
 
-/** What a manifest's schema takes, from a program: lists and maps may be read-only there. */
+/** The input type of a manifest's schema, with read-only lists and maps. */
 export type Written<T> = Json extends T
   ? T
   : T extends readonly (infer Item)[]
@@ -238,13 +253,13 @@ export type Written<T> = Json extends T
       ? { readonly [Key in keyof T]: Written<T[Key]> }
       : T;
 
-/** A schema of Zod, Valibot, ArkType or any other library of the Standard Schema, or a JSON Schema (2020-12). */
+/** A Standard Schema (Zod, Valibot, ArkType and others) or a JSON Schema (2020-12). */
 export type Schema = StandardSchemaV1 | JsonObject;
 
-/** What a function gets that is called with values of a schema. */
+/** The output type of a schema. */
 export type ReadAs<Of> = Of extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Of> : JsonObject;
 
-/** What may be written in place of a value of a schema, before the schema has seen it. */
+/** The input type of a schema. */
 export type WrittenAs<Of> = Of extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Of> : unknown;
 
 /** ArkType's schemas are functions. */
@@ -253,6 +268,6 @@ export const isStandardSchema = (value: unknown): value is StandardSchemaV1 =>
   value !== null &&
   typeof (value as Partial<StandardSchemaV1>)['~standard']?.validate === 'function';
 
-/** What is a schema of a library's own, if it is one. */
+/** The value as a Standard Schema, if it is one. */
 export const standardOf = (schema: unknown): StandardSchemaV1 | undefined =>
   isStandardSchema(schema) ? schema : undefined;

@@ -6,7 +6,7 @@ import { suggest } from '../../lib/nearest.ts';
 import { feed as feedSchema } from '../../manifest/schema/feed.ts';
 import { runSchema } from '../../manifest/schema/run-schema.ts';
 
-/** What internal actions do with feeds. */
+/** Implements the internal actions on feeds. */
 export interface FeedService {
   add(written: JsonObject): Promise<Json>;
   update(changes: JsonObject): Promise<Json>;
@@ -17,15 +17,15 @@ export interface FeedService {
 
 export interface FeedServiceDeps {
   readonly keeper: FeedKeeper;
-  /** Throws where it is no definition. */
+  /** Throws if it is not a valid definition. */
   readonly read: (written: JsonObject) => Feed;
-  /** Why the model may not have such a feed; undefined where it may. */
+  /** Why the model may not have such a feed. Undefined if it may. */
   readonly mayAdd: (feed: Feed) => Promise<RuntimeError | undefined>;
-  /** What else a `$name` may stand for: a feed of that name would hide it. */
+  /** What a `$name` refers to already, because a feed of that name would hide it. */
   readonly isTaken: (name: string) => string | undefined;
 }
 
-/** Who adds feeds by actions. */
+/** The author of feeds that are added by actions. */
 export const MODEL = 'model';
 
 export function createFeedService({ keeper, read, mayAdd, isTaken }: FeedServiceDeps): FeedService {
@@ -41,7 +41,7 @@ export function createFeedService({ keeper, read, mayAdd, isTaken }: FeedService
       const feed = await checked(written);
       const taken = isTaken(feed.id);
       if (taken !== undefined) throw nameTaken(feed.id, taken);
-      // The same again, after a crash or a second thought, changes nothing.
+      // Adding the same feed again changes nothing.
       const known = keeper.definition(feed.id);
       if (known === undefined || !isSame(known, written)) keeper.add(feed, written, MODEL);
       return { id: feed.id, added: true };
@@ -101,12 +101,12 @@ const feedUnknown = (id: string, feeds: readonly FeedView[]) =>
   });
 
 const MAX_ISSUES = 5;
-/** Of a definition that a model writes. */
+/** The maximum size of a definition that a model writes. */
 const MAX_DEFINITION_CHARS = 16 * 1024;
 
 /**
- * A feed as a manifest would write it, checked by the schema that checks manifests. One that names no source has that of
- * `declared`, the manifest's own. Throws `bad_feed`.
+ * Checks a feed definition with the schema of manifests. A definition without a source gets the source of
+ * `declared`, the manifest's own feed. Throws `bad_feed`.
  */
 export function readDefinition(written: JsonObject, declared?: Feed): Feed {
   const chars = JSON.stringify(written).length;
@@ -135,8 +135,8 @@ export function readDefinition(written: JsonObject, declared?: Feed): Feed {
 }
 
 /**
- * As a manifest would write it: what a feed of the manifest looks like once it was read. Without its source: that may
- * hold keys, which are neither the model's to see, nor to send elsewhere, nor the log's to keep.
+ * A feed of the manifest as a definition, without its source. The source may hold keys, which must not reach
+ * the model or the log.
  */
 export function writtenFeed(feed: Feed): JsonObject {
   const { source: _, ...written } = plain(feed);
@@ -149,7 +149,7 @@ export function writtenFeed(feed: Feed): JsonObject {
 
 const plain = (feed: Feed) => JSON.parse(JSON.stringify(feed)) as Record<string, Json>;
 
-/** One definition with parts of another in their place: `source` piece by piece where its type stays. */
+/** Merges changes into a definition. `source` is merged by key if its type stays the same. */
 function changedDefinition(before: JsonObject, changes: JsonObject): JsonObject {
   const merged: Record<string, Json> = { ...before, ...changes };
   const source = before.source;

@@ -17,7 +17,7 @@ export interface FreshContextDeps {
   readonly origin: () => Cause;
 }
 
-/** Brings what stays fresh in front of a turn, all of it side by side. */
+/** Updates feeds, memory and parts of the prompt before a turn, in parallel. */
 export function freshContext(deps: FreshContextDeps): () => Promise<void> | undefined {
   const { manifest, log, testContext, feeds, memory, origin } = deps;
   const parts = createBuiltinParts(manifest, {
@@ -41,8 +41,8 @@ export interface BuiltinPartsDeps {
 }
 
 /**
- * Switches the parts of the prompt that the runtime makes itself off and on, as the manifest says. That one is off is on
- * the log, so that a prompt made anew is the same. Undefined where the manifest says nothing of them.
+ * Switches the built-in parts of the prompt on and off as the manifest says. Changes are recorded on the log,
+ * so that a rebuilt prompt is the same. Undefined if the manifest does not mention them.
  */
 function createBuiltinParts(
   { context_feeds: feeds }: AgentManifest,

@@ -3,20 +3,23 @@ import { openFeeds, openFresh } from '../late-parts.ts';
 import { lookupOwn, runsOf, type SessionWorks } from '../session-works.ts';
 import type { SessionFeeds } from './session-feeds.ts';
 
-/** Opens at the start of a session what it looks at before each turn: feeds of its manifest and of its log, memory. */
+/** Opens what a session updates before each turn: feeds of its manifest and of its log, and memory. */
 export async function openFreshParts(works: SessionWorks): Promise<void> {
   const { manifest } = works.deps.prepared.agent;
   if (needsFeeds(works)) await feedsOf(works);
   else if (manifest.context_feeds.length > 0 || works.memory !== undefined) await openFreshOf(works);
 }
 
-/** The feeds of a session. One that has none opens them when its model first calls an action on feeds. */
+/**
+ * The feeds of a session. Without declared feeds they are opened when the model first calls an action on
+ * feeds.
+ */
 export function feedsOf(works: SessionWorks): Promise<SessionFeeds> {
   works.feedsOpening ??= open(works);
   return works.feedsOpening;
 }
 
-/** Feeds that the model added in an earlier process are on the log. */
+/** Also true for feeds on the log that the model added in an earlier process. */
 function needsFeeds({ state, deps }: SessionWorks): boolean {
   const { manifest } = deps.prepared.agent;
   if (hasFeeds(manifest)) return true;

@@ -24,7 +24,7 @@ import type { RuntimeDeps } from '../runtime-deps.ts';
 import type { SessionDeps } from '../session-edges.ts';
 import { createFeedService, type FeedService, MODEL, readDefinition, writtenFeed } from './feed-service.ts';
 
-/** The feeds of one session, wired. */
+/** The feeds of one session. */
 export interface SessionFeeds {
   readonly keeper: FeedKeeper;
   readonly service: FeedService;
@@ -38,11 +38,11 @@ export interface SessionFeedsDeps
   readonly append: (body: EventBody) => unknown;
   readonly view: AgentView;
   readonly testContext: () => Readonly<Record<string, unknown>>;
-  /** What a `$name` that is no feed stands for. */
+  /** The value of a `$name` that is not a feed. */
   readonly lookup: (name: string) => Json | undefined;
-  /** Runs a workflow for a feed, and gives its output. */
+  /** Runs a workflow for a feed and resolves with its output. */
   readonly runWorkflow: SourceDeps['runWorkflow'];
-  /** Whether hooks are asked about each action: of the agent, or of a workflow that leads it. */
+  /** Whether hooks run for each action, of the agent or of a workflow that guides it. */
   readonly isGuarded: () => boolean;
   /** What the session spent in each of its states. */
   readonly metrics: NonNullable<SourceDeps['stateMetrics']>;
@@ -81,7 +81,7 @@ export function createSessionFeeds(deps: SessionFeedsDeps): SessionFeeds {
     state,
     append,
     async load(call) {
-      // A turn may last for hours, and only the next one would find that the money is gone.
+      // A turn may last for hours, and the budget is otherwise checked only before the next one.
       const spent = MAY_SPEND.has(call.feed.source.type) ? spentLimit(state, manifest.limits) : undefined;
       if (spent !== undefined) throw spent;
       return load(call);
@@ -111,20 +111,20 @@ export function createSessionFeeds(deps: SessionFeedsDeps): SessionFeeds {
   return { keeper, service };
 }
 
-/** Whether the model brought the feed in, or one that it is made of: it says then what is called. */
+/** Whether the model added the feed, or a feed that it is made of. Then the model decides what is called. */
 function modelHasPart(id: string, { feeds }: SessionState, declared: ReadonlyMap<string, Feed>): boolean {
   const models = new Set<string>();
   for (const feed of feeds.values()) if (feed.by === MODEL) models.add(feed.id);
   return models.size > 0 && comesFrom(id, models, declared);
 }
 
-/** Sources that may ask a model. */
+/** Sources that may use a model. */
 const MAY_SPEND: ReadonlySet<Feed['source']['type']> = new Set(['llm', 'workflow']);
 
-/** Sources that reach nothing but the session itself. */
+/** Sources that only read the session itself. */
 const OWN: ReadonlySet<Feed['source']['type']> = new Set(['internal', 'metadata', 'agent']);
 
-/** Who looks at actions before they begin would not see what a feed does. */
+/** Refuses feeds that would bypass hooks on actions. */
 function pastHooks({ source }: Feed, isGuarded: boolean): RuntimeError | undefined {
   if (!isGuarded || OWN.has(source.type)) return undefined;
   return new RuntimeError(
@@ -134,7 +134,10 @@ function pastHooks({ source }: Feed, isGuarded: boolean): RuntimeError | undefin
   );
 }
 
-/** Any agent may add feeds, and folders are open by default: one that no tool lets read files gets none by a feed either. */
+/**
+ * Refuses feeds that read files for an agent without a tool that can. Any agent may add feeds, and folders
+ * are readable by default.
+ */
 function pastTools(
   { source: { type } }: Feed,
   { agent: { manifest }, targets }: SessionFeedsDeps['prepared'],
@@ -151,23 +154,23 @@ function pastTools(
   );
 }
 
-/** What sessions of an agent share of their feeds: a table of the store, whose entries end by themselves. */
+/** Values that sessions of an agent share, in a table of the store with expiring entries. */
 function createSharedCache({ tables }: Pick<Store, 'tables'>, agent: string): SharedCache {
   const table = `feeds:${agent}`;
   return {
-    // Only what `set` put there is in it.
+    // The table only has values written by `set`.
     get: async (key) => (await tables.get(table, key)) as SharedValue | undefined,
     set: (key, value, ttlMs) => tables.set(table, key, { ...value } as Json, { ttlMs }),
   };
 }
 
-/** Sessions that are looked through for the newest one of an agent. */
+/** Sessions that are searched for the newest one of an agent. */
 const MAX_SESSIONS = 500;
 
 /**
- * The metadata of another agent: of the one that this session has called and that is at work, else of its newest
- * session in the store, whoever it was for: that is the manifest's to ask for. With `onlyCalled` it is that of the last
- * one that this session has called. Undefined where it never ran.
+ * The metadata of another agent: of the open session that this one has called, or else of the agent's newest
+ * session in the store, which the manifest may ask for. With `onlyCalled`, of the session that this one
+ * called last. Undefined if there is none.
  */
 async function agentMetadata(
   store: Store,

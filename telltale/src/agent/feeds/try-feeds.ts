@@ -10,7 +10,7 @@ import type { RuntimeDeps } from '../runtime-deps.ts';
 import type { FeedTrial, FeedTrialOptions } from '../runtime-types.ts';
 import { createSessionFeeds } from './session-feeds.ts';
 
-/** Feeds see a session that has just begun. It is on no log: nothing is kept of it. */
+/** Loads feeds as a new session would see them, without a log. */
 export async function tryFeeds(
   deps: RuntimeDeps,
   agent: LoadedAgent<unknown>,

@@ -26,41 +26,44 @@ import {
   type PlacedHook,
 } from './hook-types.ts';
 
-/** Whose hooks there are: they are asked in this order. */
+/** The sources of hooks, in the order in which they run. */
 export interface HookSources {
   readonly agent?: HookLists | undefined;
   readonly workflow?: HookLists | undefined;
   readonly step?: { readonly name: string; readonly hooks: HookLists | undefined } | undefined;
-  /** In place of the last two where they change: those of the task that a session works on. */
+  /** In a guided session: the hooks of the current task, instead of the last two. */
   readonly guided?:
     | { readonly all: GuidedHooks['all']; now(): Pick<HookSources, 'workflow' | 'step'>; command: RunCommand }
     | undefined;
 }
 
 export interface HookDeps extends AskHookDeps {
-  /** The stream that all of this stands on: part of the keys that commands get. */
+  /** The session or run, which is part of the idempotency keys of commands. */
   readonly stream: string;
-  /** Hooks that were asked before about what has not begun or not been told: they are not asked again. */
+  /** Hooks that have run already, before a restart. They do not run again. */
   readonly marks: () => readonly HookMark[];
   readonly hookContext: () => HookContext;
   readonly balance: () => number | undefined;
   readonly append: (body: HookEvent, cause?: Cause) => Cause;
 }
 
-/** What hooks say on calls, errors and turns. All of it goes on the log. Rejects with the signal's reason. */
+/**
+ * Runs hooks on calls, errors and turns and records their answers on the log. Rejects with the signal's
+ * reason.
+ */
 export interface Hooks {
   has(kind: HookKind): boolean;
   /**
-   * The parameters that the call begins with. Rejects with `hook_refused` where a hook refuses it. `known`: parameters
-   * that the log holds already, so that they are not written again.
+   * Resolves with the parameters for the call. Rejects with `hook_refused` if a hook refuses it. `known`:
+   * parameters that are on the log already and need not be written again.
    */
   before(call: HookedCall, check: CheckParameters | undefined, known?: JsonObject): Promise<JsonObject>;
-  /** The result that counts. The records are to be put on the log together with the call's end. */
+  /** Resolves with the result that counts. Write the records to the log together with the end of the call. */
   after(
     call: HookedCall,
     result: Json,
   ): Promise<{ readonly output: Json; readonly records: readonly HookEvent[] }>;
-  /** Tells those that only observe. */
+  /** Notifies hooks that only observe. */
   notify(
     kind: 'before_turn' | 'after_turn' | 'on_error',
     subject: HookSubject,
@@ -71,10 +74,10 @@ export interface Hooks {
 
 const OF_AGENT = 'agent';
 
-/** Hooks that are asked side by side: each command is a process. */
+/** Hooks that run in parallel. Each command is a process. */
 const MAX_SIDE_BY_SIDE = 8;
 
-/** Undefined where nobody has hooks: then nothing has to be asked, and nothing is paid. */
+/** Undefined if there are no hooks. */
 export function createHooks(sources: HookSources, deps: HookDeps, semaphore?: Turnstile): Hooks | undefined {
   const { agent, workflow, step, guided } = sources;
   if (![agent, workflow, step?.hooks, ...(guided?.all ?? [])].some(hasHooks)) return undefined;
@@ -146,7 +149,7 @@ export function createHooks(sources: HookSources, deps: HookDeps, semaphore?: Tu
         const { verdict, fallback } = judge(kind, each, reply, { now: output });
         if (verdict.outcome === 'changed') output = verdict.to;
         const record = recordOf(kind, each, { reply, verdict, fallback, action: call.id });
-        // What was asked is paid at once: whatever the next one costs is taken from what is left.
+        // The cost is charged at once, because the next hook is charged from what is left.
         for (const body of bodiesOf(reply, record, deps))
           if (body.type === 'hook.ran') records.push(body);
           else deps.append(body, call.cause);
@@ -185,13 +188,16 @@ function payloadOf(
     ...(coming === undefined ? {} : { turn: coming }),
     ...(action === undefined ? {} : { action }),
     ...(result === undefined ? {} : { result }),
-    ...(error === undefined ? {} : { error: error as unknown as JsonObject }), // plain data by its own definition
+    ...(error === undefined ? {} : { error: error as unknown as JsonObject }), // an ErrorJson is plain data
     metadata,
     variables,
   };
 }
 
-/** The answer as it counts: an unusable one gives way to the fallback, and an unusable fallback to the safe side. */
+/**
+ * The effective answer. An unusable answer is replaced by the fallback, and an unusable fallback by the safe
+ * choice.
+ */
 function judge(
   kind: 'before_action' | 'after_action',
   { hook }: PlacedHook,
@@ -232,7 +238,7 @@ function recordOf(
   };
 }
 
-/** What an artifact was asked, and what it cost, stands before what the hook came to. */
+/** The events of a hook: the question to an artifact and its cost, then the result. */
 function bodiesOf({ invoked }: HookReply, record: HookRecord, { balance }: HookDeps): readonly HookEvent[] {
   const ran: HookEvent = { type: 'hook.ran', ...record };
   if (invoked === undefined) return [ran];
@@ -253,30 +259,30 @@ function bodiesOf({ invoked }: HookReply, record: HookRecord, { balance }: HookD
   ];
 }
 
-/** What a hook's answer comes to. */
+/** The effect of a hook's answer. */
 export type HookVerdict =
   | { readonly outcome: 'passed' }
   | { readonly outcome: 'refused'; readonly reason: string }
   | { readonly outcome: 'changed'; readonly to: Json };
 
-/** What the answer is held against: the parameters or the result as they are. */
+/** The current parameters or result, which the answer may change. */
 export interface HookInput {
   readonly now: Json;
   readonly check?: CheckParameters | undefined;
 }
 
-/** Characters of a reason that a model is told. */
+/** The maximum length of a reason shown to a model. */
 const MAX_REASON = 2_000;
 const NO_REASON = 'it gave no reason';
 const PASSED_ANSWER: HookVerdict = { outcome: 'passed' };
 
-/** Pure. Err: what is wrong with an answer that cannot be used; then the hook's fallback counts. */
+/** Interprets an answer. The error says why it cannot be used. The fallback counts then. Pure. */
 export function readAnswer(hook: HookKind, answer: Json, asked: HookInput): Result<HookVerdict, string> {
   switch (hook) {
     case 'before_turn':
     case 'after_turn':
     case 'on_error':
-      return ok(PASSED_ANSWER); // it only observes
+      return ok(PASSED_ANSWER); // these hooks only observe
     case 'before_action':
       return readBefore(answer, asked);
     case 'after_action':
@@ -323,7 +329,7 @@ const unusable = (answer: Json, allowed: string): string =>
 
 export interface AskHookDeps {
   readonly command: RunCommand;
-  /** Without it every invocation comes to its fallback. */
+  /** Without it, every invocation uses its fallback. */
   readonly invoke?: Invoke | undefined;
   readonly context: () => DecisionContext;
   readonly note?: ((what: string) => void) | undefined;
@@ -333,29 +339,29 @@ export interface AskHookDeps {
 export interface HookQuestion {
   readonly kind: HookKind;
   readonly payload: JsonObject;
-  /** The same whenever this hook is asked about the same. */
+  /** The same whenever this hook runs for the same call or turn. */
   readonly key: string;
   readonly signal: AbortSignal;
 }
 
-/** What a hook said, or why its fallback counts. */
+/** A hook's answer, or why its fallback counts. */
 export interface HookReply {
   readonly answer: Json;
   readonly fallback?: string;
   readonly ms: number;
-  /** Where an artifact was asked. */
+  /** Set if an artifact was asked. */
   readonly invoked?: InvokeRecord;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** Of what a command prints. */
+/** The maximum output of a command. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_NAME = 120;
-/** A file that an interpreter is given: `guard.mjs`, `hooks/check.py`. */
+/** A script file as the first argument: `guard.mjs`, `hooks/check.py`. */
 const SCRIPT_FILE = /^[\w./-]{1,80}\.[a-z]{1,4}$/;
 
 /**
- * What is asked, for the log and for the model: `gate.may_start`, or the program, with the file it runs. Its further
+ * The name of a hook for the log and the model: `gate.may_start`, or a program and its script file. Other
  * arguments may hold secrets of the environment.
  */
 const nameOf = (hook: Hook): string =>
@@ -365,7 +371,7 @@ function programOf([program = '', first]: readonly string[]): string {
   return clip(first !== undefined && SCRIPT_FILE.test(first) ? `${program} ${first}` : program, MAX_NAME);
 }
 
-/** Asks one hook. Rejects with the signal's reason, and with nothing else. */
+/** Runs one hook. Rejects only with the signal's reason. */
 async function askHook(hook: Hook, question: HookQuestion, deps: AskHookDeps): Promise<HookReply> {
   const { signal } = question;
   signal.throwIfAborted();

@@ -7,18 +7,18 @@ import type { AgentManifest, WorkflowManifest } from '../../manifest/schema/kind
 import type { RunCommand } from '../../tools/process/command-request.ts';
 import { allSteps } from '../../workflows/machine/composite.ts';
 
-/** The workflow that leads a session, and what its programs run with: those of the agent that it belongs to. */
+/** The workflow that guides a session, and the command runner of the agent that it belongs to. */
 export interface GuidingWorkflow {
   readonly workflow: Pick<WorkflowManifest, 'hooks' | 'steps' | 'states'>;
   readonly command: RunCommand;
 }
 
-/** The hooks that a led session has beside its agent's: which, depends on the task in hand. */
+/** The hooks of a guided session in addition to its agent's. They depend on the current task. */
 export interface GuidedHooks {
-  /** All that it may come to have. */
+  /** All hooks that may apply. */
   readonly all: readonly HookLists[];
   readonly command: RunCommand;
-  /** While it works on that task. */
+  /** The hooks that apply during a task. */
   during(task: string): { readonly workflow: HookLists; readonly step: NamedHooks };
 }
 
@@ -27,7 +27,7 @@ interface NamedHooks {
   readonly hooks: HookLists | undefined;
 }
 
-/** Undefined where neither the workflow nor one of its steps has any. */
+/** Undefined if neither the workflow nor its steps have hooks. */
 export function guidedHooks({ workflow, command }: GuidingWorkflow): GuidedHooks | undefined {
   const { hooks } = workflow;
   const steps = new Map(allSteps(workflow).map((step) => [step.name, step.hooks]));
@@ -53,25 +53,25 @@ export const hookRefused = ({ kind, name }: Pick<HookedCall, 'kind' | 'name'>, b
     hint: 'Do what it asks for, or another thing: the same call is refused again.',
   });
 
-/** One for all: what an error costs is its stack, and this one's tells nothing. */
+/** Shared, because its stack says nothing. */
 export const HOOKS_STOPPED = new RuntimeError('cancelled', 'The session stopped while a hook was asked.');
 
 export type HookKind = HookRecord['hook'];
 
-/** `hooks` of an agent, of a workflow or of a step: all have the same shape. */
+/** `hooks` of an agent, a workflow or a step. All have the same shape. */
 export type HookLists = AgentManifest['hooks'];
 
-/** One entry of a list: an invocation or a command. */
+/** A hook: an invocation or a command. */
 export type Hook = HookLists['before_action'][number];
 
-/** A hook, and whose it is. */
+/** A hook and its source. */
 export interface PlacedHook {
   readonly hook: Hook;
   readonly of: string;
   readonly index: number;
 }
 
-/** A call that hooks are asked about: an action of a session, or a step of a run. */
+/** A call with hooks: an action of a session or a step of a run. */
 export interface HookedCall {
   /** The action's id, or the step's address. */
   readonly id: string;
@@ -82,7 +82,7 @@ export interface HookedCall {
   readonly signal: AbortSignal;
 }
 
-/** What a hook is told of its surroundings, beside the call. */
+/** The context that a hook gets in addition to the call. */
 export interface HookContext {
   readonly agent: string;
   readonly session?: string;
@@ -92,16 +92,16 @@ export interface HookContext {
   readonly variables: JsonObject;
 }
 
-/** What a hook is asked about. */
+/** What a hook is about. */
 export interface HookSubject {
-  /** The turn that is to begin, where it is that. */
+  /** The turn that is about to start. */
   readonly turn?: number;
   readonly action?: Pick<HookedCall, 'id' | 'kind' | 'name' | 'parameters'>;
   readonly result?: Json;
   readonly error?: ErrorJson;
 }
 
-/** What hooks put on the log of a session or of a run. */
+/** Events that hooks write to the log of a session or run. */
 export type HookEvent =
   | ({ readonly type: 'hook.ran' } & HookRecord)
   | ({ readonly type: 'invoke' } & InvokeRecord)
@@ -112,7 +112,7 @@ export type HookEvent =
       readonly balance: number;
     };
 
-/** What is wrong with parameters, by the target's own schema. */
+/** Checks parameters against the target's schema. */
 export type CheckParameters = (parameters: JsonObject) => RuntimeError | undefined;
 
 export function hasHooks(lists: HookLists | undefined): boolean {

@@ -16,25 +16,25 @@ import type { Stop } from '../stop.ts';
 import { createHooks } from './create-hooks.ts';
 import { type GuidedHooks, HOOKS_STOPPED, type HookLists } from './hook-types.ts';
 
-/** The hooks of an agent, in one of its sessions, and those of a workflow that leads it. */
+/** The hooks of one session: those of its agent and of a workflow that guides it. */
 export interface SessionHooks {
-  /** For the scheduler. Undefined where there is none of that kind. */
+  /** For the scheduler. Undefined if there are no such hooks. */
   readonly before: SchedulerDeps['before'];
   readonly after: SchedulerDeps['after'];
-  /** Also waits for all that was told of failures: a turn begins when they know. */
+  /** Also waits for hooks that are notified of failures. A turn starts after them. */
   beforeTurn(stop: Stop): Promise<void>;
   afterTurn(stop: Stop): Promise<void>;
-  /** Tells of the turn that broke off last, unless nothing failed in it. */
+  /** Notifies hooks of the last interrupted turn, unless nothing failed in it. */
   turnFailed(stop: Stop): Promise<void>;
-  /** Tells of failures before a restart that nobody was told of. */
+  /** Notifies hooks of failures from before a restart. */
   catchUp(): void;
-  /** Resolves once all have been told of all failures. */
+  /** Resolves once all hooks were notified of all failures. */
   settled(): Promise<void>;
 }
 
 export interface SessionHookDeps {
   readonly hooks: HookLists;
-  /** Of the workflow that leads the session, and of the step in hand. */
+  /** The hooks of the guiding workflow and of the current step. */
   readonly guided?: GuidedHooks | undefined;
   readonly log: SessionLog;
   readonly stop: Stop;
@@ -86,7 +86,7 @@ export function createSessionHooks(deps: SessionHookDeps): SessionHooks | undefi
     const subject = { action: { id, kind, name, parameters: input ?? parameters }, error };
     const told = within(stop, (signal) => hooks.notify('on_error', subject, signal, cause))
       .catch((thrown: unknown) => {
-        failure ??= thrown; // comes out where they are waited for
+        failure ??= thrown; // thrown by `settled`
       })
       .finally(() => notifying.delete(told));
     notifying.add(told);
@@ -100,7 +100,7 @@ export function createSessionHooks(deps: SessionHookDeps): SessionHooks | undefi
   const settled = async () => {
     while (notifying.size > 0) await Promise.all(notifying);
     const thrown = failure;
-    failure = undefined; // once: whoever ends the session for it waits here, too
+    failure = undefined; // only once, because ending the session waits here, too
     if (thrown !== undefined) throw thrown;
   };
   return {
@@ -134,7 +134,7 @@ export function createSessionHooks(deps: SessionHookDeps): SessionHooks | undefi
   };
 }
 
-/** Ends with the session, but for one that ends because something failed: that is what hooks are told of. */
+/** Aborts hooks when the session stops, except after a failure, which hooks are notified of. */
 async function within(stop: Stop, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const controller = new AbortController();
   const forget = stop.onStop(() => {
@@ -156,14 +156,14 @@ export interface StepHookDeps {
   readonly clock: Clock;
   readonly command: RunCommand;
   readonly invoke?: Invoke | undefined;
-  /** What decisions of the run see while that step is in hand. */
+  /** The context of decisions during a step. */
   readonly context: (step: string) => DecisionContext;
-  /** The metadata of the session that the run belongs to, as the run sees it. */
+  /** The metadata of the run's session, as the run sees it. */
   readonly metadata: () => JsonObject;
   readonly note?: ((what: string) => void) | undefined;
 }
 
-/** Hooks of one run that are asked side by side: each command is a process. */
+/** Hooks of one run that run in parallel. Each command is a process. */
 const MAX_SIDE_BY_SIDE = 8;
 
 /** The hooks around the calls of a run's steps. */

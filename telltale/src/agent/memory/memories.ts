@@ -4,7 +4,7 @@ import type { LoadTokenizer } from '../../lib/tokens.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The knowledge graphs that sessions of a runtime use: one for each folder, opened when it is first asked for. */
+/** The knowledge graphs of a runtime's sessions. There is one per folder, opened on first use. */
 export interface Memories {
   open(folder: string): Promise<Memory>;
   close(): Promise<void>;
@@ -27,7 +27,7 @@ export function createMemories(deps: MemoriesDeps): Memories {
         openMemory({ ...deps, folder }),
       );
       opened.set(folder, opening);
-      opening.catch(() => opened.delete(folder)); // whoever asks again tries again
+      opening.catch(() => opened.delete(folder)); // allow another attempt
       return opening;
     },
     async close() {
@@ -37,7 +37,7 @@ export function createMemories(deps: MemoriesDeps): Memories {
         all.map((memory) =>
           memory.then(
             (open) => open.close(),
-            () => undefined, // who asked for it was told
+            () => undefined, // the caller of open() got the error
           ),
         ),
       );

@@ -15,14 +15,20 @@ import type { SessionDeps } from '../session-edges.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { Memories } from './memories.ts';
 
-/** The knowledge graph in one session. */
+/** The knowledge graph as one session uses it. */
 export interface SessionMemory {
   readonly open: () => Promise<Memory>;
-  /** Brings the graph up to date beside the first turns. */
+  /** Updates the graph during the first turns. */
   begin(): void;
-  /** Before a turn: shows what of the graph has to do with the task, once. Undefined where there is nothing to show. */
+  /**
+   * Before a turn: shows the parts of the graph that are relevant for the task, once. Undefined if there is
+   * nothing to wait for.
+   */
   beforeTurn(): Promise<void> | undefined;
-  /** Adds what the session's actions read and changed: after its end and after each step it was led through. */
+  /**
+   * Adds files that the session's actions read and changed. Called after the session and after each guided
+   * step.
+   */
   note(): Promise<void>;
 }
 
@@ -33,11 +39,11 @@ export interface SessionMemoryDeps {
   readonly clock: Clock;
   readonly tokenizer: LoadTokenizer;
   readonly origin: () => Cause;
-  /** What of the folder the agent may read. */
+  /** The paths that the agent may read. */
   readonly paths: PermittedPaths;
 }
 
-/** Of an agent that has one. */
+/** Undefined if the agent has no knowledge graph. */
 export function openMemory(deps: SessionDeps): SessionMemory | undefined {
   const { prepared, origin, runtime } = deps;
   const { graph } = prepared.agent.manifest.memory ?? {};
@@ -49,7 +55,7 @@ export function openMemory(deps: SessionDeps): SessionMemory | undefined {
 
 const MEMORY_FEED = 'builtin:memory';
 
-/** What a session's end waits for the graph at the most. */
+/** How long the end of a session waits for the graph. */
 const NOTE_MS = 5_000;
 
 function createSessionMemory(deps: SessionMemoryDeps, graph: string): SessionMemory {
@@ -59,7 +65,7 @@ function createSessionMemory(deps: SessionMemoryDeps, graph: string): SessionMem
   const inject = manifest.memory?.inject ?? 0;
   const graphFolder = resolve(folder, graph);
   const open = async () => withPermissions(await memories.open(graphFolder), deps.paths);
-  /** What cannot be had is no reason to end a session: the log says why. */
+  /** Records an error on the log. A missing graph does not end the session. */
   const tell = (what: string) => (thrown: unknown) => {
     const { code, message } = toRuntimeError(thrown);
     log.append({ type: 'audit', who: 'runtime', what: `${what} (${code}): ${message}` }, deps.origin());
@@ -68,7 +74,10 @@ function createSessionMemory(deps: SessionMemoryDeps, graph: string): SessionMem
   let isLate = false;
   let isDone = inject === 0;
 
-  /** Whether all has been said. A turn waits for it once; later it is taken when it is there. */
+  /**
+   * Returns whether the relevant parts were shown. Only one turn waits for them. Later turns show them once
+   * they are there.
+   */
   const show = async (): Promise<boolean> => {
     found ??= open().then((memory) => memory.relevant(state.input, inject));
     const asked = await within(clock, isLate ? 0 : manifest.limits.feed_deadline.ms, found);
@@ -88,7 +97,7 @@ function createSessionMemory(deps: SessionMemoryDeps, graph: string): SessionMem
     return true;
   };
 
-  /** Looked at when it is asked for: a session that was ended meanwhile has let go of its actions. */
+  /** Computed at once, because a session that ends releases its actions. */
   const touchedSoFar = () =>
     touchedFiles(state.actions.values(), { folder, graph: graphFolder, startedAt: state.startedAt });
   const note = async (touched: ReturnType<typeof touchedFiles>) => {
@@ -103,7 +112,7 @@ function createSessionMemory(deps: SessionMemoryDeps, graph: string): SessionMem
         noted.kind === 'failed' ? noted.error : tooSlow(),
       );
   };
-  /** One after the other; undefined once all are written. */
+  /** The pending writes, one after the other. Undefined once all are done. */
   let noting: Promise<void> | undefined;
   const noteNext = (): Promise<void> => {
     const touched = touchedSoFar();
@@ -127,7 +136,7 @@ function createSessionMemory(deps: SessionMemoryDeps, graph: string): SessionMem
         .catch(tell('The knowledge graph could not be brought up to date'));
     },
     beforeTurn() {
-      // What the step before found is there for this one to ask.
+      // So that a guided step can query what the previous one found.
       const written =
         noting &&
         within(clock, manifest.limits.feed_deadline.ms, noting).then((waited) => {
@@ -135,7 +144,7 @@ function createSessionMemory(deps: SessionMemoryDeps, graph: string): SessionMem
         });
       if (isDone || state.off.includes(MEMORY_FEED)) return written;
       if (state.feeds.get(MEMORY_FEED)?.last !== undefined) {
-        isDone = true; // before a restart
+        isDone = true; // shown before a restart
         return written;
       }
       return show().then(
@@ -173,7 +182,7 @@ const late = {
 const tooSlow = () =>
   new RuntimeError('timeout', `The graph was not written within ${NOTE_MS / 1000} s.`, { retryable: true });
 
-/** The graph of a folder as an agent may see it: lines of a file that it may not read are not to come by this way. */
+/** Restricts a graph to files that the agent may read. */
 function withPermissions(memory: Memory, paths: PermittedPaths): Memory {
   const view = permittedView(paths, memory.folder);
   return {
@@ -191,7 +200,7 @@ function permittedView(paths: PermittedPaths, folder: string): MemoryView {
     );
   return {
     async mayRead(files) {
-      // Mostly the whole folder may be read: then each of its files takes no look at the disk.
+      // Usually the whole folder is readable. Then no file needs a check on disk.
       const whole = await may(folder);
       const verdicts = await Promise.all(
         files.map(async (file) => {
@@ -211,17 +220,17 @@ export interface Touched {
   readonly changed: readonly string[];
 }
 
-/** Files of one session that are kept account of. */
+/** The maximum number of files per session. */
 const MAX_FILES = 1_000;
-/** How deep parameters are searched for paths, and how long a text may be that is taken for one. */
+/** How deeply parameters are searched for paths, and the maximum length of a path. */
 const MAX_DEPTH = 3;
 const MAX_PATH_CHARS = 1_024;
 
 const WRITES = new Set(['write', 'edit']);
 
 /**
- * The files that actions read and changed, as far as their parameters name them: by script, and only such as are there.
- * A file that an action names and that is younger than the session counts as changed, whatever the tool is called.
+ * The files that actions read and changed, found in their parameters by code. Only existing files count. A
+ * file that is newer than the session counts as changed.
  */
 export function touchedFiles(
   actions: Iterable<ActionState>,
@@ -250,7 +259,7 @@ function* textsIn(value: Json, depth = 0): Iterable<string> {
     for (const part of Object.values(value)) yield* textsIn(part as Json, depth + 1);
 }
 
-/** The file inside the graph's folder that a text may name. */
+/** The path inside the graph's folder that a text may name. */
 function pathOf(text: string, folder: string, graph: string): string | undefined {
   if (text === '' || text.length > MAX_PATH_CHARS || /[\0\n]/.test(text)) return undefined;
   const path = resolve(folder, text);
@@ -259,7 +268,7 @@ function pathOf(text: string, folder: string, graph: string): string | undefined
   return within === '' || isOutside ? undefined : path;
 }
 
-/** Undefined where there is no such file; anything else that a parameter says is no path. */
+/** Undefined if there is no such file. */
 function fileTime(path: string): number | undefined {
   try {
     const stats = lstatSync(path);

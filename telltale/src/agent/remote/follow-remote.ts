@@ -6,49 +6,55 @@ import type { Store } from '../../store/store.ts';
 import { type OpenSpeech, speakerIn } from '../speech.ts';
 import { ASKS, askText, channelOf, decodeMessage, type LiveItem, type LiveMessage } from './live-channel.ts';
 
-/** What is told of a session that another process works on, or nobody. */
+/** Callbacks of a follower of a session that another process, or nobody, works on. */
 export interface RemoteListener {
-  /** In order, each durable event once; live ones in their place, as far as they come. */
+  /**
+   * Called with each durable event once and in order, and with live events at their positions, if they
+   * arrive.
+   */
   readonly onEvent: (event: ObservedEvent) => void;
-  /** What is open of its speech: it stands for all deltas before it. Told where live events begin, or begin again. */
+  /** Called with the open speech whenever live events start again. It replaces all earlier deltas. */
   readonly onOpenSpeech: (open: OpenSpeech | undefined) => void;
-  /** The log may have moved on: the session may have been taken up here. */
+  /** The log may have grown, or this process may have resumed the session. */
   readonly moved?: () => void;
-  /** The log could not be read; it is read again when it moves. */
+  /** The log could not be read. It is read again when it changes. */
   readonly onFailure: (thrown: unknown) => void;
 }
 
 export interface FollowRemoteDeps {
   readonly store: Pick<Store, 'watch'>;
-  /** Lines of the session's log from there on, one page; none where it ends before. */
+  /** Reads one page of the session's log from that event on. */
   readonly page: (from: number) => Promise<readonly string[]>;
-  /** Absent where machines share nothing: then there are no live events. */
+  /** Absent for a store of one machine. Then there are no live events. */
   readonly live: LiveWire | undefined;
   readonly clock: Clock;
 }
 
 export interface RemoteFollow {
-  /** Tells what is open of its speech, in its place. Nothing is told where no worker is heard: `spoken` follows. */
+  /**
+   * Requests the open speech at the current position. Does nothing without a worker, because `onOpenSpeech`
+   * is called once one is connected.
+   */
   speech(onEvent: (open: OpenSpeech | undefined) => void): void;
   close(): void;
 }
 
-/** How long a durable event waits for what was live before it. */
+/** How long a durable event waits for live events before it. */
 const HOLD_MS = 500;
-/** When it is asked for live events again, where no answer came: doubled each time. */
+/** The delay before live events are requested again without an answer. It doubles each time. */
 const ASK_MS = 100;
 const MAX_ASK_MS = 5_000;
-/** Asks in a row that nothing but time brings about; the next comes when the log moves. */
+/** How many requests are repeated by time alone. The next one comes when the log changes. */
 const MAX_ASKS = 6;
-/** Events that wait in memory; what is behind them is read once they were told. */
+/** Events that wait in memory. Later ones are read after these were delivered. */
 const MAX_AHEAD = 2_000;
 
-/** Events after which somebody works on the session who may not have been there before. */
+/** Events after which a new worker may work on the session. */
 const BEGINNINGS: ReadonlySet<ObservedEvent['type']> = new Set([
   ...(['session.started', 'session.resumed', 'turn.started'] as const),
 ]);
 
-/** Follows the log, and the wire where there is one. */
+/** Follows the log of a session, and its live events if there are any. */
 export function followRemote(
   { store, page, live, clock }: FollowRemoteDeps,
   session: string,
@@ -86,7 +92,7 @@ export function followRemote(
         if (!order.isConnected || order.isAsked) ask();
       });
   };
-  /** Something is on the log, so somebody may work on it who did not hear. */
+  /** The log has grown, so a worker may have missed the request. */
   const askAgain = () => {
     if (order.isConnected || live === undefined) return;
     if (clock.monotonic() - askedAt >= Math.min(MAX_ASK_MS, ASK_MS * 2 ** asks)) ask();
@@ -136,7 +142,7 @@ export function followRemote(
   };
   const read = () => {
     mayHaveMoved = true;
-    if (!isReading && !isClosed) void readOn(); // tells its own failures
+    if (!isReading && !isClosed) void readOn(); // reports its own failures
   };
 
   const unlisten = live?.listen(channelOf(session), {
@@ -167,7 +173,7 @@ export function followRemote(
       if (!order.isConnected) return;
       const wasAsked = order.isAsked;
       order.onSpeech(asker);
-      if (wasAsked || !order.isAsked) return; // those who ask in the meantime read the same answer
+      if (wasAsked || !order.isAsked) return; // concurrent requests get the same answer
       asks = 0;
       ask();
     },
@@ -182,48 +188,47 @@ export function followRemote(
 }
 
 /**
- * Brings what is read from a session's log and what its worker tells over the wire into one order: that in which it came
- * about. Pure but for its own memory: it neither reads nor waits.
- *
- * While a worker is heard, a durable event is told once that worker has said that everything live before it was told.
+ * Merges events from a session's log and live events from its worker into their original order. It only keeps
+ * state and does no I/O. While a worker is connected, a durable event is delivered once the worker says that
+ * all live events before it were sent.
  */
 export interface LiveOrder {
-  /** The last durable event that was told. */
+  /** The last durable event that was delivered. */
   readonly head: number;
-  /** Whether a worker is heard. */
+  /** Whether a worker is connected. */
   readonly isConnected: boolean;
-  /** Whether durable events were read that wait for the worker's word. */
+  /** Whether durable events wait for the worker. */
   readonly holds: boolean;
-  /** How many durable events were read and not told yet. */
+  /** How many durable events were read and not delivered yet. */
   readonly ahead: number;
-  /** Whether the worker has told of durable events that were not read. */
+  /** Whether the worker has announced durable events that were not read yet. */
   readonly lacks: boolean;
-  /** Durable events, in the order of the log, the first behind `head + ahead`. */
+  /** Adds durable events in log order, starting after `head + ahead`. */
   read(events: readonly SessionEvent[]): void;
   /**
-   * `lost`: messages are missing, and the worker is not listened to any more. `late`: it tells what is open, but the log has
-   * been told beyond that place.
+   * Adds a message of a worker. `lost`: messages are missing, so the worker was disconnected. `late`: the
+   * message starts with open speech, but the log was delivered beyond that position.
    */
   receive(message: LiveMessage): 'taken' | 'lost' | 'late' | 'idle';
-  /** Listens to the worker no more: what it told and stands further on is dropped, and durable events wait for nothing. */
+  /** Disconnects the worker. Its pending live events are dropped, and durable events wait no longer. */
   disconnect(): void;
-  /** Whether somebody waits to be told what is open. */
+  /** Whether somebody waits for the open speech. */
   readonly isAsked: boolean;
-  /** Tells what is open of the session's speech when the worker says so next. Dropped where it is not listened to any more. */
+  /** Calls back with the open speech when the worker sends it next. Dropped if the worker is disconnected. */
   onSpeech(onEvent: (open: OpenSpeech | undefined) => void): void;
 }
 
 export interface LiveOrderDeps {
-  /** In order. */
+  /** Delivers an event, in order. */
   readonly tell: (event: ObservedEvent) => void;
-  /** From here on a worker is heard: what is open stands for all deltas before it, whoever told them. */
+  /** A worker is connected. The open speech replaces all earlier deltas. */
   readonly begin: (open: OpenSpeech | undefined) => void;
 }
 
-/** Items that wait for durable events to be read; with more, the worker is not listened to any more. */
+/** Items that may wait for durable events. With more, the worker is disconnected. */
 const MAX_ITEMS = 4_096;
 const MAX_CHARS = 4_194_304;
-/** Those who wait to be told what is open. */
+/** Callers that may wait for the open speech. */
 const MAX_ASKERS = 8_192;
 
 export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): LiveOrder {
@@ -231,7 +236,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
   let items: LiveItem[] = [];
   let chars = 0;
   let worker: { readonly by: string; next: number; isNew: boolean } | undefined;
-  /** What is open, as far as it was told. */
+  /** The open speech, as far as it has arrived. */
   let opening:
     | { readonly turn: number | undefined; readonly thoughts: Thought[]; response: string; speaker?: string }
     | undefined;
@@ -247,7 +252,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
     step();
   };
 
-  /** The last durable event that the worker has told of. */
+  /** The last durable event that the worker has announced. */
   const reached = (): number =>
     items.reduce((seq, item) => (item.kind === 'durable' ? Math.max(seq, item.seq) : seq), order.head);
 
@@ -286,7 +291,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
     else for (const onEvent of asked) onEvent(open);
   };
 
-  /** Whether something was told. */
+  /** Returns whether there was progress. */
   const stepOnce = (): boolean => {
     const item = items[0];
     if (item?.kind === 'durable') {
@@ -303,7 +308,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
     }
     if (events.length === 0) return false;
     if (worker !== undefined) {
-      // Another one has gone on with it since: what this one said last is cut off there.
+      // Another worker has continued the session since, so this worker's last output ends there.
       if (!events.some(({ type }) => type === 'session.resumed')) return false;
       disconnect();
     }
@@ -321,7 +326,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
   };
 
   const step = () => {
-    if (isStepping) return; // whoever is told may say something
+    if (isStepping) return; // a callback may call back into this object
     isStepping = true;
     try {
       while (stepOnce());
@@ -368,7 +373,7 @@ export function createLiveOrder(after: number, { tell, begin }: LiveOrderDeps): 
       const place = onEvent
         .slice(0, at)
         .reduce((seq, item) => (item.kind === 'durable' ? item.seq : seq), behind);
-      // Its place was passed without it; or it comes from one that has lost the session, and does not know.
+      // Its position was passed already, or the worker has lost the session without knowing.
       if (place < reached()) return worker === undefined ? 'late' : 'idle';
       if (worker !== undefined) disconnect();
       worker = { by, next: n + 1, isNew: true };

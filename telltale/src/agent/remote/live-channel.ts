@@ -8,7 +8,7 @@ import { type LiveWire, MAX_LIVE_BYTES } from '../../store/shared-store.ts';
 import { isRunEvent, type StreamEvent, streamOf } from '../log/read-log.ts';
 import type { Runtime } from '../runtime-types.ts';
 
-/** Events of a stream, some of which lists are made of. */
+/** A range of new events of a stream that lists are interested in. */
 export interface StreamUpdate {
   readonly kind: 'session' | 'run';
   readonly stream: string;
@@ -16,17 +16,17 @@ export interface StreamUpdate {
   readonly to: number;
 }
 
-/** Tells other processes which streams that are worked on here have news for lists, while one of them listens. */
+/** Tells other processes which streams of this process have updates for lists, while one of them listens. */
 export interface UpdatePublisher {
   ask(): void;
   close(): void;
 }
 
-/** For lists that is soon enough. */
+/** How long updates for lists are collected. */
 const WINDOW_MS = 100;
-/** Streams of one window; those beyond are found by the look that followers take now and then. */
+/** Streams per window. Followers find further ones by their periodic check. */
 const MAX_STREAMS = 5_000;
-/** Brackets of the list. */
+/** The brackets of the list. */
 const FRAME_BYTES = 2;
 
 export function publishUpdates({
@@ -79,7 +79,7 @@ export function publishUpdates({
   };
 }
 
-/** As many messages as it takes. */
+/** Splits updates into messages of limited size. */
 function updateTexts(headlines: Iterable<StreamUpdate>): readonly string[] {
   const texts: string[] = [];
   let body = '';
@@ -99,13 +99,13 @@ function updateTexts(headlines: Iterable<StreamUpdate>): readonly string[] {
   return texts;
 }
 
-/** What another process told; nothing of what cannot be read. */
+/** Parses updates of another process. Malformed ones are left out. */
 export function readUpdates(text: string): readonly StreamUpdate[] {
   let parsed: Json;
   try {
     parsed = JSON.parse(text) as Json;
   } catch {
-    return []; // not ours: what others send on a channel is data
+    return []; // not our format
   }
   if (!Array.isArray(parsed)) return [];
   return parsed.flatMap((each): readonly StreamUpdate[] => {
@@ -116,28 +116,28 @@ export function readUpdates(text: string): readonly StreamUpdate[] {
   });
 }
 
-/** What a process tells of a session that it works on, in the order in which it came about. */
+/** An item that a worker sends about a session, in order. */
 export type LiveItem =
   | { readonly kind: 'live'; readonly event: LiveEvent }
-  /** Everything live that stands before this durable event has been told, and the event is on the log. */
+  /** All live events before this durable event were sent, and the event is on the log. */
   | { readonly kind: 'durable'; readonly seq: number }
-  /** What is open of the turn's speech follows, as deltas from its beginning on, up to `opened`. No turn: nothing is open. */
+  /** The open speech of the turn follows as deltas, up to `opened`. Without a turn nothing is open. */
   | { readonly kind: 'open'; readonly turn: number | undefined }
   | { readonly kind: 'opened' }
-  /** The session is not worked on here any more. */
+  /** The worker has stopped working on the session. */
   | { readonly kind: 'left' };
 
 export interface LiveMessage {
-  /** Which telling it belongs to: no two are called the same, of whichever process. */
+  /** A unique id of the publication. */
   readonly by: string;
-  /** Counts the messages of one telling, from 1 on. */
+  /** The number of the message within the publication, from 1. */
   readonly n: number;
-  /** The durable event that its first item stands behind. */
+  /** The durable event before its first item. */
   readonly behind: number;
   readonly items: readonly LiveItem[];
 }
 
-/** One item as it crosses. */
+/** An item as text. */
 export function encodeItem(item: LiveItem): string {
   switch (item.kind) {
     case 'durable':
@@ -167,7 +167,7 @@ function encodeLive(event: LiveEvent): string {
 const speakerItem = ({ speaker }: { readonly speaker?: string }): string =>
   speaker === undefined ? '' : `,${JSON.stringify(speaker)}`;
 
-/** Undefined for what is no such message. Items that only another version knows are left out. */
+/** Undefined if the text is not a message. Unknown items of other versions are left out. */
 export function decodeMessage(text: string, session: string): LiveMessage | undefined {
   const parsed = parsedJson(text);
   if (!Array.isArray(parsed)) return undefined;
@@ -205,26 +205,26 @@ function parsedJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    return undefined; // not ours: what others send on a channel is data
+    return undefined; // not our format
   }
 }
 
-/** Where followers ask for what is live. Every process that works on sessions listens to it. */
+/** The channel for requests of followers. Every process that works on sessions listens to it. */
 export const ASKS = 'asks';
 
-/** Where processes tell which streams have news for lists. */
+/** The channel for updates for lists. */
 export const HEADLINES = 'headlines';
 
-/** Longer names of sessions go by their hash: that of a channel travels with every message. */
+/** Longer names of sessions are replaced by their hash, because every message carries the channel's name. */
 const MAX_NAME = 100;
 
-/** Where the live events of a session are told. */
+/** The channel for the live events of a session. */
 export const channelOf = (session: string): string =>
   session.length <= MAX_NAME
     ? `live ${session}`
     : `long ${createHash('sha256').update(session).digest('base64url')}`;
 
-/** What is asked for: a session's live events, beginning with what is open of its speech, or headlines. */
+/** A request for a session's live events, starting with the open speech, or for updates for lists. */
 export type LiveRequest =
   | { readonly kind: 'session'; readonly session: string }
   | { readonly kind: 'headlines' };
@@ -235,7 +235,7 @@ const ASKS_SESSION = 'session ';
 export const askText = (ask: LiveRequest): string =>
   ask.kind === 'headlines' ? ASKS_HEADLINES : ASKS_SESSION + ask.session;
 
-/** Undefined for what another version may ask. */
+/** Undefined for unknown requests of other versions. */
 export function readAsk(text: string): LiveRequest | undefined {
   if (text === ASKS_HEADLINES) return { kind: 'headlines' };
   return text.startsWith(ASKS_SESSION)

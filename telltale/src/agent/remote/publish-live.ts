@@ -21,9 +21,9 @@ export interface PublishLiveDeps {
 }
 
 /**
- * Tells other processes what is live in this one, as far as they ask: the deltas of sessions, and which streams have news
- * for lists. Sessions that nobody asks for pay nothing, and those that were asked for pay as long as somebody listens.
- * Whoever follows asks anew where no answer comes and where a session goes on: an ask that is lost is no harm.
+ * Sends live events of this process to others on request: deltas of sessions, and streams with updates for
+ * lists. Sessions that nobody requested cost nothing, and a requested one is published as long as somebody
+ * listens. Followers repeat their requests, so a lost one does no harm.
  */
 export function publishLive({ runtime, live, clock }: PublishLiveDeps): { close(): void } {
   const ids = createIdSource({ clock });
@@ -62,9 +62,9 @@ export function publishLive({ runtime, live, clock }: PublishLiveDeps): { close(
   };
 }
 
-/** The live events of one session that is worked on here, told to followers in other processes. */
+/** Publishes the live events of one session of this process. */
 export interface SessionPublication {
-  /** Somebody wants to know what is open of its speech. */
+  /** A follower requests the open speech. */
   ask(): void;
   close(): void;
 }
@@ -72,15 +72,15 @@ export interface SessionPublication {
 export interface PublicationDeps {
   readonly live: LiveWire;
   readonly clock: Clock;
-  /** What it calls itself: like no other, of whichever process. */
+  /** The unique id of the publication. */
   readonly by: string;
-  /** Nobody listens any more, or the session is let go of. */
+  /** Nobody listens any more, or the session was released. */
   readonly onOver: () => void;
 }
 
-/** What comes within it after a message goes with the next. */
+/** How long events are collected after a message. */
 const WINDOW_MS = 50;
-/** Characters that wait for the window's end; with more it is over. */
+/** The maximum number of characters that are collected before a message is sent at once. */
 const MAX_GATHERED = 262_144;
 
 function publishSession(
@@ -88,7 +88,7 @@ function publishSession(
   { live, clock, by, onOver }: PublicationDeps,
 ): SessionPublication {
   const channel = channelOf(session.id);
-  /** Undefined until the place of the first answer is known: what comes before is in it. */
+  /** Undefined until the first open speech is sent, which includes everything before it. */
   let packer: LivePacker | undefined;
   let sentAt = Number.NEGATIVE_INFINITY;
   let isDue = false;
@@ -119,7 +119,7 @@ function publishSession(
     isDue = true;
     const left = sentAt + WINDOW_MS - clock.monotonic();
     if (left > 0) disarm = clock.after(left, flush);
-    else queueMicrotask(flush); // what is told in one go is one message
+    else queueMicrotask(flush); // events of one tick are one message
   };
   const take = (event: ObservedEvent) => {
     if (packer === undefined || isOver) return;
@@ -132,7 +132,7 @@ function publishSession(
     answeredAt = clock.monotonic();
     packer ??= createLivePacker(by, seq, MAX_LIVE_BYTES);
     addSpeech(packer, session.id, open);
-    flush(); // an answer that durable events overtake on the log is of no use
+    flush(); // an answer is useless once later durable events are on the log
   };
   const unsubscribe = session.subscribe(take);
   const leave = () => {
@@ -145,7 +145,7 @@ function publishSession(
 
   return {
     ask() {
-      // Those who ask in the meantime read the same answer.
+      // Concurrent requests get the same answer.
       if (isAsked || isOver) return;
       isAsked = true;
       const left = answeredAt + WINDOW_MS - clock.monotonic();
@@ -174,22 +174,25 @@ function addSpeech(packer: LivePacker, session: string, open: OpenSpeech | undef
   packer.add({ kind: 'opened' });
 }
 
-/** Gathers what is told of a session, and packs it into messages that cross. Pure but for its own memory. */
+/** Collects items about a session and packs them into messages. It only keeps state and does no I/O. */
 export interface LivePacker {
-  /** What has been gathered, in characters, about. */
+  /** The approximate number of collected characters. */
   readonly length: number;
-  /** Joins it to what stands last where both are one: pieces of one element, durable events in a row. */
+  /** Adds an item. Consecutive pieces of one element and consecutive durable events are merged. */
   add(item: LiveItem): void;
-  /** The messages of what was gathered, each below the limit, in order. */
+  /** Returns the collected items as messages below the size limit, in order. */
   take(): readonly string[];
 }
 
-/** Characters of a piece: six bytes each at the most, escaped, which is below the limit of a message. */
+/** Characters per piece. Escaped, each takes at most six bytes, so a piece fits into a message. */
 const PIECE = 1_000;
-/** Beside the items: the telling's name, two numbers, brackets. */
+/** The size of a message without its items: the publication's id, two numbers and brackets. */
 const FRAME_BYTES = 100;
 
-/** `behind`: the durable event that what comes stands behind. `maxBytes`: of a message; `by` is at most 40 characters. */
+/**
+ * `behind`: the durable event before the first item. `maxBytes`: the maximum size of a message. `by` has at
+ * most 40 characters.
+ */
 export function createLivePacker(by: string, behind: number, maxBytes: number): LivePacker {
   let items: LiveItem[] = [];
   let n = 0;
@@ -217,7 +220,7 @@ export function createLivePacker(by: string, behind: number, maxBytes: number): 
       for (const item of items.flatMap(inPieces)) {
         const text = encodeItem(item);
         const size = Buffer.byteLength(text) + 1;
-        // What an action tells of itself may be of any size, and is nothing that anybody builds on.
+        // Progress of an action may have any size. Dropping it does no harm.
         if (size + FRAME_BYTES > maxBytes) continue;
         if (bytes + size > maxBytes) close();
         body += body === '' ? text : `,${text}`;
@@ -243,7 +246,7 @@ function joinedWith(last: LiveItem | undefined, item: LiveItem): LiveItem | unde
   return event === undefined ? undefined : { kind: 'live', event };
 }
 
-/** Two pieces of one element as one. */
+/** Merges two pieces of one element. */
 function joinedDelta(last: LiveEvent, event: LiveEvent): LiveEvent | undefined {
   if (last.type === 'action.progress' || event.type === 'action.progress') return undefined;
   if (last.type !== event.type || last.turn !== event.turn || last.speaker !== event.speaker)
@@ -268,5 +271,5 @@ function inPieces(item: LiveItem): readonly LiveItem[] {
   return pieces;
 }
 
-/** The first half of a character of two. */
+/** Whether it is the first half of a surrogate pair. */
 const isSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;

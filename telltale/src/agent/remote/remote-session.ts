@@ -15,18 +15,21 @@ import { createSpeechSoFar, type OpenSpeech } from '../speech.ts';
 import { followRemote } from './follow-remote.ts';
 
 export interface RemoteSessionOptions {
-  /** The first listener is told of what comes behind this event; 0 by default. */
+  /** The first listener gets the events after this one; 0 by default. */
   readonly after?: number;
-  /** `release`: its result is that it waits for a person, where it does. `hold`, by default: the result comes later. */
+  /**
+   * `release`: the result resolves when the session waits for a person. `hold`, the default: it resolves at
+   * the end.
+   */
   readonly onWaiting?: OnWaiting;
-  /** What no caller can be told of: a log that cannot be read for listeners. */
+  /** Reports errors that no caller gets, such as a log that cannot be read for listeners. */
   readonly onError: (thrown: unknown) => void;
 }
 
 /**
- * A session that another process works on, that waits for one to do so, or that nobody works on: as one that is worked on
- * here, but by the log, the wire and the inbox. Nothing is read or listened to before somebody listens, or wants its result.
- * To interrupt it does nothing: it is not this process that would let go of it.
+ * A session that another process, or nobody, works on, with the interface of a local session. It uses the
+ * log, live events and the inbox. Nothing is read before somebody listens or asks for the result. `interrupt`
+ * does nothing, because this process does not own the session.
  */
 export function createRemoteSession(
   deps: RemoteSessionFollowDeps,
@@ -36,7 +39,7 @@ export function createRemoteSession(
   const { store } = deps.runtime;
   const listeners = new Set<(event: ObservedEvent) => void>();
   let head = after;
-  /** Those who wait until listeners were told all up to the result. */
+  /** Called after each event, for those who wait until all events before the result were delivered. */
   let onTold: (() => void) | undefined;
   let unfollow: (() => void) | undefined;
   let result: Promise<SessionResult<unknown>> | undefined;
@@ -69,7 +72,7 @@ export function createRemoteSession(
     });
     return result;
   };
-  /** As where it is worked on here: nobody has the result before the event that says so. */
+  /** Waits until listeners have the event. As for local sessions, the result comes after its event. */
   const onEvent = (seq: number) =>
     new Promise<void>((resolve) => {
       onTold = () => {
@@ -84,7 +87,7 @@ export function createRemoteSession(
     id,
     events: {
       [Symbol.asyncIterator]() {
-        ended().catch(() => undefined); // whoever waits for the result hears of it there
+        ended().catch(() => undefined); // the error is reported by `result`
         return queue[Symbol.asyncIterator]();
       },
     },
@@ -119,11 +122,11 @@ export function createRemoteSession(
 
 interface RemoteResult {
   readonly result: SessionResult;
-  /** The last event of its log by then. */
+  /** The last event of its log at that time. */
   readonly head: number;
 }
 
-/** How a session ended, by its log, once it has; with `release` also that it waits, for a person or what it called. */
+/** Resolves with the result on the log once the session has ended, or with `release` once it waits. */
 function resultOnLog(store: Store, session: string, onWaiting: OnWaiting): Promise<RemoteResult> {
   return new Promise((resolve, reject) => {
     let isLooking = false;
@@ -168,7 +171,7 @@ async function resultNow(
   return isOver(state, onWaiting) ? { result: resultOf(state), head: state.seq } : undefined;
 }
 
-/** A chat that waits for its next message has not come to a result. */
+/** A chat that waits for its next message has no result yet. */
 const isOver = (state: SessionState, onWaiting: OnWaiting): boolean =>
   hasEnded(state.status) || (onWaiting === 'release' && state.status === 'waiting' && !state.idle);
 
@@ -193,22 +196,22 @@ export interface RemoteSessionFollowDeps {
 }
 
 export interface RemoteSessionFollowOptions {
-  /** The last durable event that is known already. */
+  /** The last known durable event. */
   readonly after: number;
   readonly onEvent: (event: ObservedEvent) => void;
-  /** The log could not be read; it is read again when it moves. */
+  /** The log could not be read. It is read again when it changes. */
   readonly onFailure: (thrown: unknown) => void;
 }
 
-/** Lines that are read at a time. */
+/** Lines read per page. */
 const PAGE = 500;
-/** Events that wait until the log was read up to them; with more, it is begun anew. */
+/** Events that may wait until the log was read up to them. With more, following starts anew. */
 const MAX_WAITING = 4_096;
 
 /**
- * The events of a session, wherever it is worked on and wherever it moves: each durable one behind `after` once and in
- * order, live ones in their place for as long as they can be had. Whoever joins in the middle is told what is open as
- * deltas. The returned function ends it.
+ * Follows a session wherever it is worked on, also when it moves: each durable event after `after` once and
+ * in order, and live events at their positions. A follower that joins in the middle gets the open speech as
+ * deltas. The returned function stops following.
  */
 function followSession(
   { runtime, clock }: RemoteSessionFollowDeps,
@@ -255,7 +258,7 @@ function followSession(
     stop = follow.close;
   };
 
-  /** What is on the log already is read there first; what comes meanwhile waits. */
+  /** Reads the log first. Events that arrive meanwhile wait. */
   const followHere = (here: Session<unknown>): (() => void) => {
     let waiting: ObservedEvent[] | undefined = [];
     let isLeft = false;
@@ -271,7 +274,7 @@ function followSession(
       for (const event of due) tell(event);
     };
     here.speech((open, seq) => {
-      waiting = []; // what came before is in it, or on the log
+      waiting = []; // earlier events are included in it or on the log
       if (seq <= head) begin(open);
       else readTo(seq, () => isLeft).then(() => begin(open), onFailure);
     });

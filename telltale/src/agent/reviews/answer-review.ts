@@ -12,25 +12,28 @@ import { type ReviewReply, readReply, readReview } from './read-review.ts';
 import { closeRow, findReview, reviewClosed, reviewOver, reviewUnknown } from './review-table.ts';
 import { type AnswerMessage, readAnswerMessage } from './take-answer.ts';
 
-/** What became of an answer. */
+/** The result of answering a review. */
 export interface AnsweredReview {
   readonly review: OpenReview;
   readonly answer: 'approved' | 'rejected';
   readonly choice?: string;
-  /** `resolved`: it is on the log. `delivered`: it waits in the inbox of the process that works on the session. */
+  /**
+   * `resolved`: the answer is on the log. `delivered`: it is in the inbox of the process that works on the
+   * session.
+   */
   readonly outcome: 'resolved' | 'delivered';
-  /** The process that works on the session; without one it has to be resumed. */
+  /** The process that works on the session. If absent, the session has to be resumed. */
   readonly pid?: number;
 }
 
-/** How long an answer waits for the session's process to take it. */
+/** How long to wait for the session's process to receive the answer. */
 const TAKEN_MS = 2_000;
-/** How often it is looked for meanwhile, where nobody tells. */
+/** How often to check meanwhile. */
 const LOOK_MS = 200;
 
 /**
- * Answers an open review, once: whoever is second is refused, also at the same instant. Where nobody works on the
- * session the answer goes onto its log at once, else through its inbox.
+ * Answers an open review. Only one answer counts, also if two arrive at the same moment. If nobody works on
+ * the session, the answer goes to its log at once, otherwise through its inbox.
  */
 export async function answerReview(
   store: Store,
@@ -76,7 +79,7 @@ async function whyClosed(store: Store, id: string): Promise<Error> {
   return decision === undefined ? reviewUnknown(id, []) : reviewClosed(id, session, decision);
 }
 
-/** Resolves when something may have come onto the stream, or after that time. */
+/** Resolves when the stream may have changed, or after that time. */
 function waitForChange(store: Store, clock: Clock, stream: string, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const wake = () => {
@@ -94,7 +97,7 @@ interface AnswerReviewDeps {
   readonly clock: Clock;
 }
 
-/** The answer as it goes onto the log: whose it is, and the messages that it stands for. */
+/** An answer for the log, with its author and the messages that it consumes. */
 interface AnswerToWrite {
   readonly said: AnswerMessage;
   readonly by: string;
@@ -102,8 +105,8 @@ interface AnswerToWrite {
 }
 
 /**
- * Puts an answer on the log of a session or run that nobody works on. What others put into its inbox before counts
- * first: another answer, or that it is to be cancelled. Throws where it is not ours that counts.
+ * Writes an answer to the log of a session or run that nobody works on. An earlier answer or cancellation in
+ * its inbox takes precedence. Throws if another answer counts.
  */
 async function writeAnswer(
   deps: AnswerReviewDeps,
@@ -133,7 +136,7 @@ async function writeAnswer(
   await assertOurAnswer(store, review, said.key);
 }
 
-/** Gives how it has ended, where it has: then nothing is written. Nothing is where the review is not open, either. */
+/** Writes the answer to a run. Returns the status of a run that has ended, without writing. */
 async function onRun(
   deps: AnswerReviewDeps,
   writer: StreamWriter,
@@ -158,7 +161,7 @@ async function onSession(
   const { review, answer, note, always, key } = said;
   const open = openReviews(state).find((each) => each.review === review);
   if (open === undefined) return undefined;
-  // A person's word comes from outside the log: it is a beginning of its own.
+  // An answer of a person comes from outside the log, so it has no cause there.
   const cause = { stream: session, seq: 0, depth: 0 };
   const head = { seq: state.seq + 1, at: clock.now(), session, turn: state.turn, cause };
   const body = {
@@ -166,12 +169,12 @@ async function onSession(
     ...(note === undefined ? {} : { note }),
     ...(always === true && answer === 'approved' && open.always !== undefined ? { always } : {}),
     ...(key === undefined ? {} : { key }),
-    ...(status === 'running' ? ({ away: true } as const) : {}), // its process died
+    ...(status === 'running' ? ({ away: true } as const) : {}), // its process has died
   };
   const append = {
     expectedSeq: state.seq,
     events: [encodeEvent(head, body)],
-    // It would go on if somebody worked on it. An answer does not release what is quarantined.
+    // The session is ready to continue. An answer does not lift a quarantine.
     status: info?.status === QUARANTINED ? QUARANTINED : 'running',
     consumed,
     writes: closeRow(review, session),
@@ -182,7 +185,7 @@ async function onSession(
   return undefined;
 }
 
-/** Throws where the answer on the log is another one than ours. */
+/** Throws if the answer on the log is not this one. */
 async function assertOurAnswer(
   store: Store,
   { review, session, of }: Pick<OpenReview, 'review' | 'session' | 'of'>,

@@ -22,7 +22,7 @@ export function createPermissionRequests({
 }: PermissionRequestsDeps): PermissionRequests {
   const { state } = log;
   const ids = createIdSource({ clock });
-  /** Who waits for which review. */
+  /** Callbacks that wait for a review. */
   const waiting = new Map<string, () => void>();
   let busy = 0;
 
@@ -47,12 +47,12 @@ export function createPermissionRequests({
     return true;
   };
 
-  /** What was asked about beside it and is covered, too, needs no answer of its own. */
+  /** Answers other open questions that a session-wide approval covers. */
   const settleOthers = () => {
     for (const other of openReviews(state)) answerFromStanding(other);
   };
 
-  /** Answers a question that a person has answered for the rest of the session. False where they have not. */
+  /** Answers a question by a session-wide approval. Returns false if there is none. */
   const answerFromStanding = (asked: Review): boolean => {
     const given = standingFor(state.standing, asked);
     if (given === undefined) return false;
@@ -133,7 +133,7 @@ export function createPermissionRequests({
       changed();
     });
 
-  /** Puts a question, unless a person has answered it for the rest of the session. */
+  /** Asks a question, unless a session-wide approval answers it. */
   const put = async (
     call: CallForReview & ApprovalCall,
     need: Need,
@@ -173,7 +173,7 @@ export function createPermissionRequests({
         busy--;
         changed();
       }
-      const known = reviewOf(state, call.action.id) ?? asked; // somebody may have answered meanwhile
+      const known = reviewOf(state, call.action.id) ?? asked; // it may have been answered meanwhile
       if (known.answer === 'rejected') return refusedBy(known);
       if (found === undefined || call.signal.aborted) {
         withdraw(found === undefined ? 'no approval is needed any more' : CANCELLED);
@@ -204,8 +204,8 @@ const CANCELLED = 'the action was cancelled';
 const STANDS = 'approved for this session before';
 
 /**
- * What a person approved for the rest of the session and covers this call: the same target, the same offer, the same
- * definition of what runs, and no file that differs from those that were approved.
+ * Finds a session-wide approval that covers this call: the same target, the same offer, the same definition
+ * of what runs, and no file that differs from the approved ones.
  */
 function standingFor(
   standing: readonly StandingApproval[] = [],
@@ -223,10 +223,10 @@ function standingFor(
   );
 }
 
-/** A grant for files with a certain content. */
+/** Whether the grant is for files with a certain content. */
 const isOfFiles = (grant: string): boolean => grant.startsWith('files ');
 
-/** A person's word comes from outside the log: it is a beginning of its own. */
+/** An answer of a person comes from outside the log, so it has no cause there. */
 const outside = (stream: string): Cause => ({ stream, seq: 0, depth: 0 });
 
 function decisionOf(answer: Awaited<ReturnType<Approve>>): ReviewDecision {
@@ -240,7 +240,7 @@ function decisionOf(answer: Awaited<ReturnType<Approve>>): ReviewDecision {
   return { answer: approved ? 'approved' : 'rejected', by, always, ...(note === undefined ? {} : { note }) };
 }
 
-/** A program in JavaScript may forget to return one. It is no yes. */
+/** A JavaScript program may forget to return an answer. That is not an approval. */
 const noAnswer = (answer: unknown) =>
   new RuntimeError('bad_option', `"approve" gave no answer, but ${typeof answer}`, {
     hint: 'Return true, false, or { approved, by, note }.',
@@ -251,37 +251,42 @@ function refusal(review: Review | undefined, asked: Review): RuntimeError | unde
   return review?.answer === 'rejected' ? refusedBy(review) : withdrawnReview(asked.target);
 }
 
-/** What is decided of a review, by whom. */
+/** The decision on a review. */
 export interface ReviewDecision {
   readonly answer: ReviewAnswer;
   readonly by: string;
   readonly note?: string;
-  /** For the rest of the session. Dropped where the question does not offer that. */
+  /** For the rest of the session. Ignored if the question does not offer that. */
   readonly always?: boolean | undefined;
-  /** The review that was approved for the rest of the session, where this answer follows from it. */
+  /** The session-wide approval that this answer follows from. */
   readonly standing?: string;
   readonly key?: string;
 }
 
-/** What of an action is asked about, as it would be called now. */
+/** The call of an action that a review is about. */
 export interface CallForReview extends Omit<ApprovalCall, 'signal'> {
   readonly target: Pick<Target, 'needs' | 'definition'>;
 }
 
-/** Questions to people: put, waited for and closed. Made when there is the first. */
+/** Asks people for permissions. Created with the first question. */
 export interface PermissionRequests {
-  /** Puts a new question. Resolves with its answer: why the action may not start, or undefined where it may. */
+  /** Asks a new question. Resolves with the reason why the action may not start, or undefined if it may. */
   ask(
     call: CallForReview & ApprovalCall,
     need: Need | Promise<Need | undefined>,
   ): Promise<RuntimeError | undefined>;
-  /** The same of one that was put before: where the call is another by now, a new one takes its place. */
+  /** Asks an earlier question again. If the call has changed, a new question replaces it. */
   askAgain(known: Review, call: CallForReview & ApprovalCall): Promise<RuntimeError | undefined>;
-  /** What an approved call was given leave for. Where it is another by now, its approval is void, and this rejects. */
+  /**
+   * Resolves with the grants of an approved call. Rejects if the call has changed, which voids the approval.
+   */
   confirm(known: Review, call: CallForReview): Promise<readonly string[]>;
-  /** Puts a decision on the log, with what is consumed by it. False where the review is not open. */
+  /**
+   * Writes a decision to the log, with the messages that it consumes. Returns false if the review is not
+   * open.
+   */
   decide(review: string, decided: ReviewDecision, consumed?: readonly number[]): boolean;
-  /** Whether a question is being worked out, or asked in this process: something will come of it. */
+  /** Whether a question is being prepared or asked in this process. */
   isBusy(): boolean;
 }
 
@@ -289,8 +294,8 @@ export interface PermissionRequestsDeps {
   readonly log: SessionLog;
   readonly clock: Clock;
   readonly agent: () => JsonObject;
-  /** Asks in this process; without it, whoever answers through the inbox. */
+  /** Asks in this process. Without it, answers come through the inbox. */
   readonly approve?: Approve | undefined;
-  /** Something has changed: the session may have nothing left to do. */
+  /** Called when the session may have nothing left to do. */
   readonly changed: () => void;
 }

@@ -16,23 +16,23 @@ export interface WaitDetectorDeps {
   readonly log: SessionLog;
   readonly stop: Stop;
   readonly scheduler: Pick<ActionScheduler, 'isParked' | 'tracked'>;
-  /** The agents that it calls. */
+  /** The agents that the session calls. */
   readonly called: CalledAtRest;
   readonly rest: Rest;
-  /** What becomes of a session with nothing to do but wait: one that was called leaves it to the one above it. */
+  /** What to do with a session that only waits: release it, hold it, or tell its caller, which decides. */
   readonly atRest: 'release' | 'hold' | 'tell';
 }
 
-/** Notices that nothing is left to do in a session but to wait for people: then it says so, and is let go of. */
+/** Detects that a session only waits for people. It records that on the log and releases the session. */
 class WaitDetector {
-  /** Questions to people, once there was one. */
+  /** Set with the first question. */
   asking: PermissionRequests | undefined;
-  /** Ends the wait in hand, where that is one that a message for the agent ends. */
+  /** Ends the current wait when a message for the agent arrives. */
   onMessage: (() => void) | undefined;
-  /** Told of the wait in hand whenever a question, an action or what it calls has moved on. */
+  /** Called during the current wait whenever a question, an action or a called agent changes. */
   watch: (() => void) | undefined;
   private readonly deps: WaitDetectorDeps;
-  /** Whether the loop has nothing to do until an action ends. */
+  /** Whether the agent loop has nothing to do until an action ends. */
   private idle = false;
   private reportedIdle = false;
 
@@ -41,11 +41,11 @@ class WaitDetector {
     deps.rest.resting = this;
   }
 
-  /** The reviews that it waits for, where there is nothing else to do. */
+  /** The reviews that the session waits for. Undefined if it has something else to do. */
   waitsNow(): readonly Review[] | undefined {
     const { deps, asking, idle } = this;
     const { log, stop, called } = deps;
-    // While a question is being worked out, or asked in this process, something will come of it.
+    // A question that is being prepared or asked in this process will be answered.
     if (!idle || stop.reason !== undefined || asking?.isBusy() === true) return undefined;
     if (this.onMessage !== undefined && this.hasMessage()) return undefined;
     const open = openReviews(log.state);
@@ -64,23 +64,26 @@ class WaitDetector {
     if (this.reportedIdle && !isIdle) this.checkSoon();
   }
 
-  /** Something has changed: a question, an action, what it calls. Behind what is going on now: who waits for an action that has just ended is told first. */
+  /**
+   * Checks after a change of a question, an action or a called agent. The check runs in a microtask, so that
+   * callbacks of an action that has just ended run first.
+   */
   checkSoon(): void {
     queueMicrotask(() => this.look());
   }
 
-  /** The same, where there may be something to wait for. */
+  /** Checks if there may be something to wait for. */
   checkIfWaiting(): void {
     const { log, called } = this.deps;
     if (log.state.reviews.length > 0 || !called.isEmpty()) this.checkSoon();
   }
 
-  /** A question was decided: whoever was told that there is nothing to do, or watches, hears that there is. */
+  /** Call it when a question was decided. */
   answered(): void {
     if (this.reportedIdle || this.watch !== undefined) this.checkSoon();
   }
 
-  /** Whether there is a message for the agent, and nothing will move by itself before a person answers. */
+  /** Whether there is a message for the agent while everything else waits for a person. */
   hasMessage(): boolean {
     const { log, scheduler } = this.deps;
     return log.state.news.messages.length > 0 && scheduler.isParked();
@@ -96,8 +99,8 @@ class WaitDetector {
   }
 
   /**
-   * Once all up to here is on the log, so that the one above has it, too. At rest it is told each time: it may have been
-   * looked at by the one above while there was something to do.
+   * Tells the caller after everything so far is on the log. While idle, it tells the caller each time,
+   * because the caller may have checked while there was something to do.
    */
   private reportToParent(isAtRest: boolean): void {
     const { log, rest } = this.deps;
@@ -114,47 +117,47 @@ function settle(
   all: readonly Review[],
 ): void {
   const { state } = log;
-  // One that is held for what it called would go on without a word on its log.
+  // A session that is held for a called agent would continue without a log entry.
   const isSaid = atRest === 'release' || own.length === all.length;
   if (isSaid && state.status !== 'waiting')
     log.append({ type: 'session.waiting', for: waitsFor(state, own) });
   if (atRest !== 'release') return;
-  log.seal(); // from here on the log belongs to whoever resumes it
+  log.seal(); // the next owner of the session continues the log
   stop.now({ kind: 'wait', reviews: all });
 }
 
 function unwritten(): void {
-  // a log that cannot be written ends the session
+  // a session whose log cannot be written ends
 }
 
-/** What a session asks people, and how it waits for them. */
+/** The questions of a session to people, and how it waits for answers. */
 export interface Reviews {
-  /** For the scheduler: asks before an action starts, once, whatever happens to the process. */
+  /** For the scheduler: asks before an action starts, once, even if the process crashes. */
   clear(call: ApprovalCall): Promise<RuntimeError | undefined> | undefined;
   /**
-   * What a person approved for an action that is about to be called; undefined where nobody was asked. Rejects where
-   * what would be called is something else: the scheduler then asks for leave again.
+   * Resolves with the grants of an approved action. Undefined if nobody was asked. Rejects if the call has
+   * changed, and the scheduler then asks again.
    */
   granted(call: Pick<PerformCall, 'action' | 'input'>): Promise<readonly string[]> | undefined;
   decide(...decision: Parameters<PermissionRequests['decide']>): boolean;
   /**
-   * As `stop.until`, where nothing but actions, or a message, can end the wait. Once all of them wait for a person, the
-   * log says so, and the session is let go of unless it is to be held.
+   * Like `stop.until`, for waits that only actions or messages can end. Once all actions wait for people, the
+   * log records that, and the session is released unless it is held.
    */
   until(start: StartWait): Promise<void> | undefined;
-  /** As `until`. `moved` is called whenever a question, an action or what it calls has moved on. */
+  /** Like `until`. `moved` is called whenever a question, an action or a called agent changes. */
   untilMoved(start: StartWait, moved: () => void): Promise<void> | undefined;
-  /** As `until`, but over also once it is spoken to. */
+  /** Like `until`, but a message for the agent also ends it. */
   untilMessage(start: StartWait): Promise<void> | undefined;
-  /** Whether there is a message for the agent while all of its actions wait for people, who may take days. */
+  /** Whether there is a message for the agent while all of its actions wait for people. */
   hasUserMessage(): boolean;
-  /** The same for an exchange of a chat, whose waits end with its own `stop`, too. */
+  /** The same for one exchange of a chat, which has its own `stop`. */
   within(exchange: Stop): Reviews;
-  /** An action has ended, what it calls may have come to rest, or there is a message for the agent. */
+  /** Call it when an action has ended, a called agent may be idle, or a message for the agent has arrived. */
   moved(): void;
-  /** Whether whoever resumes the session may go on with what waits in it: then it is not held for it. */
+  /** Whether another process may resume the session, so that it need not be held. */
   readonly canResumeElsewhere: boolean;
-  /** Closes reviews of a resumed session that nobody needs any more. */
+  /** Closes reviews of a resumed session that are no longer needed. */
   tidy(): void;
 }
 
@@ -172,7 +175,7 @@ class SessionReviews implements Reviews {
   readonly canResumeElsewhere: boolean;
   private readonly deps: ReviewDeps;
   private readonly rest: WaitDetector;
-  /** What ends its waits. */
+  /** Ends its waits. */
   private readonly stop: Stop;
 
   constructor(deps: ReviewDeps, rest: WaitDetector, stop: Stop) {
@@ -182,7 +185,7 @@ class SessionReviews implements Reviews {
     this.canResumeElsewhere = deps.atRest !== 'hold';
   }
 
-  /** Most sessions ask nobody. */
+  /** Created on demand, because most sessions ask nobody. */
   private asking(): PermissionRequests {
     const { deps, rest } = this;
     const { log, clock, approve } = deps;

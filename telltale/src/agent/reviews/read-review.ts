@@ -25,20 +25,20 @@ import {
   withAbove,
 } from './review-table.ts';
 
-/** All that is known of a review, open or not, from the log that it is on. */
+/** Everything known about a review, open or closed, from its log. */
 export interface ReviewDetails extends OpenReview, Covered {
   readonly status: 'open' | ReviewAnswer;
-  /** The parameters that would run, or ran, exactly. */
+  /** The exact parameters of the call. */
   readonly input?: JsonObject;
-  /** What the approval is for. */
+  /** What an approval grants. */
   readonly grants?: readonly string[];
-  /** The hash of what runs. */
+  /** The hash of the code that runs. */
   readonly definition?: string;
-  /** The review in whose place it is asked, and what had changed. */
+  /** The review that it replaces, and what has changed. */
   readonly replaces?: ReplacedReview;
-  /** What led to an escalation: what the agent said, where it was stuck, what the verifier said. */
+  /** What led to an escalation: the agent's claims, where it was stuck, and the verdicts. */
   readonly work?: Pick<GuidedState, 'claims' | 'stuck' | 'verdicts'>;
-  /** What would be executed, of a plan. */
+  /** The actions of a plan. */
   readonly plan?: readonly PlannedAction[];
   readonly decision?: {
     readonly answer: ReviewAnswer;
@@ -48,14 +48,14 @@ export interface ReviewDetails extends OpenReview, Covered {
     readonly note?: string;
     /** Approved for the rest of the session. */
     readonly always?: true;
-    /** The review that was approved for the rest of the session, where the answer follows from that. */
+    /** The session-wide approval that the answer follows from. */
     readonly standing?: string;
   };
-  /** The approval counts no longer: since when, and what had changed. */
+  /** Set if the approval no longer counts: since when, and what has changed. */
   readonly voided?: { readonly at: number; readonly changed: readonly string[] };
 }
 
-/** Reads a review with all there is to know of it. Throws `review_unknown`. */
+/** Reads a review with all of its details. Throws `review_unknown`. */
 export async function readReview(store: Store, review: string): Promise<ReviewDetails> {
   const stream = (await findReview(store, review))?.session ?? (await closedIn(store, review));
   const info = stream === undefined ? undefined : await store.info(stream);
@@ -95,7 +95,7 @@ async function ofRun(store: Store, run: string, id: string): Promise<ReviewDetai
   );
   const asked = events.find((event) => event.type === 'review.requested');
   if (asked?.type !== 'review.requested') return undefined;
-  const state = await readRun(store, run, asked.seq); // as it was when it was asked
+  const state = await readRun(store, run, asked.seq); // the state when the question was asked
   const guided = state.steps.get(asked.step)?.guided;
   const { call, replaces } = asked;
   const plan = asked.kind === 'plan' ? guided?.plans.at(-1)?.plan : undefined;
@@ -146,16 +146,16 @@ function endOf(
   };
 }
 
-/** A person's word on a review: `approved`, `choice` or `text` says it. */
+/** A person's answer to a review, given as `approved`, `choice` or `text`. */
 export interface ReviewReply {
   readonly approved?: boolean;
-  /** With approval: for the rest of the session, where the review offers that. */
+  /** Approves for the rest of the session, if the review offers that. */
   readonly always?: boolean;
-  /** Which of the options; `approve` or `reject` where there are no others. */
+  /** One of the options, or `approve` or `reject` if there are none. */
   readonly choice?: string;
-  /** One of the options in so many words; on an escalation, what the agent is told to try again with; else a note. */
+  /** The text of an option, an instruction for another try (escalations), or a note. */
   readonly text?: string;
-  /** Who decides; `api` without it. */
+  /** Who decides. The default is `api`. */
   readonly by?: string;
   readonly note?: string;
 }
@@ -170,12 +170,12 @@ export interface ReadReply {
 const MAX_NOTE = 20_000;
 const MAX_BY = 200;
 export const YES_OR_NO: readonly string[] = ['approve', 'reject'];
-/** What lets work that is disputed pass. */
+/** Options that accept disputed work. */
 const YES: ReadonlySet<string> = new Set(['approve', 'pass', 'accept']);
-/** What text stands for where a person has to settle something. */
+/** The option that free text selects on an escalation. */
 const RETRY = 'retry';
 
-/** What a reply comes to. Throws `bad_option` where it is no answer to this review. */
+/** Interprets a reply. Throws `bad_option` if it does not answer this review. */
 export function readReply(
   review: Pick<OpenReview, 'review' | 'kind' | 'options' | 'always'>,
   reply: ReviewReply,
@@ -212,7 +212,7 @@ function readWord(review: Pick<OpenReview, 'review' | 'kind' | 'options'>, reply
   }
   if (!options.includes(named)) throw noSuchOption(id, named, options);
   const means = meaningOf(review.kind, named, options);
-  // The own answers of an `approval` step may be given either way.
+  // An `approval` step may define any options, which fit either answer.
   const isPlain = review.kind !== 'approval' || YES_OR_NO.includes(named);
   if (approved !== undefined && isPlain && approved !== (means === 'approved'))
     throw contradiction(id, approved, named);
@@ -220,7 +220,7 @@ function readWord(review: Pick<OpenReview, 'review' | 'kind' | 'options'>, reply
   return { answer, ...(own === undefined ? {} : { choice: named }), ...withNote };
 }
 
-/** Only what says yes is approval; of the answers of an `approval` step, all but `reject` are. */
+/** Only options that mean yes approve. For an `approval` step every option except `reject` does. */
 function meaningOf(
   kind: OpenReview['kind'],
   choice: string,
@@ -235,7 +235,7 @@ function bounded(review: string, what: string, text: string, most: number): void
   if (text.length > most) throw saidTooMuch(review, what, text.length, most);
 }
 
-/** Approval is the first of the options, refusal the last, where none of them is called so. */
+/** Without options named `approve` and `reject`, the first option approves and the last one rejects. */
 export const choiceFor = (said: 'approved' | 'rejected', options: readonly string[]): string => {
   const named = options.find((option) => option === (said === 'approved' ? 'approve' : 'reject'));
   return named ?? (said === 'approved' ? options[0] : options.at(-1)) ?? said;

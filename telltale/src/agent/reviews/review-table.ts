@@ -12,9 +12,12 @@ import { clip } from '../../manifest/schema/show-value.ts';
 import { APPROVAL_VOID } from '../../scheduler/scheduler-deps.ts';
 import type { Store, TableWrite } from '../../store/store.ts';
 
-/** Written with the events, in their transaction, so that no log has to be folded to find what is open. */
+/**
+ * Open reviews. Rows are written in the transaction of the events, so that no log has to be folded to list
+ * them.
+ */
 const OPEN = 'reviews';
-/** Where the log of a review is that is not open any more. */
+/** Maps closed reviews to the logs that they are on. */
 const CLOSED = 'reviews.closed';
 
 const MAX_WHAT = 2_000;
@@ -26,7 +29,7 @@ const parametersOf = (input: JsonObject): string => clip(JSON.stringify(input), 
 const rowOf = ({ review, ...row }: OpenReview): TableWrite => ({
   table: OPEN,
   key: review,
-  value: { ...row, what: clip(row.what, MAX_WHAT) } as unknown as Json, // plain data by its own definition
+  value: { ...row, what: clip(row.what, MAX_WHAT) } as unknown as Json, // an OpenReview is plain data
 });
 
 export const sessionReview = (
@@ -90,7 +93,7 @@ export const rowOfSession = (...review: Parameters<typeof sessionReview>): Table
 
 export const rowOfRun = (...review: Parameters<typeof runReview>): TableWrite => rowOf(runReview(...review));
 
-/** Takes a review out of the list, and keeps where its log is. */
+/** Removes a review from the list and remembers its log. */
 export const closeRow = (review: string, session: string): readonly TableWrite[] => [
   { table: OPEN, key: review, value: undefined },
   { table: CLOSED, key: review, value: { session } },
@@ -99,23 +102,23 @@ export const closeRow = (review: string, session: string): readonly TableWrite[]
 export interface ReviewFilter {
   readonly kind?: ReviewKind;
   readonly assignee?: string;
-  /** A session or a run: its own reviews, and those of all sessions and runs below it. */
+  /** A session or run: selects its reviews and those of everything below it. */
   readonly session?: string;
-  /** 1,000 by default, which is also the most. */
+  /** 1,000 by default, which is also the maximum. */
   readonly limit?: number;
 }
 
-/** Reviews that are listed, and that are read at a time. */
+/** Reviews in a list, and reviews read per page. */
 const MAX_LISTED = 1_000;
-/** Reviews that are looked at for a list. */
+/** Reviews that are searched for a list. */
 const MAX_READ = 100_000;
 
-/** Sessions and runs that are looked for above one another; nobody nests them deeper. */
+/** How many ancestors are followed. */
 const MAX_ABOVE = 64;
 
 type ReviewTables = Pick<Store, 'tables'>;
 
-/** What waits for a person, over all sessions of the store, oldest first. */
+/** The open reviews of all sessions in the store, oldest first. */
 export async function listReviews(
   store: Pick<Store, 'tables' | 'info'>,
   filter: ReviewFilter = {},
@@ -128,7 +131,7 @@ export async function listReviews(
     const rows = await Promise.all(
       keys.map(async (key) => {
         const row = readRow(key, await tables.get(OPEN, key));
-        // Undefined where it was answered meanwhile.
+        // Undefined if it was answered meanwhile.
         return row === undefined || !isMeant(row, filter) ? undefined : withAbove(store, row, parents);
       }),
     );
@@ -145,7 +148,7 @@ const isMeant = ({ kind, assignee }: OpenReview, filter: ReviewFilter): boolean 
 const isBelow = ({ session, above = [] }: OpenReview, stream: string | undefined): boolean =>
   stream === undefined || session === stream || above.includes(stream);
 
-/** A review with the sessions and runs above it. `parents` keeps what was read, for reviews with the same ancestors. */
+/** A review with its ancestors. `parents` caches them for reviews with the same ancestors. */
 export async function withAbove<Known extends OpenReview>(
   store: Pick<Store, 'info'>,
   review: Known,
@@ -169,26 +172,26 @@ export async function withAbove<Known extends OpenReview>(
 export const findReview = async ({ tables }: ReviewTables, review: string): Promise<OpenReview | undefined> =>
   readRow(review, await tables.get(OPEN, review));
 
-/** Those of these reviews that are open. */
+/** Which of these reviews are open. */
 export async function openAmong(
   { tables }: ReviewTables,
   reviews: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const open = new Set<string>();
   for await (const keys of pages({ tables }, OPEN)) for (const key of keys) open.add(key);
-  // Most of what is not there has been answered; where there are more than are read, it only was not seen.
+  // Most missing reviews have been answered. Some may only be beyond the page limit.
   for (const review of reviews)
     if (!open.has(review) && (await tables.get(OPEN, review)) !== undefined) open.add(review);
   return open;
 }
 
-/** Whose log a closed review is on. */
+/** The session or run whose log a closed review is on. */
 export async function closedIn({ tables }: ReviewTables, review: string): Promise<string | undefined> {
   const found = (await tables.get(CLOSED, review)) as { readonly session: string } | undefined;
   return found?.session;
 }
 
-/** The ids of closed reviews that begin or end so, `limit` at most. */
+/** The ids of closed reviews that begin or end with `part`, at most `limit`. */
 export async function closedLike(
   { tables }: ReviewTables,
   part: string,
@@ -212,7 +215,9 @@ async function* pages({ tables }: ReviewTables, table: string): AsyncGenerator<r
   }
 }
 
-/** Rows of before there were kinds say by their options that they are a run's, and by their target what they ask. */
+/**
+ * Rows from before reviews had kinds: options mean that the review is a run's, and the target tells the kind.
+ */
 function readRow(review: string, value: Json | undefined): OpenReview | undefined {
   if (value === undefined) return undefined;
   const row = value as unknown as Omit<OpenReview, 'review' | 'kind' | 'of'> & Partial<OpenReview>;
@@ -221,7 +226,7 @@ function readRow(review: string, value: Json | undefined): OpenReview | undefine
   return { ...row, review, kind, of };
 }
 
-/** What the model hears. */
+/** The error that the model sees. */
 export const refusedBy = ({ target, because, by, note }: Review) =>
   new RuntimeError('not_permitted', `A person refused the call of ${target}${said(by, note)}.`, {
     hint: `Do without it, or ask for something else. It is asked because of "${because}".`,
@@ -241,7 +246,7 @@ export const reviewUnknown = (review: string, open: readonly string[]) =>
         : `${suggest(review, open.slice(0, 20), 'Open ones')} "telltale reviews" lists them.`,
   });
 
-/** How a review was closed. */
+/** How a review was decided. */
 export interface ClosedReview {
   readonly answer: ReviewAnswer;
   readonly choice?: string;
@@ -250,7 +255,7 @@ export interface ClosedReview {
   readonly note?: string;
 }
 
-/** Why a review cannot be answered any more. */
+/** Why a review can no longer be answered. */
 export const reviewClosed = (review: string, session: string, closed: ClosedReview): RuntimeError =>
   closed.answer === 'withdrawn' ? withdrawn(review, session, closed) : answered(review, closed);
 
@@ -261,7 +266,7 @@ const answered = (review: string, { answer, choice, by, at }: ClosedReview) =>
     { hint: `It can be decided only once. To see the decision: telltale reviews show ${review}` },
   );
 
-/** Choices that say no more than the answer. */
+/** Choices that add nothing to the answer. */
 const NAMED: ReadonlySet<string> = new Set(['approve', 'reject']);
 
 const withdrawn = (review: string, session: string, { by, at, note }: ClosedReview) =>
@@ -271,7 +276,7 @@ const withdrawn = (review: string, session: string, { by, at, note }: ClosedRevi
     { hint: `Nothing waits for an answer to it. To see what happened: telltale show ${session}` },
   );
 
-/** Its session or run is over, or about to be. */
+/** The session or run of the review has ended or is about to. */
 export const reviewOver = (review: string, session: string, how: string) =>
   new RuntimeError('review_withdrawn', `The review ${review} cannot be answered: ${session} ${how}.`, {
     hint: `Nothing waits for an answer to it. To see what happened: telltale show ${session}`,
@@ -279,7 +284,7 @@ export const reviewOver = (review: string, session: string, how: string) =>
 
 const timeOf = (at: number): string => new Date(at).toISOString();
 
-/** The approval of an action is of something else than what would run: it is asked for anew. */
+/** What would run has changed since the approval, so it is asked for again. */
 export const approvalVoid = (target: string, changed: readonly string[]) =>
   new RuntimeError(APPROVAL_VOID, `The approval of the call of ${target} is void: ${changed.join('; ')}.`, {
     hint: 'A person is asked again, about what would run now.',

@@ -1,20 +1,20 @@
 import type { Json } from '../../lib/json.ts';
 import type { Reviews } from './create-reviews.ts';
 
-/** The body of a message of kind `review`; who sends it is the message's `from`. */
+/** The body of a message of kind `review`. The sender is in the message's `from`. */
 export interface AnswerMessage {
   readonly review: string;
   readonly answer: 'approved' | 'rejected';
-  /** Of a workflow's step: which of its options. */
+  /** The chosen option, for questions of workflow steps. */
   readonly choice?: string;
   readonly note?: string;
   /** For the rest of the session. */
   readonly always?: true;
-  /** Tells it from other answers to the same review. */
+  /** Distinguishes this answer from others to the same review. */
   readonly key?: string;
 }
 
-/** Undefined where it is none. */
+/** Undefined if the body is not an answer. */
 export function readAnswerMessage(body: Json): AnswerMessage | undefined {
   const { review, answer, choice, note, always, key } = (body ?? {}) as Partial<
     Record<keyof AnswerMessage, unknown>
@@ -30,7 +30,7 @@ export function readAnswerMessage(body: Json): AnswerMessage | undefined {
   };
 }
 
-/** Takes an answer from the inbox. False where it is none, or for a review that is not open: then it is only noted. */
+/** Applies an answer from the inbox. Returns false if the body is not an answer or the review is not open. */
 export function takeAnswer(
   reviews: Pick<Reviews, 'decide'>,
   by: string,

@@ -8,11 +8,11 @@ import { triggersOf } from '../../triggers/compile-triggers.ts';
 import { hasEnded } from '../ending/has-ended.ts';
 import type { OutsideOutcome, WorkflowRun } from '../runs/run-types.ts';
 
-/** A run that a trigger sets off: its id, and what it is started with. */
+/** A run that a trigger starts: its id, and the data that it starts with. */
 export interface PendingRun {
   readonly run: string;
   readonly seen: JsonObject;
-  /** It is on its log, or waits in the store, or never will start; or what was thrown. Called once. */
+  /** Called once: when the run is on its log, is queued in the store or will not start, or with an error. */
   over(thrown?: unknown): void;
 }
 
@@ -21,33 +21,33 @@ export interface ConcurrencyLimiterDeps {
   readonly tables: Tables;
   readonly info: Store['info'];
   readonly start: (run: string, seen: JsonObject) => StartingRun;
-  /** Asks for the end of a run, wherever it is worked on. */
+  /** Cancels a run, whichever process works on it. */
   readonly cancel: (run: string, reason: string) => Promise<void>;
   readonly crashPoint?: ((name: string) => void) | undefined;
   readonly onError: (thrown: unknown) => void;
 }
 
-/** `concurrency` of a trigger, over all processes of a store, and through restarts. */
+/** Enforces `concurrency` of a trigger over all processes of a store, also after restarts. */
 export interface ConcurrencyLimiter {
   enter(entrant: PendingRun): Promise<OutsideOutcome>;
   close(): void;
 }
 
-/** Runs whose ends are looked for side by side. */
+/** Runs that are checked in parallel. */
 const LOOKS = 32;
-/** While some wait here, ends of runs that another process works on are looked for this often. */
+/** How often to check for ended runs of other processes while runs are queued. */
 const QUEUED_LOOK_MS = 2_000;
-/** Some may wait that a process left behind which is dead. */
+/** How often to check for runs that a dead process left in the queue. */
 const IDLE_LOOK_MS = 30_000;
-/** A store that fails is asked again after that. */
+/** When to try again after an error of the store. */
 const RETRY_MS = 10_000;
 
 const REPLACED = 'Its trigger came again, and says when_busy: replace.';
 
 /**
- * A run is let in in the store first, with what it is started with. Its id follows from what set it off: whoever starts
- * what another left does not start it twice, and one that takes long to begin is still counted. So there are never more
- * than `max`, and what waits is lost with no process.
+ * A run is admitted in the store first, together with its input. Its id is derived from what triggered it, so
+ * that no other process starts it twice, and a run that takes long to start is still counted. There are never
+ * more than `max` runs, and no queued run is lost with its process.
  */
 export function createConcurrencyLimiter(
   deps: ConcurrencyLimiterDeps,
@@ -56,9 +56,9 @@ export function createConcurrencyLimiter(
 ): ConcurrencyLimiter {
   const { clock, onError, crashPoint } = deps;
   const table = createLimitTable(deps.tables, name);
-  /** Being started here. */
+  /** Runs that this process is starting. */
   const held = new Set<string>();
-  /** Runs that were asked to end for another. */
+  /** Runs that were cancelled to make room for another. */
   const asked = new Set<string>();
   let closed = false;
   let disarm: () => void = () => undefined;
@@ -78,8 +78,8 @@ export function createConcurrencyLimiter(
   };
 
   /**
-   * Starts a run that was let in. `onLog` is given the refusal where it is there already: whoever let it in first has
-   * started it, and died before it could say so.
+   * Starts an admitted run. `onLog` gets the refusal if the run exists already, because the process that
+   * admitted it died after it had started the run.
    */
   const begin = (
     { run }: AdmittedRun,
@@ -95,7 +95,7 @@ export function createConcurrencyLimiter(
     const there = (refused?: unknown) => {
       held.delete(run);
       onLog(refused);
-      table.forget(run).catch(onError); // else its end does
+      table.forget(run).catch(onError); // otherwise the end of the run removes it
     };
     created.then(
       () => there(),
@@ -115,11 +115,14 @@ export function createConcurrencyLimiter(
         const without = withdrawRun(now, entered);
         return without && { row: without, forget: [run] };
       });
-      // What stays behind is started by a look.
+      // If the entry stays in the row, a later check starts the run.
       left.catch(onError).finally(() => over(thrown));
     });
   };
-  /** What waited, or what another left, waits on where it cannot be started. */
+  /**
+   * Starts a queued run, or one that another process admitted and did not start. It is queued again if that
+   * fails.
+   */
   const beginKept = async (run: string, row: LimitRow): Promise<void> => {
     const entered = letInOf(row, run);
     const seen = await table.seen(run);
@@ -149,10 +152,12 @@ export function createConcurrencyLimiter(
     if (limit.when_busy !== 'replace' || queue.length === 0 || under.length < limit.max) return;
     if (oldest === undefined || asked.has(oldest)) return;
     asked.add(oldest);
-    deps.cancel(oldest, REPLACED).catch(() => asked.delete(oldest)); // it is not there yet: the next look asks again
+    deps.cancel(oldest, REPLACED).catch(() => asked.delete(oldest)); // the run does not exist yet, so the next check tries again
   };
 
-  /** Notes ends, lets in who waits, and starts what another let in and did not start. */
+  /**
+   * Removes ended runs, admits queued ones, and starts those that another process admitted and did not start.
+   */
   const look = async (): Promise<void> => {
     if (closed) return;
     let known: LimitRow | undefined;
@@ -221,17 +226,20 @@ const letInOf = ({ under }: LimitRow, run: string): AdmittedRun =>
   under.find((each) => each.run === run) ?? { run, at: 0 };
 
 export const LIMITS_TABLE = 'gates';
-/** What runs are started with that are not on their logs yet: each may hold a megabyte. */
+/** The inputs of runs that are not on their logs yet. Each may hold a megabyte. */
 const SEEN = 'gates_seen';
-/** Others change a row when a run comes, begins or ends. */
+/** Other processes change the row when a run arrives, starts or ends. */
 const MAX_TRIES = 100;
 
 export interface LimitTable {
   read(): Promise<LimitRow>;
   seen(run: string): Promise<JsonObject | undefined>;
-  /** It is on its log. */
+  /** Deletes the input of a run that is on its log. */
   forget(run: string): Promise<void>;
-  /** Writes what `decide` makes of the row, unless that is undefined; decides again where another was quicker. */
+  /**
+   * Writes the row that `decide` returns, unless that is undefined. Decides again if another process changed
+   * the row first.
+   */
   change<Decided extends LimitChange>(
     decide: (row: LimitRow) => Decided | undefined | Promise<Decided | undefined>,
   ): Promise<Decided | undefined>;
@@ -239,17 +247,17 @@ export interface LimitTable {
 
 export interface LimitChange {
   readonly row: LimitRow;
-  /** What a run is to be started with. */
+  /** The input of a run. */
   readonly keep?: { readonly run: string; readonly seen: JsonObject } | undefined;
   readonly forget?: readonly string[];
 }
 
-/** The row of one trigger. Changes of this process are made one after the other. */
+/** The row of one trigger. This process makes its changes one after the other. */
 export function createLimitTable(tables: Tables, name: string): LimitTable {
   let tail: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const done = tail.then(work);
-    tail = done.catch(() => undefined); // whoever asked hears of it
+    tail = done.catch(() => undefined); // the caller gets the error
     return done;
   };
   const is = { table: LIMITS_TABLE, key: name };
@@ -289,21 +297,21 @@ const limitContended = (name: string) =>
     { hint: 'Send it again. How many processes listen on this store?', retryable: true },
   );
 
-/** What the store knows of the runs of one trigger, over all processes. */
+/** What the store knows about the runs of one trigger, over all processes. */
 export interface LimitRow {
-  /** Runs that were let in, oldest first; those that have ended stand here until somebody looks. */
+  /** Admitted runs, oldest first. Ended runs stay here until the next check. */
   readonly under: readonly AdmittedRun[];
-  /** Runs that wait for one of them to end, oldest first. */
+  /** Queued runs, oldest first. */
   readonly queue: readonly string[];
-  /** Of runs that were started by hand: those that never will have a turn and have not ended yet. */
+  /** Runs of manual triggers that were replaced while queued and have not ended yet. */
   readonly dropped?: readonly string[];
-  /** And how many may be under way, for whoever ends a run and does not know its workflow. */
+  /** The limit of a manual trigger, for a process that ends a run without knowing its workflow. */
   readonly max?: number;
 }
 
 export interface AdmittedRun {
   readonly run: string;
-  /** When it was let in. */
+  /** When it was admitted. */
   readonly at: number;
 }
 
@@ -315,18 +323,18 @@ export interface ConcurrencyLimit {
 
 const EMPTY_ROW: LimitRow = { under: [], queue: [] };
 
-/** Runs of one trigger that wait for others to end. */
+/** The maximum length of the queue of one trigger. */
 const MAX_QUEUED = 1_000;
-/** How long whoever let a run in has for starting it before another takes it to be dead, and starts it. */
+/** How long the process that admitted a run has for starting it. After that another process takes over. */
 const LET_IN_MS = 30_000;
 
 export type LimitAdmission =
   | { readonly kind: 'start'; readonly row: LimitRow }
-  /** `dropped`: those that waited and never will start. */
+  /** `dropped`: queued runs that will never start. */
   | { readonly kind: 'waiting'; readonly row: LimitRow; readonly dropped: readonly string[] }
   | { readonly kind: 'busy' };
 
-/** A run comes to the gate. One that has been here before, and whose process died, goes where it stood. */
+/** Admits or queues a run. A run whose process died keeps its place. */
 function admitRun(
   row: LimitRow,
   run: string,
@@ -349,22 +357,28 @@ function admitRun(
   }
 }
 
-/** Who waits goes before who comes. */
+/** Queued runs go before new ones. */
 const hasRoom = ({ under, queue }: LimitRow, max: number): boolean =>
   under.length < max && queue.length === 0;
 
-/** What became of a run that was let in. `missing`: it is on no log. */
+/**
+ * What the store knows of an admitted run. `there`: it is running. `over`: it has ended. `missing`: it has no
+ * log.
+ */
 export type RunPresence = 'there' | 'over' | 'missing';
 
 export interface AdvancedRow {
   readonly row: LimitRow;
-  /** To be started: their turn has come, or whoever let them in has not done it. */
+  /** Runs to start: newly admitted, or admitted by a process that did not start them. */
   readonly start: readonly string[];
-  /** Those that have ended. */
+  /** Ended runs. */
   readonly over: readonly string[];
 }
 
-/** Lets in whose turn has come; undefined where nothing changes. `held`: those that are being started here. */
+/**
+ * Removes ended runs and admits queued ones. Undefined if nothing changes. `held`: runs that this process is
+ * starting.
+ */
 function advanceRow(
   row: LimitRow,
   standing: ReadonlyMap<string, RunPresence>,
@@ -390,7 +404,10 @@ function advanceRow(
   };
 }
 
-/** It could not be started by who let it in then: undefined where another has let it in since, whose word it is now. */
+/**
+ * Removes a run that could not be started. Undefined if another process has admitted it since and is
+ * responsible for it.
+ */
 function withdrawRun(row: LimitRow, { run, at }: AdmittedRun): LimitRow | undefined {
   if (!row.under.some((each) => each.run === run && each.at === at)) return undefined;
   return { ...row, under: without(row.under, run) };
@@ -404,14 +421,14 @@ const letIn = (under: readonly AdmittedRun[], run: string, at: number): readonly
 const without = (under: readonly AdmittedRun[], run: string): readonly AdmittedRun[] =>
   under.filter((each) => each.run !== run);
 
-/** An empty one where it is none. */
+/** An empty row if the value is not one. */
 export function readLimitRow(value: Json | undefined): LimitRow {
   if (!isJsonObject(value)) return EMPTY_ROW;
   if (!Array.isArray(value.under) || !Array.isArray(value.queue)) return EMPTY_ROW;
   return value as unknown as LimitRow;
 }
 
-/** `concurrency` of a manual trigger, and the name under which the store counts the runs. */
+/** `concurrency` of a manual trigger, and the name of its row in the store. */
 export interface ManualLimit {
   readonly name: string;
   readonly workflow: string;
@@ -420,13 +437,16 @@ export interface ManualLimit {
 
 export const manualLimitName = (agent: string, workflow: string): string => `by hand ${agent}:${workflow}`;
 
-/** The gate of a run that somebody asked for: undefined where nobody did, or where any number may be under way. */
+/**
+ * The limit of a run that a person, a program or an action starts. Undefined for other runs, and without a
+ * limit.
+ */
 export function manualLimit(
   workflow: WorkflowManifest,
   agent: string,
   { trigger, parent, leads, session, action }: Omit<RunOrigin, 'chain' | 'agents'> = {},
 ): ManualLimit | undefined {
-  // What a session calls without an action is a feed.
+  // A call of a session without an action comes from a feed.
   if (trigger !== undefined || parent !== undefined || leads === true) return undefined;
   if (session !== undefined && action === undefined) return undefined;
   for (const { manifest } of triggersOf(workflow))
@@ -439,7 +459,10 @@ export function manualLimit(
   return undefined;
 }
 
-/** A run that was begun: `made` settles once it is on its log, and rejects with `stream_exists` where it was before. */
+/**
+ * A run that is being started. `created` settles once it is on its log, and rejects with `stream_exists` if
+ * it was there before.
+ */
 export interface StartingRun {
   readonly run: WorkflowRun;
   readonly created: Promise<void>;

@@ -4,19 +4,20 @@ import { hasEnded } from '../ending/has-ended.ts';
 import { readSession } from '../read-session.ts';
 import { createLimitTable, manualLimitName } from './concurrency-limit.ts';
 
-/** Streams that are looked at before it is taken that there is none: each look reads a log. */
+/** Streams that are checked before the search gives up and assumes no deadlock. Each check reads a log. */
 const MAX_LOOKED_AT = 200;
 
-/** A run that is under way, and the run below it that waits for its turn. */
+/** A running run, and the run below it that waits for its turn. */
 export interface DeadlockLink {
   readonly holder: string;
   readonly waits: string;
 }
 
 /**
- * Whether a run that waits for its turn could only have it once it has ended itself: all that have it (`under`) are held
- * up by it, or by runs that wait in the same way for what it holds up. Undefined where one of them may end; else who
- * waits, from the first of `under` on. The last to come sees the whole circle: who waits is in the store before it looks.
+ * Detects whether a queued run waits for itself: all runs ahead of it (`under`) are blocked by it, or by runs
+ * that are queued in the same way. Returns who waits for whom, starting with the first of `under`, or
+ * undefined if one of them can end. The last run to queue sees the whole cycle, because runs are queued in
+ * the store before they check.
  */
 export async function findDeadlock(
   store: Store,
@@ -30,11 +31,11 @@ export async function findDeadlock(
 interface Search {
   readonly store: Store;
   left: number;
-  /** Runs that are being looked at: a circle that is not this run's is found by those who are in it. */
+  /** Runs that are being checked. A cycle that does not include this run is found by the runs in it. */
   readonly open: Set<string>;
 }
 
-/** The streams above a run that cannot end before it does. */
+/** The ancestors of a run that cannot end before it does. */
 async function heldUpBy(search: Search, run: string): Promise<ReadonlySet<string>> {
   const held = new Set<string>();
   let stream = await search.store.info(run);
@@ -77,7 +78,7 @@ async function isHeldUp(
   return undefined;
 }
 
-/** The runs below a stream that wait for their turn and hold it up, each with those that have theirs. */
+/** The queued runs below a stream that block it, each with the runs ahead of it. */
 async function* waitingBelow(
   search: Search,
   stream: string,
@@ -99,7 +100,10 @@ async function* waitingBelow(
   }
 }
 
-/** Whether `above` cannot end before `below` has: not where a trigger set it off, or nobody waits for the action. */
+/**
+ * Whether `above` waits for `below`. It does not if a trigger started `below`, or nobody waits for the
+ * action.
+ */
 async function isAwaited({ store }: Search, below: StreamInfo, above: StreamInfo): Promise<boolean> {
   if (above.kind === 'run') return true;
   const [action, leads] = await actionOf(store, below);

@@ -20,27 +20,29 @@ import {
 } from '../../triggers/pacing.ts';
 import type { SessionLog } from '../session-log.ts';
 
-/** A firing: what set it off, and how far it has come. */
+/** A firing of a trigger: what caused it, and its stage. */
 export interface TriggerFiring {
   readonly trigger: SessionTrigger;
   readonly stage: 'begun' | Stage;
   readonly as: PacingWaiting['as'];
   readonly seen: JsonObject;
-  /** The workflows that led here, this one last. */
+  /** The chain of workflows that led here, this one last. */
   readonly chain: readonly string[];
   readonly cause: Cause;
-  /** Whether it comes from the suppression of another: then too long a chain ends without a word. */
+  /**
+   * Whether it was caused by a suppressed firing. Then a chain that is too long ends without another event.
+   */
   readonly isEcho: boolean;
 }
 
-/** Carries firings out: through their waits to a run, or to the reason why there is none. */
+/** Executes firings: they wait, start a run, or are suppressed with a reason. */
 export interface Firings {
   attempt(attempt: TriggerFiring): void;
-  /** A run has ended: who waits for its turn gets it. */
+  /** A run has ended, so a queued firing may start. */
   ended(run: string, workflow: string): void;
-  /** The condition of a trigger no longer holds: its runs have no reason any more, nor have firings that wait. */
+  /** Cancels the runs and waiting firings of a trigger whose condition no longer holds. */
   cancelRuns(trigger: SessionTrigger): void;
-  /** Behind an update: the same for triggers on a change, if what theirs led to is no longer so. */
+  /** After an update: the same for triggers on a change whose value has changed again. */
   cancelLeft(): void;
   suppress(
     trigger: SessionTrigger,
@@ -48,9 +50,9 @@ export interface Firings {
     message: string,
     origin: Pick<TriggerFiring, 'cause' | 'chain'>,
   ): void;
-  /** Goes on with what was under way before a restart. */
+  /** Continues open runs and waits after a restart. */
   begin(): void;
-  /** Nothing waits any more: the session is about to end. */
+  /** Ends all waits, because the session is about to end. */
   end(): void;
   close(): void;
 }
@@ -74,7 +76,7 @@ export function createFirings(deps: FiringDeps): Firings {
   const cancelled = new Set<string>();
   let isEnding = false;
 
-  /** Events of a firing belong to its chain, so that a trigger on them cannot go on for ever. */
+  /** Events of a firing belong to its chain, so that a trigger on them cannot loop forever. */
   const append = (body: EventBody, { cause, chain }: Pick<TriggerFiring, 'cause' | 'chain'>): Cause => {
     chains.note(state.seq + 1, chain);
     return log.append(body, cause);
@@ -131,7 +133,7 @@ export function createFirings(deps: FiringDeps): Firings {
     } as const;
     append(body, attempt);
     const started = state.runs.find((each) => each.run === run);
-    if (started !== undefined) deps.startRun(started); // else the log is sealed: another process goes on
+    if (started !== undefined) deps.startRun(started); // otherwise the log is sealed, and another process continues
   };
 
   const suppress = (
@@ -158,7 +160,7 @@ export function createFirings(deps: FiringDeps): Firings {
     timers.arm(id);
   };
 
-  /** A wait is over. */
+  /** Continues a firing whose wait is over. */
   const resume = (id: string) => {
     timers.disarm(id);
     const timer = state.timers.find((each) => each.id === id);
@@ -174,8 +176,9 @@ export function createFirings(deps: FiringDeps): Firings {
   };
 
   /**
-   * Whether the session completes and a run was cancelled to make room for it: else neither would have run. It does not
-   * wait for that one to have stopped, since nobody would begin it then.
+   * Whether the session is completing and a run was cancelled to make room for this firing. Without this,
+   * neither of the two would run. It does not wait for the cancelled run to stop, because nobody would start
+   * this one then.
    */
   const takesPlace = (trigger: SessionTrigger) =>
     isEnding &&
@@ -205,13 +208,16 @@ export function createFirings(deps: FiringDeps): Firings {
   };
 
   const cancelRuns = ({ id, workflow }: SessionTrigger) => {
-    // Now, since the condition may hold again when their time has come.
+    // At once, because the condition may hold again when they are due.
     for (const { timer } of waitsOf(state.timers, id)) resume(timer.id);
     for (const { run, trigger } of runsOf(state, workflow))
       if (trigger === id && !cancelled.has(run)) cancel(run, `The condition of "${id}" no longer holds.`);
   };
 
-  /** Such a condition is over behind the update that makes it true, so that its end is none of an update. */
+  /**
+   * The condition of a trigger on a change ends with the update that made it true, so no update reports that
+   * end.
+   */
   const onChange = new Map(
     triggers.all
       .filter(({ cancelsOnExit, afterwards }) => cancelsOnExit && afterwards !== undefined)
@@ -257,9 +263,9 @@ export function createFirings(deps: FiringDeps): Firings {
   };
 }
 
-/** The clock's timers for those on the log that wait for a time. */
+/** Clock timers for the timers on the log. */
 export interface WaitTimers {
-  /** Of a timer that is on the log; one of the same id is replaced. */
+  /** Arms a timer of the log. A timer with the same id is replaced. */
   arm(id: string): void;
   disarm(id: string): void;
   close(): void;
@@ -296,21 +302,21 @@ function createWaitTimers({ state, clock, onDue }: WaitTimerDeps): WaitTimers {
 
 type Chain = readonly string[];
 
-/** Events of chains that are remembered: what follows from one follows soon. */
+/** How many events are remembered with their chains. Consequences follow soon after an event. */
 const MAX_REMEMBERED = 10_000;
 
 const NO_CHAIN: Chain = [];
 
-/** The workflows that led to an event by setting each other off. */
+/** Tracks the chains of workflows that triggered each other. */
 export interface Chains {
   of(event: SessionEvent): Chain;
-  /** The next event on the log, whatever it is caused by. */
+  /** Assigns a chain to the next event on the log. */
   note(seq: number, chain: Chain): void;
   started(run: string, chain: Chain): void;
   ended(run: string): void;
 }
 
-/** `runs` are those that are under way already. */
+/** `runs` are the runs that are open already. */
 export function createChains(runs: readonly StartedRun[]): Chains {
   const byRun = new Map<string, Chain>(runs.map(({ run, chain }) => [run, chain]));
   const bySeq = new Map<number, Chain>();
@@ -346,7 +352,7 @@ export function createChains(runs: readonly StartedRun[]): Chains {
   };
 }
 
-/** The workflow of a run that no trigger started: an action called it. */
+/** The workflow of a run that an action called. */
 function writerOf(event: SessionEvent): Chain {
   if ('workflow' in event) return [event.workflow];
   if (!('by' in event) || !event.by.startsWith(WORKFLOW_WRITER)) return NO_CHAIN;

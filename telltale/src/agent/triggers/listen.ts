@@ -41,7 +41,7 @@ export function listen(
   const hooks = hooksOf(triggers);
   const nameOf = ({ id }: OutsideTrigger) => `${agentName}:${id}`;
   const pacerFor = (trigger: OutsideTrigger) => {
-    const workflow = workflows.get(trigger.workflow) as WorkflowManifest; // it is where the trigger stands
+    const workflow = workflows.get(trigger.workflow) as WorkflowManifest; // the trigger is one of its own
     const start = (run: string, seen: JsonObject) => deps.start(workflow, trigger.id, seen, run);
     return createTriggerPacer({ ...deps, onError, start }, nameOf(trigger), trigger.pacing);
   };
@@ -49,7 +49,9 @@ export function listen(
     triggers.flatMap((trigger) => (trigger.type === 'manual' ? [] : [[trigger.id, pacerFor(trigger)]])),
   );
 
-  /** `over`: it is on its log, waits in the store, or never will be there; or what was thrown. */
+  /**
+   * `over` is called when the run is on its log, is queued in the store or will not start, or with an error.
+   */
   const enter = async (
     trigger: OutsideTrigger,
     seen: JsonObject,
@@ -84,13 +86,13 @@ export function listen(
   });
 
   const guard = createReplayGuard(tables, clock, agentName);
-  /** Resolves once the run is on its log, or it is known that it waits, or does not start. */
+  /** Resolves once the run is on its log, or it is known to be queued or not to start. */
   const enterHook = async (trigger: Webhook, seen: JsonObject, run: string): Promise<OutsideOutcome> => {
     let over: (thrown?: unknown) => void = () => undefined;
     const created = new Promise<void>((resolve, reject) => {
       over = (thrown) => (thrown === undefined ? resolve() : reject(thrown));
     });
-    created.catch(() => undefined); // heard of below
+    created.catch(() => undefined); // awaited below
     const outcome = await enter(trigger, seen, run, over);
     if (outcome.kind === 'started') await created;
     return outcome;
@@ -121,12 +123,12 @@ function hooksOf(triggers: readonly OutsideTrigger[]): ReadonlyMap<string, Webho
 }
 
 /**
- * The pace of one trigger that no session watches over. What waits for a time (`debounce`, `delay`) is in this process
- * only: whoever posts to a hook is told that it only waits, and a schedule keeps its claim until it is heard of. What
- * waits for others to end (`concurrency`) is in the store, and so is when it last fired (`cooldown`).
+ * Applies `debounce`, `cooldown`, `delay` and `concurrency` of a trigger without a session. Runs that wait
+ * for a time exist only in this process: a webhook's sender is told that the run waits, and a schedule keeps
+ * its claim until `over` is called. Queued runs and the last start are in the store.
  */
 export interface TriggerPacer {
-  /** `over` of the entrant is called once: also where this rejects, unless the turnstile is closed first. */
+  /** Calls `over` of the run once, also if this rejects, unless the pacer is closed first. */
   enter(entrant: PendingRun): Promise<OutsideOutcome>;
   close(): void;
 }
@@ -135,7 +137,7 @@ const COOLDOWNS = 'cooldowns';
 
 const WAITING: OutsideOutcome = { kind: 'waiting' };
 
-/** `name`: of the trigger, in the store. */
+/** `name`: the trigger's name in the store. */
 export function createTriggerPacer(
   deps: ConcurrencyLimiterDeps,
   name: string,
@@ -164,7 +166,7 @@ export function createTriggerPacer(
   };
   const pass = async (entrant: PendingRun): Promise<OutsideOutcome> =>
     gate === undefined ? start(entrant) : gate.enter(entrant);
-  /** One that has passed before, and whose process died, passes again. */
+  /** Starts the cooldown. A run that passed before its process died passes again. */
   const isCool = async (run: string): Promise<boolean> => {
     const is = { table: COOLDOWNS, key: name };
     const first = await tables.exchange(
@@ -182,7 +184,7 @@ export function createTriggerPacer(
     later(delayMs, () => void runQuietly(entrant, pass));
     return WAITING;
   };
-  /** Where nobody waits for the outcome any more, `over` has said what was thrown. */
+  /** Nobody waits for the outcome any more, and `over` has got the error. */
   const runQuietly = (entrant: PendingRun, enter: typeof pass): Promise<unknown> =>
     reporting(entrant, enter).catch(() => undefined);
 

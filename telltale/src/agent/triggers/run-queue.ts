@@ -16,20 +16,20 @@ import {
 } from './concurrency-limit.ts';
 import type { DeadlockLink } from './find-deadlock.ts';
 
-/** Rows that are looked through: one for each workflow of an agent that only so many may run at a time. */
+/** Rows that are searched. There is one for each workflow with a limit on manual runs. */
 const MAX_ROWS = 10_000;
 
-/** Tells a run that waits that its turn has come: whoever has it parked, or finds it, goes on with it. */
+/** Wakes a queued run. Whichever process watches or finds it continues it. */
 export const wakeQueuedRun = (store: Store) => async (run: string) =>
   void (await store.send(run, { kind: RUN_TURN, from: 'runtime', body: null }));
 
-/** Gives up the turn of a run that was ended by somebody who does not know its workflow. */
+/** Removes an ended run from its queue without knowing its workflow. */
 export async function leaveRunQueues(store: Store, clock: Pick<Clock, 'now'>, run: string): Promise<void> {
   const { tables, info } = store;
   const wake = wakeQueuedRun(store);
   for (const name of await tables.keys(LIMITS_TABLE, { prefix: 'by hand ', limit: MAX_ROWS })) {
     const { max } = readLimitRow(await tables.get(LIMITS_TABLE, name));
-    const deps = { clock, info, wake, onError: () => undefined }; // those that wait look themselves
+    const deps = { clock, info, wake, onError: () => undefined }; // queued runs also check by themselves
     if (max !== undefined && (await leaveTable(deps, createLimitTable(tables, name), run, max))) return;
   }
 }
@@ -38,42 +38,42 @@ export interface RunQueueDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly tables: Tables;
   readonly info: Store['info'];
-  /** Asks for the end of a run, wherever it is worked on. */
+  /** Cancels a run, whichever process works on it. */
   readonly cancel: (run: string, reason: string) => Promise<void>;
-  /** Tells a run that waits that its turn has come, wherever it is. */
+  /** Wakes a queued run, wherever it is. */
   readonly wake: (run: string) => Promise<void>;
-  /** Whether a run waits for what waits for it: `findDeadlock`. */
+  /** Whether a run waits for runs that wait for it. See `findDeadlock`. */
   readonly deadlock: (run: string, under: readonly string[]) => Promise<readonly DeadlockLink[] | undefined>;
   readonly onError: (thrown: unknown) => void;
 }
 
 /**
- * `concurrency` of manual triggers, over all processes of a store. The store counts the runs of each until they have
- * ended, whoever works on them. One that has to wait is on its log, waits there as any other does, and is told when its
- * turn has come; whoever tells it may die before, so it looks now and then.
+ * Enforces `concurrency` of manual triggers over all processes of a store. The store counts the runs of each
+ * trigger until they have ended. A queued run is on its log, waits like any other run, and is woken when its
+ * turn comes. The process that should wake it may die, so it also checks by itself now and then.
  */
 export interface RunQueue {
   /**
-   * Before a run is made: throws `workflow_busy` where it is neither let in nor may wait. `above` is the session that
-   * asks: runs that it belongs to cannot be waited for.
+   * Call it before a run is created. Throws `workflow_busy` if the run may neither start nor wait. `above` is
+   * the session that starts it, whose own runs it cannot wait for.
    */
   reserve(gate: ManualLimit, run: string, above: string | undefined): Promise<void>;
-  /** Whether a run that is on its log may go on; else it waits for some other, or is to end for another. */
+  /** Decides whether a run on its log may continue, has to wait for another run, or was replaced by one. */
   enter(gate: ManualLimit, run: string, above: string | undefined): Promise<QueueResult>;
-  /** It has ended, or could not be made. */
+  /** Removes a run that has ended or could not be created. */
   leave(gate: ManualLimit, run: string): Promise<void>;
 }
 
 export type QueueResult =
   | { readonly kind: 'in' }
   | { readonly kind: 'waits'; readonly behind: string }
-  /** It would wait for ever. */
+  /** It would wait forever. */
   | { readonly kind: 'stuck'; readonly error: RuntimeError }
   | { readonly kind: 'dropped' };
 
-/** Streams above each other that are looked at. */
+/** How many ancestors are checked. */
 const MAX_ABOVE = 100;
-/** Runs whose ends are looked for side by side. */
+/** Runs that are checked in parallel. */
 const LOOKS = 32;
 
 export const REPLACED = 'It was started again by hand, and its trigger says when_busy: replace.';
@@ -81,7 +81,7 @@ export const REPLACED = 'It was started again by hand, and its trigger says when
 export function createRunQueue(deps: RunQueueDeps): RunQueue {
   const { clock, info, onError } = deps;
   const presencesOf = lookForEnds(info);
-  /** Changes of this process to one row are made one after the other. */
+  /** One table object per row, so that this process changes a row one step at a time. */
   const tables = new Map<string, { readonly table: LimitTable; users: number }>();
 
   const within = async <T>(name: string, work: (table: LimitTable) => Promise<T>): Promise<T> => {
@@ -94,7 +94,7 @@ export function createRunQueue(deps: RunQueueDeps): RunQueue {
       if (--used.users === 0) tables.delete(name);
     }
   };
-  /** Changes the row behind what has moved in it by itself, and tells those whose turn has come. */
+  /** Updates the row with ended runs, applies `decide`, and wakes runs whose turn has come. */
   const change = async (
     table: LimitTable,
     { limit }: ManualLimit,
@@ -162,7 +162,7 @@ export function createRunQueue(deps: RunQueueDeps): RunQueue {
         await change(table, gate, decide, run);
         for (const each of ending) deps.cancel(each, REPLACED).catch(onError);
         if (above === undefined || under.length === 0 || gate.limit.when_busy !== 'queue') return taken;
-        // Where a log cannot be read, it waits, and looks again.
+        // If a log cannot be read, the run waits and checks again.
         const deadlock = await deps.deadlock(run, under).catch((thrown: unknown) => void onError(thrown));
         return deadlock === undefined
           ? taken
@@ -173,7 +173,7 @@ export function createRunQueue(deps: RunQueueDeps): RunQueue {
   };
 }
 
-/** Takes a run out of a row, and tells those whose turn has come. False where the row does not know it. */
+/** Removes a run from a row and wakes runs whose turn has come. Returns false if the row does not have it. */
 async function leaveTable(
   { clock, info, wake, onError }: Omit<RunQueueDeps, 'tables' | 'cancel' | 'deadlock'>,
   table: LimitTable,
@@ -210,7 +210,7 @@ async function presenceOf(info: Store['info'], run: string): Promise<RunPresence
   return hasEnded(found.status) ? 'over' : 'there';
 }
 
-/** Runs that an error names. */
+/** How many runs an error names. */
 const MAX_NAMED = 3;
 
 function workflowBusy(
@@ -257,18 +257,18 @@ function deadlocked(
   );
 }
 
-/** Runs of one trigger that wait for their turn, and those of them that were dropped for another. */
+/** The maximum number of queued runs of one trigger, and of replaced ones. */
 const MAX_WAITING = 1_000;
-/** How long whoever let a run in has for making its log, before it is taken to be dead. */
+/** How long an admitted run may have no log before its process is considered dead. */
 const MAKING_MS = 30_000;
 
 export type ReserveResult =
   | { readonly kind: 'in'; readonly row: LimitRow }
-  /** It is made, and comes for its turn itself. */
+  /** The run is created and enters the queue itself. */
   | { readonly kind: 'may wait' }
   | { readonly kind: 'busy' };
 
-/** A run that is not on its log yet. One that is not to wait is counted from here on. */
+/** Reserves a place for a run that is not on its log yet. A run that may not wait is counted from here on. */
 function reserveRow(
   row: LimitRow,
   run: string,
@@ -283,10 +283,10 @@ function reserveRow(
 export type EnterResult =
   | { readonly kind: 'in'; readonly row: LimitRow }
   | { readonly kind: 'waits'; readonly row: LimitRow }
-  /** Another one has taken its place: it is to end. */
+  /** Another run has replaced it, so it has to end. */
   | { readonly kind: 'dropped'; readonly row: LimitRow };
 
-/** A run that is on its log comes for its turn. */
+/** Admits or queues a run that is on its log. */
 function enterRow(
   row: LimitRow,
   run: string,
@@ -307,11 +307,11 @@ function enterRow(
 
 export interface Passed {
   readonly row: LimitRow;
-  /** Whose turn has come. */
+  /** Runs whose turn has come. */
   readonly next: readonly string[];
 }
 
-/** Lets in whose turn has come. Where there seems to be no room, those that have ended, or were never made, make some. */
+/** Admits queued runs. If there is no room, runs that have ended or were never created are removed first. */
 async function admitNext(
   row: LimitRow,
   presencesOf: (runs: readonly string[]) => Promise<readonly RunPresence[]>,
@@ -323,7 +323,7 @@ async function admitNext(
   if (under.length >= max) {
     const presences = await presencesOf(under.map(({ run }) => run));
     const still = under.filter((each, at) => isUnder(each, presences[at], now));
-    if (still.length < under.length) under = still; // else the row stays as it is, and is not written
+    if (still.length < under.length) under = still; // otherwise the row is unchanged and not written
   }
   const next: string[] = [];
   let at = 0;
@@ -343,7 +343,6 @@ async function admitNext(
 const isUnder = ({ at }: AdmittedRun, standing: RunPresence | undefined, now: number): boolean =>
   standing === 'there' || (standing === 'missing' && at + MAKING_MS > now);
 
-/** It has ended, or could not be made. */
 const leaveRow = ({ under, queue, dropped = [], ...rest }: LimitRow, run: string): LimitRow => ({
   ...rest,
   under: under.filter((each) => each.run !== run),

@@ -18,18 +18,21 @@ export interface ScheduleDeps {
 export interface ScheduleOptions {
   readonly name: string;
   readonly trigger: Extract<OutsideTrigger, { readonly type: 'schedule' }>;
-  /** Has the run of a time started, or says why not. `over`: it is on its log, or never will be; or what was thrown. */
+  /**
+   * Starts the run of a time, or says why not. `over` is called when the run is on its log or will never be,
+   * or with an error.
+   */
   readonly fire: (due: DueTime, over: (thrown?: unknown) => void) => Promise<OutsideOutcome>;
   readonly onDue: (outcome: OutsideOutcome, due: DueTime) => void;
 }
 
-/** A store that fails is asked again after that. */
+/** When to try again after an error of the store. */
 const RETRY_MS = 10_000;
 
 /**
- * Starts a run for each time of a schedule, once over all processes of a store, whatever dies meanwhile: a time is
- * claimed in the store first, and a claim that nobody makes good is another's after a while. The run's id follows from
- * the time, so that the log refuses a second one. Returns what ends it.
+ * Starts a run for each time of a schedule, once over all processes of a store, even if processes die. A time
+ * is claimed in the store first, and an unfinished claim can be taken over after a while. The run's id is
+ * derived from the time, so that its log refuses a second run. Returns a function that stops the schedule.
  */
 export function runSchedule(deps: ScheduleDeps, kept: ScheduleOptions): () => void {
   const { engine, tables, clock, crashPoint, onError } = deps;
@@ -41,9 +44,9 @@ export function runSchedule(deps: ScheduleDeps, kept: ScheduleOptions): () => vo
   const held = new Set<number>();
   let timetable: Timetable | undefined;
   let origin = 0;
-  /** Up to here this process has claimed times. */
+  /** The last time up to which this process has claimed times. */
   let claimed = 0;
-  /** Of whoever has begun it anew with other times. */
+  /** The timetable of another process that has restarted the schedule with other times. */
   let others: { readonly of: string; readonly timetable: Timetable } | undefined;
   let closed = false;
   let stopClaimCheck: () => void = () => undefined;
@@ -84,7 +87,8 @@ export function runSchedule(deps: ScheduleDeps, kept: ScheduleOptions): () => vo
     if (row === undefined || timetable === undefined || closed) return undefined;
     const now = clock.now();
     const isOurs = row.spec === spec;
-    // With other times, somebody has begun it anew since: theirs count, as long as somebody keeps them.
+    // Another process has restarted the schedule with other times. They count as long as somebody works on
+    // them.
     if (!isOurs && !(others?.of === keyOf(row) && isAbandoned(row, others.timetable, now))) return undefined;
     const counts = isOurs && !isOfWrongClock(row, now);
     const counted = counts ? row : renewRow(row, { spec, origin, last: claimed }, now, timetable);
@@ -108,11 +112,11 @@ export function runSchedule(deps: ScheduleDeps, kept: ScheduleOptions): () => vo
       others = { of: keyOf(foreign), timetable: await openOthers(name, foreign) };
       return look();
     }
-    if (isMoved && !closed) return begin(); // others have begun it anew, and count from another time
+    if (isMoved && !closed) return begin(); // another process has restarted it and counts from another time
     stopClaimCheck();
     if (claimCheck !== undefined && !closed)
       stopClaimCheck = clock.after(Math.max(1, claimCheck - clock.now()), () => attempt(look));
-    if (claims === undefined || closed) return; // a claim that is left is taken up after the next start
+    if (claims === undefined || closed) return; // an unfinished claim is taken over after the next start
     claimed = claims.row.last;
     crashPoint?.('schedule:claimed');
     if (claims.missed > 0)
@@ -125,7 +129,7 @@ export function runSchedule(deps: ScheduleDeps, kept: ScheduleOptions): () => vo
       fire(time, (thrown) => attempt(() => settle(due, thrown)))
         .then(
           (outcome) => onDue(outcome, time),
-          () => undefined, // it was settled with what was thrown
+          () => undefined, // `over` got the error
         )
         .catch(onError);
     }
@@ -133,7 +137,7 @@ export function runSchedule(deps: ScheduleDeps, kept: ScheduleOptions): () => vo
 
   const settle = async (due: number, thrown: unknown) => {
     if (thrown !== undefined && toRuntimeError(thrown).code !== 'stream_exists') {
-      // The claim stays, and is taken up again.
+      // The claim stays and is tried again.
       held.delete(due);
       onError(thrown);
       return look();
@@ -154,7 +158,7 @@ export function runSchedule(deps: ScheduleDeps, kept: ScheduleOptions): () => vo
 
 const keyOf = ({ spec, origin }: ScheduleRow) => `${origin} ${spec}`;
 
-/** By the times that another process has written down. Those that cannot be read here are none. */
+/** The timetable that another process has stored. It is empty if this process cannot read it. */
 async function openOthers(name: string, { spec, origin }: ScheduleRow): Promise<Timetable> {
   try {
     const schedule = JSON.parse(spec) as Schedule;
@@ -167,23 +171,26 @@ async function openOthers(name: string, { spec, origin }: ScheduleRow): Promise<
 const dueOf = (due: number, missed: number): DueTime => ({ due, missed });
 
 const TABLE = 'schedules';
-/** Others change a row once for each time that comes due. */
+/** Other processes change the row once for each due time. */
 const MAX_TRIES = 100;
 
 export interface ScheduleTable {
   read(): Promise<ScheduleRow | undefined>;
-  /** Writes what `decide` makes of the row, unless that is undefined; decides again where another was quicker. */
+  /**
+   * Writes the row that `decide` returns, unless that is undefined. Decides again if another process changed
+   * the row first.
+   */
   change<Decided extends { readonly row: ScheduleRow }>(
     decide: (row: ScheduleRow | undefined) => Decided | undefined,
   ): Promise<Decided | undefined>;
 }
 
-/** The row of one schedule. Changes of this process are made one after the other. */
+/** The row of one schedule. This process makes its changes one after the other. */
 function createScheduleTable(tables: Tables, name: string): ScheduleTable {
   let tail: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const done = tail.then(work);
-    tail = done.catch(() => undefined); // whoever asked hears of it
+    tail = done.catch(() => undefined); // the caller gets the error
     return done;
   };
   return {
@@ -210,15 +217,15 @@ const scheduleContended = (name: string) =>
     { hint: 'Telltale tries again by itself. How many processes listen on this store?', retryable: true },
   );
 
-/** What the store knows of a schedule. */
+/** What the store knows about a schedule. */
 export interface ScheduleRow {
-  /** Its times, as they were when it was begun: with others it is begun anew. */
+  /** Its definition. The schedule restarts when the definition changes. */
   readonly spec: string;
-  /** What `every` is counted from. */
+  /** The time that `every` counts from. */
   readonly origin: number;
-  /** Up to here every time was claimed, by whoever came first. */
+  /** Every time up to here has been claimed. */
   readonly last: number;
-  /** Claimed, and not known to have been started or dropped. */
+  /** Claims that are not known to have started or been dropped. */
   readonly pending: readonly ClaimedDue[];
 }
 
@@ -226,38 +233,42 @@ export interface ClaimedDue {
   readonly due: number;
   /** When it was claimed. */
   readonly at: number;
-  /** How many times beside it have no run of their own. */
+  /** How many earlier times have no run of their own. */
   readonly missed: number;
 }
 
-/** A run that comes later than that after its time makes up for what was missed. */
+/** A run that starts later than this after its time makes up for a missed one. */
 const ON_TIME_MS = 60_000;
-/** How long whoever claimed a time has for starting its run before another takes it to be dead. */
+/**
+ * How long the process that claimed a time has for starting its run. After that another process takes over.
+ */
 const CLAIM_MS = 10_000;
-/** Times that are claimed and not yet started: of one more it is said that the schedule is busy. */
+/** The maximum number of open claims. Further times are suppressed as busy. */
 const MAX_PENDING = 1_000;
 
-/** Times further ahead than that were written by a machine whose clock is wrong. */
+/** Times further in the future than this come from a machine with a wrong clock. */
 const CLOCK_TOLERANCE_MS = 60_000;
 /**
- * Where nobody has claimed the next time of a row for that long, nobody keeps its times any more, and whoever has others
- * takes the schedule over: a process of before a change may have been the last to start, and be gone.
+ * If nobody has claimed the next time of a row for this long, the row is abandoned, and a process with
+ * another definition takes over. The last process with the old definition may be gone.
  */
 const ABANDONED_MS = 60_000;
 
 const isAhead = (time: number, now: number) => time > now + CLOCK_TOLERANCE_MS;
 
-/** Whether a row was written by a machine whose clock is wrong: it says nothing of the times that are due now. */
+/**
+ * Whether a row was written by a machine with a wrong clock, so that it says nothing about what is due now.
+ */
 const isOfWrongClock = ({ origin, last, pending }: ScheduleRow, now: number): boolean =>
   isAhead(Math.max(last, origin, ...pending.map(({ at }) => at)), now);
 
-/** Whether nobody keeps a schedule by the times of its row, which `timetable` has. */
+/** Whether no process works on the schedule by the timetable of its row. */
 const isAbandoned = ({ last }: ScheduleRow, { next }: Timetable, now: number): boolean =>
   (next(last) ?? last) + ABANDONED_MS <= now;
 
 /**
- * Begun anew in place of one that does not count, by somebody who has claimed all times up to `last`. The time that
- * has just come, if one has, is had.
+ * Replaces a row that does not count, on behalf of a process that has claimed all times up to `last`. A time
+ * that has just come is included.
  */
 function renewRow(
   before: ScheduleRow,
@@ -284,23 +295,23 @@ export interface ClaimInput {
   /** After `row.last`, up to `now`. */
   readonly dues: Dues;
   readonly missed: MissedPolicy;
-  /** Times that are in hand here. */
+  /** Times that this process is starting. */
   readonly held: ReadonlySet<number>;
-  /** How long a claim counts. */
+  /** How long a claim is valid. */
   readonly claimMs: number;
 }
 
 export interface Claims {
-  /** As it is written before anything starts. */
+  /** The row to write before anything starts. */
   readonly row: ScheduleRow;
   readonly fire: readonly ClaimedDue[];
-  /** Times that nothing is started for. */
+  /** How many times start no run. */
   readonly missed: number;
-  /** Times that found too many before them. */
+  /** Times that exceed the maximum of open claims. */
   readonly refused: readonly ClaimedDue[];
 }
 
-/** What is to be claimed now; undefined where there is nothing to do. */
+/** Decides what to claim now. Undefined if there is nothing to do. */
 export function decideClaims({ row, now, dues, missed, held, claimMs }: ClaimInput): Claims | undefined {
   const left = row.pending.filter(({ due, at }) => !held.has(due) && at + claimMs <= now);
   const chosen = choose(dues, missed, now);
@@ -346,7 +357,7 @@ export const withoutClaim = (row: ScheduleRow, due: number): ScheduleRow => ({
   pending: row.pending.filter((claim) => claim.due !== due),
 });
 
-/** When a claim of somebody else's is to be looked at again. */
+/** When to check the claims of other processes again. */
 function nextClaimCheck(
   { pending }: ScheduleRow,
   held: ReadonlySet<number>,
@@ -356,7 +367,7 @@ function nextClaimCheck(
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Undefined where it is none: then the schedule begins anew. */
+/** Undefined if the value is not a row. The schedule then starts anew. */
 function readRow(value: Json | undefined): ScheduleRow | undefined {
   if (!isJsonObject(value)) return undefined;
   const { spec, origin, last, pending } = value;

@@ -25,13 +25,13 @@ import type { FieldUpdate, Firing } from '../../triggers/state-trigger.ts';
 import type { SessionLog } from '../session-log.ts';
 import { type Chains, createChains, createFirings, type Firings } from './firings.ts';
 
-/** What a session's events set off. Nobody waits for any of it. */
+/** The triggers of a session. They start workflows in the background, which nobody waits for. */
 export interface SessionTriggers {
-  /** Goes on with what was under way when the session was let go of. Once, before its first turn. */
+  /** Continues open firings after the session was resumed. Call it once, before the first turn. */
   begin(): void;
-  /** Called before `session.completed`: firings that wait for a time fire now, since quiet is certain. */
+  /** Called before `session.completed`. Firings that wait for a time fire now. */
   end(): void;
-  /** Disarms timers and drops open questions; what waits goes on when the session is taken up again. */
+  /** Disarms timers and drops open questions. Waiting firings continue when the session is resumed. */
   close(): void;
 }
 
@@ -40,21 +40,21 @@ export interface SessionTriggerDeps {
   readonly log: Pick<SessionLog, 'state' | 'append' | 'committed' | 'react' | 'here'>;
   readonly clock: Clock;
   readonly ids: IdSource;
-  /** What tests on events read: `agent` and `actions`. */
+  /** The values that tests on events can read: `agent` and `actions`. */
   readonly testContext: () => Readonly<Record<string, unknown>>;
   readonly invoke?: Invoke | undefined;
-  /** What artifacts are given. */
+  /** The context that artifacts get. */
   readonly decisionContext: () => DecisionContext;
   /**
-   * Called with its `trigger.fired`, whose commit it has to wait for, and again for each run that has not ended when a
-   * session is taken up: a run that is there already is left alone.
+   * Called with each `trigger.fired`, whose commit it has to await, and again for each open run when the
+   * session is resumed. A run that exists already is left alone.
    */
   readonly startRun: (run: StartedRun) => void;
-  /** Asks for the end of a run; it may have ended already. */
+  /** Cancels a run, which may have ended already. */
   readonly cancelRun: (run: string, reason: string) => void;
 }
 
-/** Only for an agent that has triggers: others pay nothing. */
+/** Only created for agents that have triggers. */
 export function createSessionTriggers(deps: SessionTriggerDeps): SessionTriggers {
   const { triggers, log, clock } = deps;
   const { state } = log;
@@ -63,14 +63,15 @@ export function createSessionTriggers(deps: SessionTriggerDeps): SessionTriggers
   let inHand: SessionEvent | undefined;
 
   const now = { metadata: { ...state.metadata }, vars: valuesOf(state.variables) };
-  /** A test that cannot be evaluated is told of once, and again if the reason is another. */
+  /** Reports a test that cannot be evaluated once, and again if the reason changes. */
   const onProblem = (id: string, message: string | undefined) => {
     const known = problems.get(id);
     if (message === undefined) problems.delete(id);
     else problems.set(id, message);
     const trigger = triggers.byId.get(id);
     if (message === undefined || message === known || trigger === undefined) return;
-    // Without an event the session is taken up, and it was told of before. Of a suppression none may follow each.
+    // Without an event the session is being resumed, and the problem was reported before. A suppression must
+    // not cause another one.
     if (inHand === undefined || inHand.type === 'trigger.suppressed') return;
     const why = `The test of "${id}" cannot be evaluated, so it is false: ${message}`;
     firings.suppress(trigger, 'test', why, originOf(inHand));
@@ -161,7 +162,7 @@ export function createSessionTriggers(deps: SessionTriggerDeps): SessionTriggers
       for (const each of found)
         if (each.as === null && each.trigger.question !== undefined) tests.ask(each, origin, 'update');
         else fireTrigger(each, origin);
-    } else chains.of(event); // what follows from it may set something off
+    } else chains.of(event); // its consequences may fire triggers
     if (isUpdate) firings.cancelLeft();
     if (isEndOfRun(event)) chains.ended(event.run);
     inHand = undefined;
@@ -195,27 +196,27 @@ const isEndOfRun = (event: SessionEvent): event is EndOfRun =>
   event.type === 'workflow.failed' ||
   event.type === 'workflow.cancelled';
 
-/** The place of an event, for what it brings about. */
+/** The position of an event, as the cause of its consequences. */
 const causeOf = ({ session, seq, cause }: SessionEvent): Cause => ({
   stream: session,
   seq,
   depth: cause.depth + 1,
 });
 
-/** A field that is not set and has no default is absent; on the log that is null. */
+/** The log shows a field without a value and default as null. Here such a field is absent. */
 const newMetadata = ({ changes }: EventOf<'metadata.changed'>) =>
   Object.entries(changes).map(([name, { to }]) => [name, to === null ? undefined : to] as const);
 
 const valuesOf = (variables: ReadonlyMap<string, { readonly value: Json }>): Record<string, Json> =>
   Object.fromEntries([...variables].map(([name, { value }]) => [name, value]));
 
-/** Characters of one field of an event that `${trigger.event.*}` shows; the whole is on the log. */
+/** The maximum characters of an event field in `${trigger.event.*}`. The log has the whole field. */
 const MAX_SHOWN = 16_384;
 
 export interface EventValues {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly vars: Readonly<Record<string, unknown>>;
-  /** `agent` and `actions`, made where a test names them. */
+  /** `agent` and `actions`, computed when a test names them. */
   readonly context: () => Readonly<Record<string, unknown>>;
 }
 
@@ -223,7 +224,7 @@ export type EventMatch =
   | { readonly held: boolean; readonly problem?: undefined }
   | { readonly held: false; readonly problem: string };
 
-/** Whether an event of the right type is one that the trigger asks for; the question to an artifact aside. */
+/** Whether an event of the right type matches the trigger, apart from a question to an artifact. */
 function matchEvent({ event: wanted }: SessionTrigger, event: SessionEvent, values: EventValues): EventMatch {
   if (wanted?.match !== undefined) {
     const fields = { ...event };
@@ -239,13 +240,15 @@ function matchEvent({ event: wanted }: SessionTrigger, event: SessionEvent, valu
 const lazily = (context: () => Readonly<Record<string, unknown>>, names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { enumerable: true, get: () => context()[name] }]));
 
-/** What `${trigger.*}` shows of an event. */
+/** The value of `${trigger.*}` for an event. */
 function seenOfEvent({ id, workflow }: SessionTrigger, event: SessionEvent): JsonObject {
   const shown = Object.entries(event).map(([name, value]) => [name, short(value as Json)] as const);
   return { type: 'event', trigger: id, workflow, at: event.at, fields: {}, event: Object.fromEntries(shown) };
 }
 
-/** A value that is too long is text from there on: half an object would be another one. */
+/**
+ * Shortens a value that is too long. An object becomes text, because half of it would be a different object.
+ */
 function short(value: Json): Json {
   const text = typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : '';
   if (text.length <= MAX_SHOWN) return value;
@@ -253,16 +256,16 @@ function short(value: Json): Json {
   return `${head}\n… ${omitted} characters left out …\n${tail}`;
 }
 
-/** The event that set something off, for what follows from it. */
+/** The event that fired a trigger. */
 export interface Origin {
   readonly cause: Cause;
-  /** The workflows that led to it. */
+  /** The chain of workflows that led to it. */
   readonly chain: readonly string[];
-  /** Whether it says of another firing that it was suppressed. */
+  /** Whether it reports that another firing was suppressed. */
   readonly isEcho: boolean;
 }
 
-/** Why an artifact is asked: an update, a restart (its last answer may be lost), or values taken over from others. */
+/** Why an artifact is asked: an update, a restart (its last answer may be lost), or inherited values. */
 export type QuestionReason = 'update' | 'restart' | 'taken over';
 
 export interface ArtifactTestDeps {
@@ -273,10 +276,10 @@ export interface ArtifactTestDeps {
   readonly fireTrigger: (found: TriggerMatch, origin: Origin) => void;
 }
 
-/** Tests of triggers that artifacts decide: the answer is put on the log before it counts. */
+/** Tests of triggers that artifacts decide. An answer is written to the log before it counts. */
 export interface ArtifactTests {
   ask(found: TriggerMatch, origin: Origin, asking: QuestionReason): void;
-  /** What was answered last. */
+  /** The last answer. */
   held(trigger: SessionTrigger): boolean;
 }
 
@@ -302,7 +305,7 @@ function createArtifactTests({
     ask(found, origin, asking) {
       const { trigger } = found;
       const chain = [...origin.chain, trigger.workflow];
-      // Whose question sets off the next one would be asked for ever.
+      // A question that causes the next one would be asked forever.
       if (trigger.fire === undefined && chain.length > MAX_CHAIN) {
         fireTrigger(found, origin);
         return;
@@ -328,7 +331,7 @@ function createArtifactTests({
   };
 }
 
-/** What an answer makes a trigger do: null for one on events; undefined for nothing. */
+/** The effect of an answer. Null fires a trigger on events, undefined does nothing. */
 function answered(
   { fire, cancelsOnExit }: SessionTrigger,
   was: boolean,
@@ -343,12 +346,12 @@ function answered(
   return is && asking === 'update' && (fire === 'on_update' || fire === 'on_change') ? 'stay' : undefined;
 }
 
-/** Questions of one session that have no answer yet. An artifact takes 100 ms at most. */
+/** The maximum number of open questions per session. An artifact takes at most 100 ms. */
 const MAX_QUESTIONS = 256;
 
-/** Asks artifacts for the tests of triggers. Answers come in the order of the questions. */
+/** Asks artifacts for tests of triggers. Answers arrive in the order of the questions. */
 export interface Questions {
-  /** False where too many are open. */
+  /** Returns false if too many questions are open. */
   ask(trigger: SessionTrigger, then: (record: InvokeRecord) => void): boolean;
   close(): void;
 }
@@ -413,48 +416,48 @@ const unanswered = (where: string, question: TestQuestion, message: string): Inv
   cost: 0,
 });
 
-/** What an event means to a trigger. */
+/** A trigger that an event has matched. */
 export interface TriggerMatch {
   readonly trigger: SessionTrigger;
-  /** null: it is set off by an event. */
+  /** null for a trigger on events. */
   readonly as: Firing['as'] | null;
   readonly seen: JsonObject;
 }
 
-/** Values by name; undefined: gone. */
+/** Values by name. Undefined means that the value is gone. */
 export type NewValues = readonly (readonly [name: string, value: Json | undefined])[];
 
 /**
- * The metadata, or the variables, as of the event in hand, and how the triggers on them stand: the session's state may
- * be further on already.
+ * The metadata or variables as of the current event, and the state of their triggers. The session's own state
+ * may be ahead of that event.
  */
 export interface FieldMirror {
-  /** Takes an update. One that is `taken over` from others fires nothing, but ends what holds no longer. */
+  /** Applies an update. Inherited values fire nothing, but end conditions that no longer hold. */
   update(
     values: NewValues,
     options: { readonly at: number; readonly isTakenOver: boolean },
   ): readonly TriggerMatch[];
-  /** Something changed that tests may read beside. */
+  /** Evaluates tests again, because other values that they read have changed. */
   lookAgain(at: number): readonly TriggerMatch[];
-  /** Whether the condition of a trigger is so now. */
+  /** Whether the condition of a trigger holds now. */
   holds(trigger: SessionTrigger): boolean;
-  /** What `${trigger.*}` shows of a trigger while nothing changes. */
+  /** The value of `${trigger.*}` without a change. */
   seen(trigger: SessionTrigger, at: number): JsonObject;
 }
 
 export interface FieldMirrorDeps {
   readonly side: TriggerSide;
-  /** The values: the mirror's own to change. */
+  /** The current values, which the mirror changes. */
   readonly now: Record<string, Json>;
-  /** Whether there was an update. */
+  /** Whether there was an update before. */
   readonly begun: boolean;
-  /** The values of the other side. */
+  /** The values of the other kind: variables for metadata, and the reverse. */
   readonly beyond: Readonly<Record<string, Json>>;
   readonly onProblem: NonNullable<FieldUpdate['onProblem']>;
 }
 
 function createFieldMirror({ side, now, begun, beyond, onProblem }: FieldMirrorDeps): FieldMirror {
-  /** Follows `now` behind each update, so that one costs what it changes. */
+  /** The values before the update. Only changed values are copied. */
   const before: Record<string, Json> = { ...now };
   const stand = restoreTriggerStand(side.index, { current: now, begun, beyond, onProblem });
   const put = (into: Record<string, Json>, values: NewValues) => {

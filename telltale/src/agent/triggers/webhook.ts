@@ -8,7 +8,7 @@ import type { Tables } from '../../store/store.ts';
 import type { HookSignature, OutsideTrigger } from '../../triggers/outside-triggers.ts';
 import type { HookHeaders, OutsideOutcome } from '../runs/run-types.ts';
 
-/** Of what is posted to a hook: it goes on the log of the run whole. */
+/** The maximum size of a request body. The whole body is written to the log of the run. */
 export const MAX_HOOK_BYTES = 1024 * 1024;
 
 export type Webhook = Extract<OutsideTrigger, { readonly type: 'webhook' }>;
@@ -17,7 +17,7 @@ export interface ReceiveDeps {
   readonly guard: ReplayGuard;
   readonly now: () => number;
   readonly crashPoint?: ((name: string) => void) | undefined;
-  /** Has the run started, under that id, and resolves once it is on its log. */
+  /** Starts the run with that id and resolves once it is on its log. */
   readonly enter: (trigger: Webhook, seen: JsonObject, run: string) => Promise<OutsideOutcome>;
 }
 
@@ -47,21 +47,21 @@ export async function receiveHook(
     await taken.over(outcome.kind === 'started' ? run : undefined);
     return outcome;
   } catch (thrown) {
-    // Whoever took it first has started it, and died before it could say so.
+    // The process that claimed it first started the run and died before it could record that.
     if (toRuntimeError(thrown).code === 'stream_exists') {
       await taken.over(run);
       return { kind: 'replayed', run };
     }
-    // One that cannot be given back is another's after a while.
+    // If the claim cannot be released, it expires.
     await taken.release().catch(() => undefined);
     throw thrown;
   }
 }
 
-/** Deeper lists and objects are left as the text that they came in: what writes JSON would run out of stack. */
+/** Bodies that are nested deeper stay text, because serializing them would overflow the stack. */
 const MAX_DEPTH = 200;
 
-/** JSON where it is some, else the text. */
+/** The body as JSON, or as text if it is not JSON. */
 function bodyOf(body: string | Uint8Array): Json {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
   try {
@@ -84,27 +84,34 @@ function isShallow(value: Json): boolean {
 const TABLE = 'hooks';
 const DAY_MS = 86_400_000;
 /**
- * How long what was accepted is remembered. A stamped message is too old after 5 minutes anyway, but an honest sender
- * that heard no answer stamps it anew for hours. Without a stamp nothing else keeps an old one from being sent again.
+ * How long an accepted delivery is remembered. A timestamped delivery expires after 5 minutes, but an honest
+ * sender without an answer retries with new timestamps for hours. Without timestamps, this memory is the only
+ * protection against replays.
  */
 const REMEMBERED_MS: Readonly<Record<HookSignature, number>> = { standard: DAY_MS, github: 30 * DAY_MS };
-/** How long whoever takes a message has for starting its run before another takes it to be dead. */
+/**
+ * How long the process that claimed a delivery has for starting its run. After that another process takes
+ * over.
+ */
 const CLAIM_MS = 30_000;
-/** When one was claimed that nobody holds any more. */
+/** The claim time of a released delivery. */
 const UNCLAIMED = 0;
-/** Between two looks a row may come and go. */
+/** A row may change between reading and writing. */
 const MAX_TRIES = 10;
 
 export type DeliveryClaim =
   | {
       readonly kind: 'first';
-      /** When somebody first took it, who may have died since: its run's id follows from it. */
+      /**
+       * When it was first claimed, possibly by a process that has died since. The run's id is derived from
+       * it.
+       */
       readonly since: number;
-      /** From now on it is known, and `run` is what came of it. */
+      /** Records the delivery as handled, with the run that it started. */
       over(run: string | undefined): Promise<void>;
       /**
-       * It may be sent again. What came of it may not be known, where the store went away meanwhile: whoever takes it next
-       * is given the same `since`, so that the log refuses a second run.
+       * Allows a retry. It may be unknown whether a run was started, for example because the store failed.
+       * The next claim gets the same `since`, so that the log refuses a second run.
        */
       release(): Promise<void>;
     }
@@ -112,8 +119,8 @@ export type DeliveryClaim =
 
 export interface ReplayGuard {
   /**
-   * Takes a delivery, once over all processes of a store. Rejects with `hook_replayed` where its id stood for something
-   * else, and while another is taking it.
+   * Claims a delivery once over all processes of a store. Rejects with `hook_replayed` if its id was used
+   * with another body, or while another process handles it.
    */
   take(hook: string, scheme: HookSignature, delivery: SignedDelivery): Promise<DeliveryClaim>;
 }
@@ -121,7 +128,7 @@ export interface ReplayGuard {
 interface WebhookRow {
   readonly body: string;
   readonly since: number;
-  /** When it was claimed. */
+  /** When it was last claimed. */
   readonly at: number;
   readonly over?: true;
   readonly run?: string;
@@ -132,7 +139,7 @@ export function createReplayGuard(tables: Tables, clock: Pick<Clock, 'now'>, age
     async take(hook, scheme, delivery) {
       const keys = keysOf(agent, hook, scheme, delivery).map((key) => ({ table: TABLE, key }));
       const ttlMs = REMEMBERED_MS[scheme];
-      /** Who took longer than a claim counts has lost it to another, whose word it is now. */
+      /** Has no effect if the claim has expired and another process has taken over. */
       const settle = (row: WebhookRow, settled: WebhookRow) =>
         tables.exchange(
           keys.map((key) => ({ ...key, value: row as unknown as Json })),
@@ -169,7 +176,10 @@ export function createReplayGuard(tables: Tables, clock: Pick<Clock, 'now'>, age
   };
 }
 
-/** By its id, and where that is not signed by its body, too: anybody can write another id in front of it. */
+/**
+ * A delivery is identified by its id and, if the id is not signed, also by its body, because anybody could
+ * change the id.
+ */
 function keysOf(
   agent: string,
   hook: string,
@@ -191,11 +201,11 @@ function readRow(value: Json | undefined): WebhookRow | undefined {
   return { body, since, at, ...(over === true ? { over } : {}), ...(typeof run === 'string' ? { run } : {}) };
 }
 
-/** What was posted, once its signature was found to be right. */
+/** A delivery with a valid signature. */
 export interface SignedDelivery {
-  /** The sender's own id of it: the same each time that it is sent again. Absent where the sender gives none. */
+  /** The sender's id, which is the same for retries. Absent if the sender gives none. */
   readonly id?: string;
-  /** What the sender calls it: `push`. */
+  /** The sender's name for the event: `push`. */
   readonly event?: string;
   /** SHA-256 of the body. */
   readonly bodyHash: string;
@@ -209,24 +219,26 @@ export interface Delivery {
   readonly now: number;
 }
 
-/** How far the sender's clock may be off, either way, the way of the message included. */
+/** How far the timestamp may be off, in both directions, including the transport time. */
 const TOLERANCE_MS = 5 * 60_000;
-/** While a sender changes its secret it signs with both. */
+/** A sender that rotates its secret signs with both. */
 const MAX_SIGNATURES = 16;
-/** Printable, and short enough to be kept. */
+/** Printable characters, and short enough to store. */
 const ID = /^[\x21-\x7e]{1,256}$/;
 const EVENT = /^[\w.-]{1,64}$/;
 
-/** A check against an empty key would let everybody pass: what a manifest check should have found. */
+/**
+ * Refuses an empty key, which would accept every signature. The check of the manifest should have found it.
+ */
 const checkKey = (hook: string, secret: string, scheme: HookSignature): Buffer => {
   const key = keyOf(secret);
   if (key.length === 0) throw badSignature(hook, scheme);
   return key;
 };
 
-/** Throws `bad_signature`, or `hook_stale` where all is right but the time. */
+/** Throws `bad_signature`, or `hook_stale` if only the time is wrong. */
 const checkSignature: Readonly<Record<HookSignature, (delivery: Delivery) => SignedDelivery>> = {
-  /** standardwebhooks.com: the id and the time are signed with the body. */
+  /** standardwebhooks.com: the signature covers the id, the time and the body. */
   standard({ hook, body, headers, secret, now }) {
     const id = needed(hook, headers, 'webhook-id');
     const stamp = needed(hook, headers, 'webhook-timestamp');
@@ -244,7 +256,7 @@ const checkSignature: Readonly<Record<HookSignature, (delivery: Delivery) => Sig
     if (!(Math.abs(now - at) <= TOLERANCE_MS)) throw hookStale(hook, stamp, now);
     return { id, bodyHash: sha256(body) };
   },
-  /** Only the body is signed: neither the id nor a time can be trusted. */
+  /** The signature covers only the body, so the id cannot be trusted. */
   github({ hook, body, headers, secret }) {
     const given = needed(hook, headers, 'x-hub-signature-256');
     const expected = createHmac('sha256', checkKey(hook, secret, 'github'))
@@ -270,7 +282,7 @@ function needed(hook: string, headers: HookHeaders, name: string): string {
   return value;
 }
 
-/** `whsec_BASE64` is the bytes that it stands for; any other text is itself. */
+/** `whsec_BASE64` is decoded. Any other text is used as it is. */
 export const keyOf = (secret: string): Buffer =>
   secret.startsWith('whsec_')
     ? Buffer.from(secret.slice('whsec_'.length), 'base64')
@@ -293,7 +305,7 @@ const HOW: Readonly<Record<HookSignature, string>> = {
     'Send "x-hub-signature-256: sha256=HEX", the HMAC-SHA256 of the body with the trigger\'s "secret": at GitHub it is the "Secret" of the webhook.',
 };
 
-/** `missing` is the header that is not there, where one is. */
+/** `missing` is the name of a missing header. */
 const badSignature = (hook: string, scheme: HookSignature, missing?: string) =>
   new RuntimeError(
     'bad_signature',
@@ -303,7 +315,7 @@ const badSignature = (hook: string, scheme: HookSignature, missing?: string) =>
     { hint: HOW[scheme] },
   );
 
-/** Longer than any time that fits. */
+/** Longer than any valid timestamp. */
 const MAX_SHOWN = 24;
 
 const hookStale = (hook: string, stamp: string, now: number) =>

@@ -10,8 +10,9 @@ import { showValue } from '../../manifest/schema/show-value.ts';
 import { isExposed } from '../../prompt/exposed-variables.ts';
 
 /**
- * The values that a sub-agent's variables begin with, where it says `metadata.inherit: read` or `share`, or where it
- * speaks in a conversation: those of its caller's variables of the same names. What the caller's model can set gets into no variable that models may not set.
+ * The initial values of a sub-agent's variables if it has `metadata.inherit: read` or `share`, or speaks in a
+ * conversation: the values of its caller's variables with the same names. A value that the caller's model can
+ * set is not inherited by a variable that models may not set.
  */
 export function inheritedVariables(
   parent: AgentManifest,
@@ -35,7 +36,10 @@ export function inheritedVariables(
 
 const isForModels = ({ writers }: SettableVariable): boolean => writers.includes('model');
 
-/** Variables that a sub-agent writes back to its caller's: where it says `metadata.inherit: share`, or speaks in a conversation. */
+/**
+ * The variables that a sub-agent writes back to its caller, if it has `metadata.inherit: share` or speaks in
+ * a conversation.
+ */
 export function sharedVariables(
   parent: AgentManifest,
   child: AgentManifest,
@@ -52,7 +56,7 @@ export function sharedVariables(
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** What a sub-agent with `metadata.inherit: read` is told of its caller's variables: those that are exposed to it. */
+/** The caller's variables that a sub-agent with `metadata.inherit: read` can see. */
 export function shownVariables(
   parent: AgentManifest,
   child: AgentManifest,
@@ -70,7 +74,7 @@ export function shownVariables(
 export type DefinedVariable = AgentManifest['context_variables']['defined'][number];
 export type RuntimeVariable = AgentManifest['context_variables']['runtime'][number];
 
-/** A variable that can be set by hand. */
+/** A variable that can be set, in contrast to derived ones. */
 export type SettableVariable =
   | (RuntimeVariable & { readonly class: 'runtime' })
   | (DefinedVariable & { readonly class: 'defined' });
@@ -78,7 +82,7 @@ export type SettableVariable =
 /** Who sets a variable: the model, a workflow's run, or a person (API, command line). */
 export type VariableWriter = 'model' | 'workflow' | 'user';
 
-/** Of a value, as JSON. */
+/** The maximum size of a value as JSON. */
 const MAX_CHARS = 64 * 1024;
 
 export function settableVariables({
@@ -98,7 +102,7 @@ export function classOf(
   return classes.find((each) => variables[each].some((variable) => variable.name === name));
 }
 
-/** What is wrong with a value for a variable; undefined where nothing is. */
+/** What is wrong with a value for a variable. Undefined if it fits. */
 export function valueProblem(
   { name, type }: Pick<SettableVariable, 'name' | 'type'>,
   value: Json,
@@ -127,7 +131,7 @@ const tooLarge = (name: string, chars: number) =>
     { hint: 'Keep it in a file or a relic, and its place in the variable.' },
   );
 
-/** What the value of a defined variable is kept by. */
+/** The keys by which values of defined variables are stored. */
 export interface VariableKeys {
   readonly session: string;
   readonly agent: string;
@@ -135,15 +139,15 @@ export interface VariableKeys {
   readonly metadata: JsonObject;
 }
 
-/** Whose values they are where nobody says. */
+/** The user if none is given. */
 export const DEFAULT_USER = 'local';
 
-/** Longer ones are kept by their hash: a table's name has to stay one. */
+/** Longer keys are replaced by their hash, because they become part of a table's name. */
 const MAX_KEY_CHARS = 200;
 
 /**
- * Which of its values a session has: `user:ada`, `metadata.customer:17`. Undefined where `key` is a path into the
- * metadata at which no text, number or boolean stands: then there is none, and what is set is not kept.
+ * The scope of a variable's value: `user:ada`, `metadata.customer:17`. Undefined if `key` is a path into the
+ * metadata without a text, number or boolean. Then the value is not stored.
  */
 export function scopeOf({ key }: Pick<DefinedVariable, 'key'>, keys: VariableKeys): string | undefined {
   if (key === 'session' || key === 'agent' || key === 'user') return `${key}:${short(keys[key])}`;

@@ -23,20 +23,20 @@ import { decideDerived, expressedValues } from '../../triggers/derived/decide-de
 import type { SessionLog } from '../session-log.ts';
 
 /**
- * A type of trigger of one's own. Manifests name it by what it is registered as, which has a colon in it:
+ * A custom type of trigger. Manifests refer to it by the name it is registered under, which contains a colon:
  * `type: "acme:tone"`.
  */
 export interface RegisteredTriggerType<Parsed = unknown> extends DerivedTriggerType<JsonObject, Parsed> {
-  /** JSON Schema of its keys beside `type`, `set` and `reset_on`. */
+  /** JSON Schema of its keys, apart from `type`, `set` and `reset_on`. */
   readonly schema: JsonObject;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each entry has its own `Parsed`, which only its own functions see.
 export type DerivedTriggers = Readonly<Record<string, RegisteredTriggerType<any>>>;
 
-/** An agent's derived variables, made ready once. What runs them is loaded with them, by agents that have any. */
+/** The derived variables of an agent, compiled once. */
 export interface DerivedVariables {
-  /** All variables as a session begins with them, the expressions worked out. */
+  /** The initial values of all variables, with expressions evaluated. */
   initial(vars: JsonObject, metadata: JsonObject): JsonObject;
   react(deps: Omit<VariableReactionDeps, 'program'>): VariableReactions;
 }
@@ -79,21 +79,21 @@ export interface VariableReactionDeps {
   readonly program: DerivedProgram;
   readonly log: SessionLog;
   readonly clock: Clock;
-  /** Asks artifacts for the session; without it the fallbacks of `function` triggers count. */
+  /** Asks artifacts for the session. Without it, `function` triggers use their fallbacks. */
   readonly artifacts?: { readonly invoke: Invoke; readonly context: () => DecisionContext } | undefined;
 }
 
-/** What keeps a session's derived variables as its log says they are. */
+/** Keeps the derived variables of a session up to date with its log. */
 export interface VariableReactions {
-  /** Takes up the timers of a session that was resumed; what is overdue fires now. */
+  /** Restores the timers of a resumed session. Overdue timers fire now. */
   restore(): void;
   /** Resolves when no artifact is being asked. */
   settled(): Promise<void>;
-  /** Nothing fires and nothing is asked any more. */
+  /** Stops all timers and questions. */
   close(): void;
 }
 
-/** Registered before the session's first event is appended, so that it is reacted to like all others. */
+/** Create it before the session's first event is appended, so that it sees all events. */
 function createVariableReactions({
   program,
   log,
@@ -102,7 +102,7 @@ function createVariableReactions({
 }: VariableReactionDeps): VariableReactions {
   const { state } = log;
   const armed = new Map<string, () => void>();
-  /** One question a trigger: where several events ask the same, the last one counts, and there are never more than triggers. */
+  /** The open question of each trigger. If several events ask the same question, the last one counts. */
   const wanted = new Map<string, { readonly call: FunctionCall; readonly cause: Cause }>();
   const noted = new Set<string>();
   const ending = new AbortController();
@@ -178,7 +178,7 @@ function createVariableReactions({
       wanted.delete(where);
       wanted.set(where, { call, cause });
     }
-    // Not before what led here is folded whole; nothing is asked twice at a time.
+    // Later, so that the current event is fully folded first. Only one round of questions runs at a time.
     asking ??= Promise.resolve()
       .then(askAll)
       .finally(() => {

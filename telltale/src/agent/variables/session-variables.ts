@@ -19,11 +19,11 @@ import {
 import type { DerivedVariables, VariableReactionDeps, VariableReactions } from './derived-triggers.ts';
 import { createVariableStore, type VariableStore, type VariableStoreDeps } from './variable-keeper.ts';
 
-/** The variables of one session that is worked on. */
+/** The variables of one active session. */
 export interface SessionVariables extends VariableContext {
-  /** Where it has defined variables. */
+  /** Set if the agent has defined variables. */
   readonly variableStore: VariableStore | undefined;
-  /** Where it has derived ones. */
+  /** Set if the agent has derived variables. */
   readonly reactions: VariableReactions | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface VariableDeps extends VariableStoreDeps, Pick<VariableReactionDe
   readonly triggers: CompiledTriggers | undefined;
 }
 
-/** To be made before the first event is appended: derived variables look at every event. */
+/** Create it before the first event is appended, because derived variables need every event. */
 export function createSessionVariables(deps: VariableDeps, log: SessionLog): SessionVariables {
   const { manifest, derived, clock, artifacts } = deps;
   const triggers = deps.triggers?.vars;
@@ -40,13 +40,13 @@ export function createSessionVariables(deps: VariableDeps, log: SessionLog): Ses
   return { manifest, log, variableStore, triggers, reactions: derived?.react({ log, clock, artifacts }) };
 }
 
-/** For those who set variables of one session, and know nothing else of it. */
+/** A function that sets variables of one session. */
 export const setterOf =
   (variables: SessionVariables): SetVariable =>
   (...write) =>
     setVariable(variables, ...write);
 
-/** Defined variables that were given at the start, and checked: they are kept like any that are set later. */
+/** Stores the defined variables that were passed at the start and checked. */
 export function setGiven(
   variables: SessionVariables,
   given: JsonObject,
@@ -58,7 +58,7 @@ export function setGiven(
     if (classOf(variables.manifest, name) === 'defined') setVariable(variables, name, value, by, { cause });
 }
 
-/** What a session that is resumed lacks, since its manifest did when it began. What it has stays. */
+/** Adds variables that a resumed session lacks because its manifest did not declare them when it started. */
 export function seedMissing(
   { manifest }: Pick<VariableDeps, 'manifest'>,
   log: SessionLog,
@@ -71,7 +71,10 @@ export function seedMissing(
   }
 }
 
-/** What variables begin with: derived ones without a default with null, so that conditions can read them. */
+/**
+ * The initial values of variables. Derived ones without a default start with null, so that conditions can
+ * read them.
+ */
 export function variableDefaults({ context_variables: variables }: AgentManifest): Record<string, Json> {
   const defaults = new Map<string, Json>();
   for (const { name, default: value } of [...variables.defined, ...variables.runtime])
@@ -80,7 +83,7 @@ export function variableDefaults({ context_variables: variables }: AgentManifest
   return Object.fromEntries(defaults);
 }
 
-/** What `session.started` says of their classes; nothing where all are runtime ones. */
+/** The classes of variables for `session.started`. Empty if all are runtime variables. */
 export function classesOf({ context_variables: { defined, derived } }: AgentManifest): {
   readonly classes?: Readonly<Record<string, VariableClass>>;
 } {
@@ -91,8 +94,8 @@ export function classesOf({ context_variables: { defined, derived } }: AgentMani
 }
 
 /**
- * Throws where a variable that is given at the start may not be given, or is of another type. One that the manifest does
- * not declare is the caller's own: `$name` reads it, and nobody changes it.
+ * Throws if a variable may not be passed at the start or has the wrong type. An undeclared variable belongs
+ * to the caller: `$name` reads it, and nobody can change it.
  */
 export function checkGiven(
   manifest: Pick<AgentManifest, 'context_variables'>,
@@ -107,13 +110,13 @@ export function checkGiven(
 }
 
 export interface WriteOptions {
-  /** Who it is by on the log, where that is not the writer's own name: `workflow:NAME`, `child:NAME`. */
+  /** The author on the log, if it is not the writer's own name: `workflow:NAME`, `child:NAME`. */
   readonly as?: string;
   readonly run?: string;
-  /** The value is the variable's default, whatever its type. */
+  /** Set if the value is the variable's default, which may have any type. */
   readonly resets?: true;
   readonly cause?: Cause;
-  /** What else is written in the same transaction. */
+  /** Other writes of the same transaction. */
   readonly beside?: Beside;
 }
 
@@ -121,13 +124,13 @@ export interface VariableWriteResult {
   readonly name: string;
   readonly from: Json;
   readonly to: Json;
-  /** Where the event stands; absent where nothing was written: the value was the same, and nobody has to hear of it. */
+  /** The position of the event. Absent if nothing was written because the value is the same. */
   readonly at?: Cause;
 }
 
 /**
- * The one way in which a variable is set by hand. Checks that there is one, that the writer may, and that the value is
- * of its type; throws what is wrong. A defined variable goes to its table in the transaction of the event.
+ * Sets a variable. Throws if it does not exist, the writer may not set it, or the value has the wrong type. A
+ * defined variable is written to its table in the transaction of the event.
  */
 export type SetVariable = (
   name: string,
@@ -136,12 +139,12 @@ export type SetVariable = (
   options?: WriteOptions,
 ) => VariableWriteResult;
 
-/** Where variables are set. */
+/** What `setVariable` needs. */
 export interface VariableContext {
   readonly manifest: AgentManifest;
   readonly log: SessionLog;
   readonly variableStore: VariableStore | undefined;
-  /** Those on variables. */
+  /** The triggers on variables. */
   readonly triggers: TriggerSide | undefined;
 }
 
@@ -179,11 +182,13 @@ export function setVariable(
   return { name, from, to: value, at };
 }
 
-/** Whether others may have set it to something else meanwhile: then to set it to what it is here undoes that. */
+/**
+ * Whether other sessions can set the variable too. Then setting it to the known value may undo their change.
+ */
 const isShared = (variable: SettableVariable): boolean =>
   variable.class === 'defined' && (variable.key !== 'session' || variable.store !== undefined);
 
-/** The variable of that name, if it is there and the writer may set it. */
+/** The variable of that name. Throws if it does not exist or the writer may not set it. */
 export function settableBy(
   manifest: Pick<AgentManifest, 'context_variables'>,
   name: string,

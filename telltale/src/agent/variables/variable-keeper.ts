@@ -22,36 +22,36 @@ export interface VariableStoreDeps {
   readonly clock: Clock;
 }
 
-/** The home of a session's defined variables. */
+/** Stores the defined variables of a session. */
 export interface VariableStore {
-  /** What belongs into the transaction of a change: the value, or that a relic has yet to be given it. */
+  /** The table writes of a change: the value, or a note that a relic has yet to store it. */
   writes(variable: DefinedVariable, value: Json): readonly TableWrite[];
-  /** The change is on the log at `seq`: once it is committed, a relic is given the value. */
+  /** Call it when the change is on the log at `seq`. A relic gets the value after the commit. */
   wrote(variable: DefinedVariable, seq: number): void;
-  /** Takes over what others have set since, before a turn; gives relics what they could not be given before. */
+  /** Before a turn: reads values that others have set, and retries failed writes to relics. */
   refresh(): Promise<void>;
-  /** Resolves when no relic is being written to. */
+  /** Resolves when no write to a relic is running. */
   settled(): Promise<void>;
 }
 
-/** The table of what is kept by that. */
+/** The table of a scope. */
 export const tableOf = (scope: string) => `variables:${scope}`;
 
-/** What a relic has not been given yet: one row a variable, made in the transaction of its change. */
+/** Values that relics have not stored yet. A row is written in the transaction of the change. */
 const pendingTable = (session: string) => `variables.owed:${session}`;
 
 type PendingVariable = StoredVariable & { readonly relic: string };
 
-/** What is looked for of them at once; the rest comes with the next restart. */
+/** How many of them are read at once. The rest follows after the next restart. */
 const MAX_OWED = 1_000;
 
 export interface StoredValues {
   readonly values: JsonObject;
-  /** Homes that could not be read, and values that do not fit: what was there before counts. */
+  /** Stores that could not be read, and values of the wrong type. Earlier values stay in effect. */
   readonly problems: readonly RuntimeError[];
 }
 
-/** The values that are kept, as far as they fit. */
+/** Reads stored values. Values of the wrong type are left out. */
 export async function readStoredValues(
   { targets, store, clock }: VariableStoreDeps,
   variables: readonly DefinedVariable[],
@@ -95,17 +95,17 @@ function keysOf(state: SessionState): VariableKeys {
   return { session: id, agent, user, metadata };
 }
 
-/** Undefined where the agent defines none. */
+/** Undefined if the agent defines no variables. */
 export function createVariableStore(deps: VariableStoreDeps, log: SessionLog): VariableStore | undefined {
   const { defined } = deps.manifest.context_variables;
   if (defined.length === 0) return undefined;
   const { store, targets, clock } = deps;
   const { state } = log;
   const relics = new Map<string, SqlVariables>();
-  /** Values that are on the log and that their relic has not confirmed; those that are not on the log yet. */
+  /** Values on the log that their relic has not stored yet. */
   const pending = new Map<string, PendingVariable>();
   const fresh = new Map<string, PendingVariable>();
-  /** Which of its values each variable has: that of another key is not taken for this one's. */
+  /** The current scope of each variable. */
   let scopes: Map<string, string | undefined> | undefined;
   const scopesNow = () => {
     scopes ??= scopesOf(defined, keysWhenAsked(state));
@@ -123,14 +123,20 @@ export function createVariableStore(deps: VariableStoreDeps, log: SessionLog): V
     return made;
   };
 
-  /** Once, until it works again: a database that is down would fill every turn's block. */
+  /**
+   * Reports a problem once until writing works again, so that a database failure does not repeat in every
+   * turn.
+   */
   const tell = (message: string) => {
     if (told.has(message)) return;
     told.add(message);
     log.append({ type: 'fault', code: 'variable_store', message });
   };
 
-  /** What is wrong is a soft error: the session has the value, and the next turn tries again. */
+  /**
+   * Writes pending values to relics. An error is reported as a fault. The session has the value, and the next
+   * turn tries again.
+   */
   const writePending = async (): Promise<void> => {
     for (const relic of new Set([...pending.values()].map((each) => each.relic))) {
       const rows = [...pending.values()].filter((each) => each.relic === relic);
@@ -157,7 +163,7 @@ export function createVariableStore(deps: VariableStoreDeps, log: SessionLog): V
     writing = writing.then(() => (pending.size === 0 ? undefined : writePending()));
   };
 
-  /** What a process before this one could not give. */
+  /** Reads values that an earlier process could not write. */
   const readPending = async (): Promise<void> => {
     if (pendingRead || !defined.some((each) => each.store !== undefined)) return;
     pendingRead = true;
@@ -191,12 +197,12 @@ export function createVariableStore(deps: VariableStoreDeps, log: SessionLog): V
       });
     },
     async refresh() {
-      await log.flushed(); // or its own last values would be undone by those before them
+      await log.flushed(); // otherwise older stored values would overwrite its own latest ones
       const before = new Map(defined.map(({ name }) => [name, state.variables.get(name)]));
       await readPending();
       if (pending.size > 0) writeSoon();
       await writing;
-      // Of `key: session` in the runtime's own store nobody else is a writer.
+      // Nobody else writes variables of `key: session` in the runtime's own store.
       const keys = keysOf(state);
       const others = defined.filter((variable) => {
         const { name, key, store: relic } = variable;
@@ -209,7 +215,7 @@ export function createVariableStore(deps: VariableStoreDeps, log: SessionLog): V
       for (const { message } of problems) tell(message);
       for (const variable of others) {
         const { name } = variable;
-        if (state.variables.get(name) !== before.get(name)) continue; // set here meanwhile: what was read is older
+        if (state.variables.get(name) !== before.get(name)) continue; // set here meanwhile, so the stored value is older
         const scope = scopeOf(variable, keys);
         const isOther = scope !== scopesNow().get(name);
         if (!Object.hasOwn(values, name) && (!isOther || problems.length > 0)) continue;
@@ -232,7 +238,7 @@ const scopesOf = (
 ): Map<string, string | undefined> =>
   new Map(variables.map((variable) => [variable.name, scopeOf(variable, keys)]));
 
-/** The keys by which the values were last read: before the last turn. */
+/** The keys that were used for the last read, before the last turn. */
 const keysWhenAsked = (state: SessionState): VariableKeys => {
   const metadata = state.turns.at(-1)?.metadata ?? state.metadata;
   return { ...keysOf(state), metadata };
@@ -243,22 +249,22 @@ const misfit = (cause: RuntimeError) =>
     cause,
   });
 
-/** One value, as a relic keeps it. */
+/** A value as stored in a relic. */
 export interface StoredVariable {
   readonly scope: string;
   readonly name: string;
   readonly value: Json;
-  /** When it was set: an older write never undoes a newer one. */
+  /** When it was set. An older write never overwrites a newer one. */
   readonly at: number;
 }
 
-/** Variables in a table of a `sql` relic. All reject with `variable_store`, whatever is wrong with the database. */
+/** Variables in a table of a `sql` relic. Every failure rejects with `variable_store`. */
 export interface SqlVariables {
   read(wanted: readonly Pick<StoredVariable, 'scope' | 'name'>[]): Promise<ReadonlyMap<string, Json>>;
   write(rows: readonly StoredVariable[]): Promise<void>;
 }
 
-/** How long a database may take: a turn waits for it. */
+/** How long the database may take. A turn waits for it. */
 const DEADLINE_MS = 5_000;
 
 const TABLE = 'telltale_variables';
@@ -283,7 +289,7 @@ function createSqlVariables(
     try {
       const wrong = target.check(input);
       if (wrong !== undefined) throw wrong;
-      // The manifest names the relic as the place of the variable: that is its word, and no action of the model's.
+      // The manifest names the relic, so the call needs no approval like an action of the model.
       const granted = (await target.needs?.(input, { agent }))?.grants;
       return await target.run({
         session,
@@ -304,8 +310,8 @@ function createSqlVariables(
   const inTable = async (input: JsonObject): Promise<Json> => {
     try {
       if (!created) {
-        // Two that create it at once may refuse each other, and one may be there that nobody here may create: what
-        // follows tells whether there is one.
+        // Concurrent creation may fail, and the table may exist although this user may not create it. The
+        // next call shows whether it exists.
         await call({ operation: 'execute', sql: CREATE, params: [] }).catch(() => undefined);
         created = true;
       }
@@ -341,7 +347,7 @@ function createSqlVariables(
   };
 }
 
-/** Undefined for what somebody else put there and is no JSON. */
+/** Undefined if the stored text is not JSON. */
 function readValue(text: unknown): Json | undefined {
   try {
     return JSON.parse(String(text)) as Json;

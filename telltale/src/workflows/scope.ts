@@ -22,15 +22,15 @@ export interface ScopeDeps {
   readonly state: RunState;
   readonly workflow: Pick<WorkflowManifest, 'context_variables' | 'steps' | 'states'>;
   readonly session?: Pick<SessionLink, 'agent'> | undefined;
-  /** What `agent` shows in a run that belongs to no session: name, tools, folder… */
+  /** The value of `agent` in a run without a session: name, tools, folder… */
   readonly agentOf?: (() => JsonObject) | undefined;
   readonly read?: ReadTemplates;
 }
 
 export interface RunScope extends Scope {
-  /** What `${agent.*}` shows: read once a run, when somebody looks for the first time. */
+  /** The value of `${agent.*}`, read once per run on first use. */
   agent(): Promise<JsonObject>;
-  /** The same, at once, in a run that belongs to no session. */
+  /** The same, synchronously, in a run without a session. */
   readonly ownAgent: (() => JsonObject) | undefined;
 }
 
@@ -50,7 +50,7 @@ export function createScope(deps: ScopeDeps): RunScope {
     try {
       return session === undefined ? ownAgent() : Object.freeze(await session.agent());
     } catch (thrown) {
-      reading = undefined; // the next look may succeed
+      reading = undefined; // another attempt may succeed
       throw thrown;
     }
   };
@@ -95,7 +95,7 @@ export function createScope(deps: ScopeDeps): RunScope {
     async forTemplate(source, locals, at) {
       const { roots } = read(source, Object.keys(locals), 'a step');
       const asker = addressOf(at);
-      const values: Record<string, Json> = {}; // roots are reserved names, but for those of items
+      const values: Record<string, Json> = {}; // all roots are reserved names, except those of items
       for (const [root, names] of roots) {
         if (Object.hasOwn(locals, root)) continue;
         const value = await rootValue(root, names, asker);
@@ -114,13 +114,13 @@ export function createScope(deps: ScopeDeps): RunScope {
   };
 }
 
-/** `ADDRESS:if` is a place in the step of that address. */
+/** The address of the step in `ADDRESS:if`. */
 function addressOf(at: string | undefined): string | undefined {
   const colon = at?.indexOf(':') ?? -1;
   return colon === -1 ? at : at?.slice(0, colon);
 }
 
-/** A step that has not begun has a status and nothing else. */
+/** A step that has not started only has a status. */
 function viewOf(step: StepState | undefined): JsonObject {
   if (step === undefined) return { status: 'pending' };
   const { status, output, error } = step;
@@ -147,20 +147,20 @@ function runView({ id, workflow, manifest, startedAt, state, visited, origin }: 
 }
 
 /**
- * Finds, for a step that asks, the time that another one of this name was begun: in its own round, else in the rounds
- * around that, else wherever it was begun last. `asker` is an address; without it, the latest of all.
+ * Finds the execution of the step with this name that `asker` sees: in its own round, in the surrounding
+ * rounds, or else the latest. `asker` is an address. Without it, the latest of all executions is found.
  */
 export type FindStep = (name: string, asker?: string) => StepState | undefined;
 
-/** Each address is looked at once, however often is asked: a run over ten thousand items asks in each of them. */
+/** Indexes each address once, because a run over thousands of items searches in each of them. */
 function createStepFinder({ steps }: Pick<RunState, 'steps'>): FindStep {
   const addresses = steps.keys();
   let known = 0;
-  /** By the rounds around it and its name: the latest address. */
+  /** The latest address for each surrounding round and step name. */
   const latest = new Map<string, string>();
 
   const catchUp = () => {
-    // Never asked for more than is there: a map's iterator that has come to its end does not go on.
+    // Stop before the iterator is exhausted, because an exhausted Map iterator does not see later entries.
     for (; known < steps.size; known++) {
       const address: string = addresses.next().value ?? '';
       const name = stepName(address);
@@ -180,7 +180,7 @@ function createStepFinder({ steps }: Pick<RunState, 'steps'>): FindStep {
 
 const keyOf = (rounds: string, name: string) => `${rounds}\n${name}`;
 
-/** `a[1]/b[2]/c` stands in `a[1]/b[2]`, in `a[1]` and in the run. */
+/** `a[1]/b[2]/c` is inside `a[1]/b[2]`, `a[1]` and the run. */
 function* roundsAround(address: string): Generator<string> {
   for (let end = address.lastIndexOf('/'); end > 0; end = address.lastIndexOf('/', end - 1))
     yield address.slice(0, end);
@@ -188,12 +188,15 @@ function* roundsAround(address: string): Generator<string> {
 }
 
 /**
- * The variables that a run sees: what it has set or declares itself, or a step has stored by `output_key`, the newest
- * counting; what follows from these by an expression of the workflow; and below them the session's, as of the run's
- * start.
+ * The variables that a run sees. Newest first: values that it has set or declared, or that a step has stored
+ * by `output_key`. Then values computed by the workflow's expressions, and then the session's variables as of
+ * the run's start.
  */
 export interface RunVariables {
-  /** Those of these names at least; the session's log is read only for one that is not the run's own. */
+  /**
+   * At least the variables with these names. The session's log is read only for names that are not the run's
+   * own.
+   */
   some(names: MemberNames): JsonObject | Promise<JsonObject>;
   named(name: string): Promise<Json | undefined>;
 }
@@ -236,12 +239,12 @@ function createRunVariables(
   };
 }
 
-/** Items of the `foreach` steps around a step, by the name of `as`. */
+/** The items of surrounding `foreach` steps, by the name in `as`. */
 export type Locals = Readonly<Record<string, Json>>;
 
 /**
- * What `${…}` and CEL read in a run: `agent trigger steps vars input run`, the items, and in CEL each variable by its
- * bare name. `agent` is read from the session's log where an expression names it, and only then.
+ * The values that `${…}` and CEL can read in a run: `agent trigger steps vars input run`, the items, and in
+ * CEL each variable by its name. `agent` is read from the session's log only if an expression names it.
  */
 export interface Scope {
   /**
@@ -250,19 +253,19 @@ export interface Scope {
    * counts, else the latest.
    */
   forTemplate(source: Json, locals: Locals, at?: string): Promise<JsonObject>;
-  /** How templates are read, where somebody remembers them. */
+  /** Parses templates, with a cache. */
   readonly read?: ReadTemplates;
-  /** For a CEL expression that names these roots. */
+  /** The values for a CEL expression that names these roots. */
   forTest(roots: readonly string[], locals: Locals, at?: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
 /**
- * The derived variables that a workflow declares by `expression`. They are on no log: they follow from the variables
- * that are, and are worked out where one is read.
+ * The derived variables that a workflow declares by `expression`. They are not on a log. They are computed
+ * from other variables when they are read.
  */
 export interface OwnExpressions {
   readonly names: ReadonlySet<string>;
-  /** Their values over those of the others. One that cannot be worked out has its default. */
+  /** Computes their values from the other variables. A variable whose expression fails has its default. */
   over(variables: JsonObject, metadata: JsonObject): JsonObject;
 }
 
@@ -272,7 +275,7 @@ interface Expressed {
   readonly expression: Expression;
 }
 
-/** Undefined where the workflow has none. */
+/** Undefined if the workflow has none. */
 export function ownExpressions({
   context_variables: { derived },
 }: Pick<WorkflowManifest, 'context_variables'>): OwnExpressions | undefined {
@@ -297,7 +300,10 @@ export function ownExpressions({
   };
 }
 
-/** Each behind those that it reads. Validation has refused circles; in one that is there all the same the order is the file's. */
+/**
+ * Orders variables so that each comes after those that it reads. Validation refuses cycles. A remaining cycle
+ * keeps the order of the file.
+ */
 function inOrder(all: readonly Expressed[]): readonly Expressed[] {
   const byName = new Map(all.map((each) => [each.name, each]));
   const ordered = new Set<Expressed>();
@@ -316,32 +322,35 @@ function inOrder(all: readonly Expressed[]): readonly Expressed[] {
   return [...ordered];
 }
 
-/** What a run asks of the session that it belongs to. */
+/** A command of a run to its session. */
 export type SessionAct =
   | { readonly kind: 'set_metadata'; readonly values: JsonObject }
   | { readonly kind: 'set_variable'; readonly values: JsonObject }
   | { readonly kind: 'notify'; readonly message: string; readonly to?: string; readonly data?: Json }
   | { readonly kind: 'emit'; readonly event: string; readonly data?: Json };
 
-/** The way from a run to its session: through the session's durable inbox, so that it works from any process. */
+/** Connects a run to its session through the session's durable inbox, so that it works from any process. */
 export interface SessionLink {
   readonly session: string;
-  /** What `${agent.*}` shows: the session as of the run's start, frozen, read from its log when it is first asked for. */
+  /**
+   * The value of `${agent.*}`: the session as of the run's start, frozen. It is read from the log on first
+   * use.
+   */
   agent(): Promise<JsonObject>;
   /**
-   * Asks for something, durably when it resolves. `key` is one of the run's own: what was asked for under it is done
-   * once, however often it is sent. False where the session has ended, and nobody will do it.
+   * Sends a command. It is durable when this resolves. Commands with the same `key` are executed once.
+   * Returns false if the session has ended and nobody will execute it.
    */
   ask(key: string, act: SessionAct, cause: Cause): Promise<boolean>;
 }
 
-/** What `recent_actions` goes back to. */
+/** The number of steps in `recent_actions`. */
 const RECENT = 10;
 
 /**
- * What decisions of a run are given: its steps are its actions. `metadata` is the session's, as of the run's start, or
- * nothing where no session is involved; `below` are the agent's variables, which those of the run hide, and
- * `expressions` what follows from all of them.
+ * The context of a run's decisions, with its steps as actions. `metadata` is the session's as of the run's
+ * start, or empty without a session. `below` are the agent's variables, which the run's own variables hide.
+ * `expressions` are computed from all of them.
  */
 export function runContext(
   state: RunState,
@@ -377,7 +386,7 @@ const shown = ({ step, status, error }: StepState): JsonObject => ({
   ...(error === undefined ? {} : { error: error.code }),
 });
 
-/** Who asks for a value to be resolved. */
+/** Where a value is resolved. */
 export interface ResolveOptions {
   /** For messages: `step "build"`. */
   readonly what: string;
@@ -411,11 +420,14 @@ function filled(templates: Templates, context: JsonObject, what: string): Json {
   return resolved;
 }
 
-/** Of an escaped character: `\u0000`. */
+/** The length of an escaped character: `\u0000`. */
 const WIDEST_CHAR = 6;
 const WIDEST_NUMBER = 26;
 
-/** What is left of so many characters of JSON; 0 or less where they may not be enough. Ten times as quick as writing it. */
+/**
+ * A lower bound of the characters left from a limit for a value as JSON. It is much faster than serializing
+ * the value.
+ */
 function atMost(value: Json, chars: number): number {
   if (typeof value === 'string') return chars - value.length * WIDEST_CHAR - 2;
   if (typeof value !== 'object' || value === null) return chars - WIDEST_NUMBER;

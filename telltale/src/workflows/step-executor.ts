@@ -7,12 +7,12 @@ import type { SimpleStep, Step } from '../manifest/schema/steps/step.ts';
 import type { Invocation } from '../tools/artifacts/create-invoke.ts';
 import type { Locals } from './scope.ts';
 
-/** One time that a step without steps inside is begun. */
+/** One execution of a simple step, which has no inner steps. */
 export interface StepInstance {
   readonly step: SimpleStep;
   /** See `RunEventBody`. */
   readonly address: string;
-  /** Items of the `foreach` steps around it, by name. */
+  /** The items of surrounding `foreach` steps, by name. */
   readonly locals: Locals;
 }
 
@@ -24,55 +24,57 @@ export interface StepAttempt extends StepInstance {
   readonly input: JsonObject;
   /** From 1 on. */
   readonly attempt: number;
-  /** Aborted on time-out and cancellation; `run` must then end soon. */
+  /** Aborted on time-out and cancellation. `run` must end soon then. */
   readonly signal: AbortSignal;
-  /** The same for every try, also after a restart: `RUN:ADDRESS`. */
+  /** The same for every attempt, also after a restart: `RUN:ADDRESS`. */
   readonly idempotencyKey: string;
   /** Its `step.started`. */
   readonly cause: Cause;
   /**
-   * Says that the step has nothing to do before `due`, or before a message: once that is so of all steps in hand, the
-   * run is let go of and later taken up again from its log. The returned function says that it goes on.
+   * Says that the step has nothing to do until `due` or a message. Once all open steps are suspended, the run
+   * is released and later resumed from its log. Call the returned function when the step continues.
    */
   suspend(waitsFor: string, due?: number): () => void;
 }
 
-/** A step that is ready to begin. */
+/** A step that is ready to start. */
 export interface PreparedStep {
-  /** What it was given, resolved: put on the log with `step.started`. */
+  /** Its input with references resolved, which `step.started` records. */
   readonly input: JsonObject;
-  /** Whether it may be done again where a crash left it in doubt. */
+  /** Whether it may run again if a crash leaves its outcome unknown. */
   readonly repeatable: boolean;
-  /** Time for each try where the step sets none. */
+  /** The time for each attempt if the step sets none. */
   readonly timeoutMs?: number;
   /**
-   * There where its call needs a slot first: waited for before each try, ahead of `step.started`, and outside of the
-   * step's time. What it gives, gives the slot back.
+   * Set if its call needs a slot. It is awaited before each attempt, before `step.started`, and outside of
+   * the step's time. The result releases the slot.
    */
   enter?(signal: AbortSignal): FreeSlot | Promise<FreeSlot>;
-  /** The same where it can be had at once, without a signal: undefined where it must be waited for. */
+  /** Takes the slot if it is free now, and returns undefined otherwise. */
   enterNow?(): FreeSlot | undefined;
-  /** It keeps the step's `timeout` itself, on the log, so that it outlasts a restart: the machine sets none. */
+  /** The step enforces its `timeout` itself, on the log, so that it survives a restart. */
   readonly timesItself?: true;
   /** Rejects with a RuntimeError. The result is plain JSON of bounded size. */
   run(call: StepAttempt): Promise<Json>;
 }
 
-/** Told whether it may be done again where a crash left it in doubt, and the time that its target has by itself. */
+/**
+ * Called before a step is undone: whether that may be repeated after a crash, and the time-out of its target.
+ */
 export type BeginUndo = (repeatable: boolean, timeoutMs?: number) => Promise<void>;
 
-/** What steps do. The machine knows when; this knows what. */
+/** Executes steps. The state machine decides when, and the executors know how. */
 export interface StepExecutors {
   /** Resolves the references in a step. Rejects where a path does not exist or a target is not there. */
   ready(place: StepInstance): Promise<PreparedStep>;
   /**
-   * Undoes a completed step by its `compensate`; one with steps inside may have it as well. Nothing is called before
-   * `begin` resolves.
+   * Undoes a completed step by its `compensate`, which steps with inner steps may have too. Nothing is called
+   * before `begin` resolves.
    */
   compensate(place: UndoInstance, output: Json, signal: AbortSignal, begin: BeginUndo): Promise<void>;
 }
 
-/** A call that a step is about to make, or has made: of a tool, relic, agent, prompt, workflow or script. */
+/** A call of a step: of a tool, relic, agent, prompt, workflow or script. */
 export interface StepCall {
   /** The step's address. */
   readonly id: string;
@@ -84,32 +86,33 @@ export interface StepCall {
 }
 
 /**
- * The hooks around the calls of one step: the agent's, then the workflow's, then its own. Each is put on the run's
- * journal; one that is there is not asked again about the same address. Rejects with the signal's reason.
+ * The hooks around the calls of one step: those of the agent, then of the workflow, then of the step. Each
+ * result is recorded in the run's journal and not asked for again at the same address. Rejects with the
+ * signal's reason.
  */
 export interface StepHooks {
-  /** Before `step.started`, which then shows what it resolves with. Rejects with `hook_refused`. */
+  /** Runs before `step.started`, which records the resulting parameters. Rejects with `hook_refused`. */
   before(call: StepCall, check?: (parameters: JsonObject) => RuntimeError | undefined): Promise<JsonObject>;
-  /** The result that counts. */
+  /** Resolves with the result that counts. */
   after(call: StepCall, result: Json): Promise<Json>;
-  /** Once the step has failed for good. */
+  /** Call it when the step has finally failed. */
   failed(call: StepCall, error: ErrorJson): Promise<void>;
 }
 
-/** Undefined where nobody has hooks for it: then nothing is asked. */
+/** Undefined if there are no hooks for the step. */
 export type HooksOf = (step: SimpleStep) => StepHooks | undefined;
 
-/** CEL, a constant, or an artifact. */
+/** A test: CEL, a constant, or a question to an artifact. */
 export type Test = string | boolean | Invocation<boolean>;
 
 /**
- * Takes the decisions of a run and puts each on its log: what came out once comes out again after a restart, from the
- * log. `at` names the place, once in a run: `ADDRESS:if`.
+ * Makes the decisions of a run and records each on its log. After a restart the recorded decision is used.
+ * `at` identifies the decision within the run: `ADDRESS:if`.
  */
 export interface Decisions {
-  /** CEL that cannot be evaluated is false, with the problem on the log. */
+  /** A CEL test that cannot be evaluated is false, and the log records the problem. */
   test(at: string, test: Test, locals: Locals): Promise<boolean>;
-  /** The prompt of a step: its text with `${…}` resolved, or the artifact's, with the components that join it. */
+  /** The prompt of a step with its components: its own text with `${…}` resolved, or an artifact's. */
   prompt(
     step: {
       readonly name: string;
@@ -119,11 +122,11 @@ export interface Decisions {
     address: string,
     locals: Locals,
   ): Promise<string>;
-  /** What an artifact answers: a value whose text is one of `answers`, or the fallback. */
+  /** An artifact's answer: a value whose text is one of `answers`, or the fallback. */
   answer(at: string, invocation: Invocation, answers: readonly string[], locals?: Locals): Promise<Json>;
   /**
-   * What an artifact says of work: `judged` joins the context that it is given. Each call asks, so that the reason of a
-   * fallback is known to whoever puts the verdict on the log; `result` is of the type `verdict`.
+   * An artifact's verdict on work. `judged` is added to its context. Each call asks again, so that the caller
+   * can record why a fallback was used. `result` has the type `verdict`.
    */
   verdict(
     at: string,

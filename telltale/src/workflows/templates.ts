@@ -4,12 +4,12 @@ import { resolveTemplate } from '../expressions/templates/resolve-template.ts';
 import { RuntimeError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 
-/** Of names of items around one value: as many as there are lists of steps around it. */
+/** The maximum number of cached variants per value. They differ in the names of surrounding items. */
 const MAX_VARIANTS = 16;
 
 /**
- * Reads what manifests say once, however many runs there are: reading it took a fifth of the time of a step. What is not
- * frozen may be another thing the next time, and texts by themselves are not remembered.
+ * Caches parsed templates of manifests across runs, because parsing took a fifth of the time of a step. Only
+ * frozen values are cached, because others may change.
  */
 export function createTemplateReader(): ReadTemplates {
   const known = new WeakMap<object, Map<string, Templates>>();
@@ -31,24 +31,25 @@ export function createTemplateReader(): ReadTemplates {
   };
 }
 
-/** A value from a manifest whose texts were read for `${…}`. */
+/** A value from a manifest with parsed `${…}` references. */
 export interface Templates {
-  /** What it refers to, alternatives included. */
+  /** Its references, including alternatives. */
   readonly references: readonly TemplateReference[];
-  /** For each root the members that are asked for. */
   readonly roots: ReturnType<typeof membersByRoot>;
-  /** The value with its references resolved; `what` is for messages: `step "build"`. Throws `bad_reference`. */
+  /**
+   * The value with its references resolved. `what` is for messages: `step "build"`. Throws `bad_reference`.
+   */
   fill(context: JsonObject, what: string): Json;
 }
 
-/** Manifests are bounded to less. */
+/** Manifests have a lower limit. */
 const MAX_DEPTH = 100;
 
 type Fill = (context: JsonObject, what: string) => Json;
 
 /**
- * Reads every text in `value`. `names` are those of items around the step; `what` is for messages: `step "build"`.
- * Throws `bad_reference` where a text cannot be read.
+ * Parses every text in `value`. `names` are the names of items around the step. `what` is for messages: `step
+ * "build"`. Throws `bad_reference` if a text cannot be parsed.
  */
 export type ReadTemplates = (value: Json, names: readonly string[], what: string) => Templates;
 
@@ -65,7 +66,7 @@ export function readTemplates(value: Json, names: readonly string[], what: strin
       throw unresolved(where, resolved.error.message, resolved.error.hint);
     };
   };
-  /** Undefined where nothing in it is to be resolved. */
+  /** Undefined if the value has no references. */
   const read = (inner: Json, depth: number): Fill | undefined => {
     if (typeof inner === 'string') return readText(inner);
     if (typeof inner !== 'object' || inner === null) return undefined;
@@ -88,7 +89,7 @@ export function readTemplates(value: Json, names: readonly string[], what: strin
     });
     if (fills.length === 0) return undefined;
     return (context, where) => {
-      const filled: Record<string, Json> = { ...object }; // with a key "__proto__" as one of its own
+      const filled: Record<string, Json> = { ...object }; // keeps an own key "__proto__"
       for (const [key, fill] of fills) filled[key] = fill(context, where);
       return filled;
     };
@@ -130,10 +131,10 @@ export interface TemplateReference {
   readonly path: readonly PathSegment[];
 }
 
-/** The members of a root that are asked for; undefined where it is asked for as a whole. */
+/** The requested members of a root. Undefined means the whole root. */
 export type MemberNames = readonly TemplateReference['path'][number][] | undefined;
 
-/** The names, where all of them are there; undefined where the whole is wanted, also so that an error can list it. */
+/** The names, if all of them exist. Otherwise undefined, so that an error can list the whole. */
 export function allThere(
   names: MemberNames,
   isThere: (name: string) => boolean,
@@ -156,6 +157,6 @@ function membersByRoot(
   return [...roots];
 }
 
-/** A property, where there is a value for it. */
+/** The property as an entry, or nothing if there is no value. */
 export const entry = (name: string, value: Json | undefined): [string, Json][] =>
   value === undefined ? [] : [[name, value]];

@@ -9,9 +9,9 @@ import { childKey } from '../steps/call-below.ts';
 import { isOpen, pathOf, pinSteps, replacedBy } from './plan-changes.ts';
 
 /**
- * Closes what an accepted change has left behind: steps that had begun, and that were decided about or that the workflow
- * no longer has. Gives the ids of the runs and sessions that such a step may have called, so that they can be ended.
- * Whoever is killed halfway does the rest the next time.
+ * Closes open steps that an accepted change has decided or removed. Returns the ids of runs and sessions that
+ * they may have called, so that these can be cancelled. A process that is killed halfway does the rest the
+ * next time.
  */
 export function closeChangedSteps(journal: RunJournal, workflow: Stepped, now: number): readonly string[] {
   const { state } = journal;
@@ -19,7 +19,7 @@ export function closeChangedSteps(journal: RunJournal, workflow: Stepped, now: n
   if (change === undefined) return [];
   const paths = new Set(pinSteps(workflow).map(({ at }) => at));
   const left: string[] = [];
-  // Inner steps began later, and end before those around them.
+  // Inner steps started later and end before outer ones.
   for (const known of [...state.steps.values()].reverse()) {
     if (!isOpen(known) || known.again === true || known.cause.seq > change.seq) continue;
     const isGone = !paths.has(pathOf(known.step));
@@ -65,8 +65,8 @@ function close(
 }
 
 /**
- * How a step ends without being run that an accepted change has brought: it took the place of one that has run, or the
- * run is past its place (`isPast`). Undefined where it is run like any other.
+ * How a step that an accepted change has added ends without running: it replaced a step that has run, or the
+ * run is past its position (`isPast`). Undefined if it runs like any other step.
  */
 export function settleNewStep(
   walk: Walk,

@@ -10,11 +10,11 @@ import { listsInside } from '../machine/composite.ts';
 
 export interface ChangeDecision {
   readonly as: StepDecision;
-  /** What a skipped step counts as having returned. */
+  /** The output of a skipped step. */
   readonly output?: Json;
 }
 
-/** The decisions of a person about a changed workflow. */
+/** A person's decisions about a changed workflow. */
 export interface ChangeDecisionSet {
   readonly decide: ReadonlyMap<string, ChangeDecision>;
   readonly runNew: ReadonlySet<string>;
@@ -22,23 +22,26 @@ export interface ChangeDecisionSet {
 
 export interface ChangePlan {
   readonly steps: readonly StepChange[];
-  /** Steps in doubt that nobody has decided about. */
+  /** Ambiguous steps without a decision. */
   readonly undecided: readonly string[];
-  /** What was decided about steps that are not in doubt, or cannot be decided so. */
+  /** Decisions about steps that are not ambiguous, or that cannot be decided that way. */
   readonly wrong: readonly string[];
-  /** Why the run cannot go on with this definition at all. */
+  /** Why the run cannot continue with this definition at all. */
   readonly impossible?: string;
-  /** For the log. */
+  /** Which new step replaces which old one. */
   readonly replaced: Readonly<Record<string, string>>;
   readonly decided: Readonly<Record<string, ChangeDecision>>;
   readonly fails?: string;
 }
 
 const COMPOSITES: ReadonlySet<string> = new Set(['parallel', 'race', 'foreach', 'loop', 'switch', 'try']);
-/** Without effect outside the run: they can begin anew without harm. */
+/** Types of steps without effects outside the run. They can start again without harm. */
 const HARMLESS: ReadonlySet<string> = new Set(['wait', 'approval', 'llm', 'script', 'transition']);
 
-/** Compares the steps that a run is pinned to with those of the workflow as it is now. Decides nothing in doubt. */
+/**
+ * Compares the steps that a run is pinned to with those of the current workflow. Ambiguous steps are left
+ * undecided.
+ */
 export function planChanges(
   state: RunState,
   workflow: WorkflowManifest,
@@ -57,7 +60,7 @@ export function planChanges(
   const placeTaken = new Map([...replaced].map(([taker, was]) => [was, taker]));
 
   const steps: StepChange[] = [];
-  /** Steps that take the place of one in doubt: the row of that one says so. */
+  /** Replacements of ambiguous steps, which are shown in the rows of those steps. */
   const shownTakers = new Set<string>();
   const undecided: string[] = [];
   const decided: Record<string, ChangeDecision> = {};
@@ -138,7 +141,7 @@ export function planChanges(
 export const isOpen = ({ status }: StepState): boolean =>
   status === 'running' || status === 'retrying' || status === 'interrupted';
 
-/** `harmless`: it can begin anew, or end, without a question. `none`: the step goes on as it is. */
+/** `harmless`: the step can start again, or end, without a decision. `none`: it continues unchanged. */
 function ambiguityOf(
   { reviews }: RunState,
   { step, status }: StepState,
@@ -150,7 +153,7 @@ function ambiguityOf(
   if (isSame) return 'none';
   const isComposite = isKnown && COMPOSITES.has(was.type);
   if (isComposite) return is?.type === was.type ? 'none' : 'harmless';
-  // Its last try has failed, or waits for a person's leave: none of it is under way.
+  // Its last attempt failed or waits for approval, so nothing is running.
   const awaitsLeave = reviews.some(
     (each) => each.step === step && each.call !== undefined && each.choice === undefined,
   );
@@ -176,7 +179,7 @@ function outcomeOf(
   }
 }
 
-/** Which new step takes the place of which that is gone, by path: renamed, moved, or found between the same neighbors. */
+/** Which new step replaces which removed one, by path: renamed, moved, or between the same neighbors. */
 function replacements(
   was: readonly PinnedStep[],
   now: readonly PinnedStep[],
@@ -184,7 +187,7 @@ function replacements(
 ): ReadonlyMap<string, string> {
   const nowPaths = new Set(now.map(({ at }) => at));
   const wasPaths = new Set(was.map(({ at }) => at));
-  // Where several may be meant, the one in flight is: a question too many does no harm.
+  // Open steps come first, because one unnecessary question does no harm.
   const missing = was.filter(({ at }) => !nowPaths.has(at));
   const inFlight = missing.filter(({ at }) => open.has(at));
   const gone = new Map([...inFlight, ...missing].map((each) => [each.at, each]));
@@ -200,7 +203,7 @@ function replacements(
           break;
         }
   };
-  /** The nearest step before or behind it in its list that both have, by the names of before. */
+  /** The nearest step before or after it in its list that exists in both definitions. */
   const neighbor = (
     list: readonly PinnedStep[],
     { at }: PinnedStep,
@@ -231,7 +234,8 @@ function replacements(
     [...added.values()].filter((each) => each.hash === hash).length === 1;
 
   pair((fresh, old) => nameOf(fresh.at) === nameOf(old.at));
-  // What holds steps comes first, and outer before inner: the others look for the list that theirs was.
+  // Steps with inner steps come first, outer before inner, because their inner steps compare the surrounding
+  // lists.
   pair((fresh, old) => COMPOSITES.has(old.type) && fresh.type === old.type && isInSameGap(fresh, old));
   const isLeaf = (fresh: PinnedStep, old: PinnedStep) =>
     !COMPOSITES.has(fresh.type) && !COMPOSITES.has(old.type);
@@ -242,7 +246,9 @@ function replacements(
   return found;
 }
 
-/** Whether the run is past the place of a new step: what stands behind it, or what stood in its place, has begun. */
+/**
+ * Whether the run is past the position of a new step, because a later step or the replaced one has started.
+ */
 function hasPassed(
   at: string,
   now: readonly PinnedStep[],
@@ -268,7 +274,7 @@ function hasPassed(
   return isLeft || (around.includes('/') && hasPassed(around, now, begun, replaced, { visited } as RunState));
 }
 
-/** A run stands in a state, and its log names the states before: it cannot stand in one that is not there. */
+/** Why a run cannot stay in its current state. */
 function stateGone({ visited, state }: RunState, { name, states }: WorkflowManifest): string | undefined {
   if (visited.length === 0) return undefined;
   if (states === undefined)
@@ -278,7 +284,7 @@ function stateGone({ visited, state }: RunState, { name, states }: WorkflowManif
   return undefined;
 }
 
-/** What a step does is not changed by these. `branches` and the like hold steps, which are pinned themselves. */
+/** Keys that do not change what a step does. Inner steps are pinned separately. */
 const NOT_HASHED: ReadonlySet<string> = new Set(
   `name description needs condition if on_error retry timeout compensate output_key
    branches body cases default catch finally`.split(/\s+/),
@@ -287,7 +293,7 @@ const HASH_CHARS = 12;
 
 const known = new WeakMap<Stepped, readonly PinnedStep[]>();
 
-/** The steps of a workflow in the order of its text, outer before inner. */
+/** The pinned steps of a workflow in manifest order, outer before inner. */
 export function pinSteps(workflow: Stepped): readonly PinnedStep[] {
   const before = known.get(workflow);
   if (before !== undefined) return before;
@@ -310,12 +316,14 @@ const typeOf = (step: Step): string =>
 
 function hashOf(step: Step): string {
   const told = Object.entries(step).filter(([key]) => !NOT_HASHED.has(key));
-  // Functions of a program have no text that could be compared.
+  // Functions of a program cannot be compared.
   const plain = JSON.parse(JSON.stringify(Object.fromEntries(told))) as Json;
   return createHash('sha256').update(canonicalJson(plain)).digest('hex').slice(0, HASH_CHARS);
 }
 
-/** The path of the step that an address belongs to: `drafting@2/each[3]/build~2` is `drafting/each/build`. */
+/**
+ * The path of an address without rounds and visits: `drafting@2/each[3]/build~2` is `drafting/each/build`.
+ */
 export const pathOf = (address: string): string =>
   address
     .split('/')
@@ -328,8 +336,8 @@ const containerOf = (path: string): string => path.slice(0, path.lastIndexOf('/'
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /**
- * The step on the log whose place this one has taken in an accepted change: in the same round and the same visit, where
- * it is part of the same list.
+ * The step on the log that this one replaces in an accepted change, in the same round and visit if it is in
+ * the same list.
  */
 export function replacedBy(
   { steps }: Pick<RunState, 'steps'>,
@@ -347,7 +355,7 @@ export function replacedBy(
   return undefined;
 }
 
-/** The address by the names of before the change; undefined where no name in it has changed. */
+/** The address with the old names. Undefined if no name in it has changed. */
 function before(replaced: AcceptedChange['replaced'], address: string): string | undefined {
   let path = '';
   let old = '';
@@ -362,7 +370,7 @@ function before(replaced: AcceptedChange['replaced'], address: string): string |
       continue;
     }
     isChanged = true;
-    // A step that was moved to another list had an address of its own there.
+    // A step that was moved to another list had another address there.
     old = containerOf(was) === pathOf(prefix) ? prefix + nameOf(was) + part.slice(name.length) : was;
   }
   return isChanged ? old : undefined;

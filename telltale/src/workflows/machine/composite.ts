@@ -9,7 +9,7 @@ import type {
   TryStep,
 } from '../../manifest/schema/steps/step.ts';
 
-/** Every step of a workflow, those inside of others too: names are unique in it. */
+/** Every step of a workflow by name, including inner steps. Names are unique within a workflow. */
 export function stepsByName({ steps, states }: WorkflowManifest): ReadonlyMap<string, Step> {
   const found = new Map<string, Step>();
   const visit = (list: readonly Step[]) => {
@@ -23,7 +23,7 @@ export function stepsByName({ steps, states }: WorkflowManifest): ReadonlyMap<st
   return found;
 }
 
-/** A step with steps inside. */
+/** A step with inner steps. */
 export type Composite = ParallelStep | RaceStep | ForeachStep | StepLoopStep | SwitchStep | TryStep;
 
 export function isComposite(step: Step): step is Composite {
@@ -40,7 +40,7 @@ export function isComposite(step: Step): step is Composite {
   }
 }
 
-/** The lists of steps inside of a step. */
+/** The lists of a step's inner steps. */
 export function listsInside(step: Step): readonly (readonly Step[])[] {
   switch (step.type) {
     case 'parallel':
@@ -60,10 +60,10 @@ export function listsInside(step: Step): readonly (readonly Step[])[] {
 
 const NONE: readonly (readonly Step[])[] = [];
 
-/** What of a workflow holds its steps. */
+/** The parts of a workflow that contain steps. */
 export type Stepped = Pick<WorkflowManifest, 'steps' | 'states'>;
 
-/** Every step of a workflow, outer before inner; the manifest's check bounds how many and how deep. */
+/** Every step of a workflow, outer before inner. Validation limits their number and depth. */
 export function allSteps({ steps = [], states = {} }: Stepped): readonly Step[] {
   const all: Step[] = [];
   gather(steps, all);

@@ -9,7 +9,7 @@ import { cancel, complete, fail, failAtOnce, type StepInProgress } from './settl
 import type { Branch, ListOutcome } from './walk.ts';
 import { type ListContext, notBegun, RELEASED, type Walk } from './walk.ts';
 
-/** Does a step without steps inside, from where the log left it to its end. */
+/** Runs a simple step from where the log ends. */
 export async function runSimpleStep(
   walk: Walk,
   step: SimpleStep,
@@ -98,7 +98,10 @@ export async function runSimpleStep(
   }
 }
 
-/** Waits for its slot, or says how the step ends without one. `before`: its last try, where it has had one. */
+/**
+ * Waits for the step's slot, or returns how the step ends without one. `before`: its last attempt, if there
+ * was one.
+ */
 async function enter(
   walk: Walk,
   step: SimpleStep,
@@ -165,7 +168,7 @@ const resumed = (step: SimpleStep, known: StepState): StepInProgress => ({
   cause: known.cause,
 });
 
-/** Waits for the slot that the call of a step needs. Undefined where the branch was stopped first, and none is held. */
+/** Waits for the slot of a call. Undefined if the branch was stopped first. Then no slot is held. */
 async function enterSlot(
   branch: Branch,
   enter: NonNullable<PreparedStep['enter']>,
@@ -194,16 +197,16 @@ export interface AttemptOptions {
   readonly address: string;
   readonly branch: Branch;
   readonly timeoutMs: number | undefined;
-  /** When it began by the log: while it is parked its time counts from there. */
+  /** When the attempt started, by the log. While suspended, its time counts from there. */
   readonly triedAt: number;
-  /** Whether a run that holds it may be let go of. */
+  /** Whether the run may be released during the attempt. */
   readonly maySuspend: boolean;
   run(signal: AbortSignal, suspend: (waitsFor: string, due?: number) => () => void): Promise<Json>;
 }
 
 /**
- * One try. One that is stopped or out of time ends when it has settled or its grace is over, and counts as stopped
- * whatever it says then. No timer is armed where there is no time-out.
+ * Runs one attempt. A stopped or timed-out attempt ends when it has settled or its grace period is over, and
+ * counts as stopped in either case.
  */
 export function attempt({ clock, activity }: Walk, tried: AttemptOptions): Promise<AttemptEnd> {
   const { address, branch, timeoutMs } = tried;
@@ -219,7 +222,7 @@ export function attempt({ clock, activity }: Walk, tried: AttemptOptions): Promi
       resumeActivity = undefined;
     };
     const finish = (outcome: AttemptEnd) => {
-      if (over) return; // it came back after its grace
+      if (over) return; // it settled after its grace period
       over = true;
       disarm?.();
       offStop();
@@ -278,17 +281,20 @@ function earliest(...times: readonly (number | undefined)[]): number | undefined
 }
 
 function ignored(): void {
-  // what is ending, or must not be left in doubt, does not park
+  // an attempt that is ending, or that must not become ambiguous, is not suspended
 }
 
-/** The pause after this many failures: it doubles each time, and is shortened by up to a half so that tries spread. */
+/**
+ * The pause after a number of failures. It doubles each time, and is shortened randomly by up to a half to
+ * spread retries.
+ */
 export function pauseAfter(failures: number, firstMs: number, random: number): number {
   const longest = Math.max(firstMs, MAX_PAUSE_MS);
   const whole = Math.min(longest, firstMs * 2 ** (failures - 1));
   return Math.round(whole * (1 - random / 2));
 }
 
-/** Resolves at `due`, or once the branch is stopped. The run may be let go of meanwhile. */
+/** Resolves at `due`, or once the branch is stopped. The run may be released meanwhile. */
 export function pauseUntil(
   { clock, activity }: Walk,
   branch: Branch,

@@ -38,14 +38,17 @@ import {
   type Walk,
 } from './walk.ts';
 
-/** How a walk ended. Whoever owns the run puts the ends of runs on its log; the machine writes only of steps and states. */
+/**
+ * How a walk ended. The owner of the run records the end of the run. The state machine only records steps and
+ * states.
+ */
 export type WalkEnd =
   | { readonly kind: 'completed'; readonly output: Json }
   | { readonly kind: 'failed'; readonly error: ErrorJson; readonly step?: string }
   | { readonly kind: 'cancelled'; readonly reason: string }
-  /** Nothing is to be done before a time or a message: walk again then. */
+  /** Nothing is left to do until a time or a message. Walk again then. */
   | ({ readonly kind: 'parked' } & Waits)
-  /** Let go of, as `signal` asked: walk again from the log. */
+  /** Released by `signal`. Walk again from the log. */
   | { readonly kind: 'stopped' };
 
 export interface MachineOptions {
@@ -53,25 +56,28 @@ export interface MachineOptions {
   readonly journal: RunJournal;
   readonly executors: StepExecutors;
   readonly decisions: Decisions;
-  /** For the list of a `foreach`. */
+  /** Resolves the list of a `foreach`. */
   readonly scope: Scope;
   readonly clock: Clock;
-  /** From 0 to below 1: spreads retries. */
+  /** A random number from 0 to below 1, to spread retries. */
   readonly random: () => number;
-  /** Lets go of the run: what runs is aborted and waited for, and nothing more is written. */
+  /** Releases the run: running steps are aborted and awaited, and nothing more is written. */
   readonly signal: AbortSignal;
-  /** Cancels the run: what runs is aborted, waited for and recorded; what has completed is undone. Its reason is said. */
+  /**
+   * Cancels the run: running steps are aborted, awaited and recorded, and completed steps are compensated.
+   * Its reason is recorded.
+   */
   readonly cancel?: AbortSignal;
   /**
-   * Called when all that is in hand only waits: `release` (also where it is absent) ends the walk, `hold` stays, until
-   * the function that it was given is called, which must not be once the run has gone on.
+   * Called when all open steps are suspended. `release` (also if absent) ends the walk. `hold` continues
+   * until the passed function is called, which must not happen once the run has continued.
    */
   readonly onSuspended?: (waits: Waits, releaseLater: () => void) => 'release' | 'hold';
 }
 
 /**
- * Walks a workflow from its beginning with the log as its memory: what has an end there is not done again. Rejects
- * where the log cannot be written; failures of steps are ends.
+ * Walks a workflow from its beginning with the log as its memory: steps that have ended on the log do not run
+ * again. Rejects if the log cannot be written. Failures of steps are results.
  */
 export async function runMachine(options: MachineOptions): Promise<WalkEnd> {
   const { workflow, journal, signal, cancel, clock } = options;
@@ -188,7 +194,7 @@ function toEnd(outcome: ListOutcome, fatal: ErrorJson | undefined): WalkEnd {
   }
 }
 
-/** `par/build`, `each[2]/build` and `par!2/build` are inside of `par` and `each`; `par2` is not. */
+/** `par/build`, `each[2]/build` and `par!2/build` are inside `par` and `each`. `par2` is not. */
 const isInside = (step: string, address: string): boolean =>
   step.startsWith(address) && '/[#!'.includes(step[address.length] ?? ' ');
 
@@ -198,7 +204,10 @@ function reasonOf(cancel: AbortSignal | undefined): string {
   return reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'cancelled';
 }
 
-/** A list of steps: one after the other, or as a graph where one of them has `needs`. Its output is its last step's. */
+/**
+ * Runs a list of steps in order, or as a graph if one of them has `needs`. Its output is that of the last
+ * step.
+ */
 const runList = (walk: Walk, steps: readonly Step[], place: ListContext): Promise<ListOutcome> =>
   steps.some(({ needs }) => needs !== undefined) ? runGraph(walk, steps, place) : inOrder(walk, steps, place);
 
@@ -207,7 +216,7 @@ async function inOrder(walk: Walk, steps: readonly Step[], place: ListContext): 
   let seq = 0;
   let failed: string | undefined;
   let unhandled: { readonly name: string; readonly step: string; readonly error: ErrorJson } | undefined;
-  let visits: number[] | undefined; // how often each step was passed before; only a jump back needs it
+  let visits: number[] | undefined; // how often each step was passed before; set after a jump back
   const addressOf = (at: number, name: string) => {
     const before = visits?.[at] ?? 0;
     return before === 0 ? place.prefix + name : `${place.prefix}${name}~${before + 1}`;
@@ -254,14 +263,14 @@ async function inOrder(walk: Walk, steps: readonly Step[], place: ListContext): 
 }
 
 /**
- * Undoes what has completed and says how, last one first. One that cannot be undone is recorded with its error and
- * does not hold up the others. After a crash it goes on with those the log does not show as undone: the one that was
- * in hand is undone again where that may be, else it stays in doubt.
+ * Compensates completed steps, last one first. A step that cannot be compensated is recorded with its error
+ * and does not stop the others. After a crash, it continues with steps that the log does not show as
+ * compensated. The interrupted one is repeated if that is allowed, and stays ambiguous otherwise.
  */
 async function undo(walk: Walk, workflow: WorkflowManifest, released: Branch): Promise<void> {
   const steps = stepsByName(workflow);
   if (![...steps.values()].some(({ compensate }) => compensate !== undefined)) return;
-  // What has run under an earlier name is undone as its successor says.
+  // A step that ran under an earlier name is compensated as its successor defines.
   const takers = new Map(
     [...(walk.state.change?.replaced ?? [])].map(([taker, was]) => [was, nameOf(taker)] as const),
   );
@@ -290,7 +299,9 @@ async function undo(walk: Walk, workflow: WorkflowManifest, released: Branch): P
   }
 }
 
-/** What went wrong, if anything did. As a step it has the time that it says, else the time of what it calls. */
+/**
+ * Compensates one step and returns the error, if any. Its time-out is its own, or else that of its target.
+ */
 async function undoOne(
   walk: Walk,
   place: UndoInstance,
@@ -304,7 +315,7 @@ async function undoOne(
   let late: RuntimeError | undefined;
   const begin: BeginUndo = async (repeatable, timeoutMs) => {
     walk.write({ type: 'step.compensating', step: address, repeatable }, known.cause);
-    await walk.journal.flushed(); // also of what it is undone for
+    await walk.journal.flushed(); // includes the reason for the compensation
     if (ownMs !== undefined || timeoutMs === undefined) return;
     disarm = walk.clock.after(timeoutMs, () => {
       late = timedOut(address, timeoutMs);
@@ -327,11 +338,13 @@ async function undoOne(
 
 type StepStates = RunState['steps'];
 
-/** A step that an address passes through: `each~2!3[0]`, `guarded!2`. */
+/** A part of an address: `each~2!3[0]`, `guarded!2`. */
 const PASSED = /^([^~!#@[\]]+)(~\d+)?(?:!\d+)?(?:\[(\d+)\])?$/;
 const NAME = /^[^~!#@[\]/]*/;
 
-/** What a step of this address saw: the items of the `foreach` steps around it, and in a `catch` the error, by the log. */
+/**
+ * The locals of a step by the log: the items of surrounding `foreach` steps, and the error inside a `catch`.
+ */
 function localsAt(known: StepStates, address: string, steps: ReadonlyMap<string, Step>): Locals {
   const locals: Record<string, Json> = {};
   let at = 0;
@@ -357,14 +370,14 @@ const isIn = (list: readonly Step[] | undefined, rest: string): boolean => {
   return list?.some((step) => step.name === name) === true;
 };
 
-/** The failure that a list failed with: the first of its order in a graph, else the first that came. */
+/** The failure of a list: the first by order in a graph, otherwise the first by time. */
 function failureOf(known: StepStates, list: readonly Step[], prefix: string): StepState | undefined {
   const failed = list.flatMap(({ name }) => visitsOf(known, prefix + name));
   const isGraph = list.some(({ needs }) => needs !== undefined);
   return isGraph ? failed[0] : failed.sort((a, b) => (a.endedSeq ?? 0) - (b.endedSeq ?? 0))[0];
 }
 
-/** The times that a step was begun and failed, with nothing to handle it. */
+/** The executions of a step with unhandled failures. */
 function visitsOf(known: StepStates, address: string): readonly StepState[] {
   const failed: StepState[] = [];
   let visit = 1;
@@ -374,9 +387,9 @@ function visitsOf(known: StepStates, address: string): readonly StepState[] {
 }
 
 /**
- * A list as a graph: a step begins once all that it needs have ended. A failure that nothing handles skips what needs
- * the step and lets the rest go on; the list then fails with the first of them in its order. What `goto` names takes
- * the failure for success, everything else that needs the step is skipped.
+ * Runs a list as a graph: a step starts once all steps that it needs have ended. An unhandled failure skips
+ * dependent steps and lets others continue. The list then fails with the first failure by order. A step named
+ * by `goto` treats the failure as success, and other dependents are skipped.
  */
 async function runGraph(walk: Walk, steps: readonly Step[], place: ListContext): Promise<ListOutcome> {
   const outcomes = await runNodes(walk, steps, place);
@@ -404,7 +417,7 @@ function runNodes(
   const needs = steps.map((step) => (step.needs ?? []).flatMap((name) => at.get(name) ?? []));
   const dependents = steps.map((): number[] => []);
   for (const [index, needed] of needs.entries()) for (const need of needed) dependents[need]?.push(index);
-  /** Whether a step that needs this one has begun, directly or through others. */
+  /** Whether a direct or indirect dependent has started. */
   const isNeeded = (index: number, seen = new Set<number>()): boolean =>
     (dependents[index] ?? []).some((next) => {
       if (seen.has(next)) return false;
@@ -439,7 +452,7 @@ function runNodes(
         },
       );
     };
-    // The place of whoever ends last goes to the list around.
+    // The last step passes its activity count on to the surrounding list.
     const left = () => {
       running--;
       if (running > 0) walk.activity.add(-1);
@@ -456,7 +469,7 @@ function runNodes(
   });
 }
 
-/** How the steps that it needs have ended. */
+/** The results of the steps that a step needs. */
 function beforeOf(
   steps: readonly Step[],
   index: number,

@@ -30,8 +30,8 @@ interface NextState {
 }
 
 /**
- * Walks from state to state until a final one. Its steps' output is the run's; a final state that did nothing leaves
- * that of the state before. A state whose steps fail fails the run.
+ * Walks from state to state until a final one. The output is that of the last state that did something. A
+ * state whose steps fail fails the run.
  */
 export async function runStates(
   walk: Walk,
@@ -46,13 +46,13 @@ export async function runStates(
   let output: Json = null;
   let seq = 0;
   let from: string | undefined;
-  // A changed workflow may begin elsewhere; the run began where its log says.
+  // A changed workflow may have another initial state. The run started where its log says.
   let next: NextState = visited[0] ?? { state: workflow.initial ?? '', by: 'initial' };
   const failed = (error: RuntimeError): ListOutcome => ({ kind: 'failed', error: error.toJSON(), seq });
 
   for (let entered = 0; ; entered++) {
     const left = visited[entered + 1];
-    // A state that the run has left may be gone since.
+    // A state that the run has left may have been removed since.
     const definition = Object.hasOwn(states, next.state)
       ? states[next.state]
       : left && { steps: [], transitions: [], final: false };
@@ -87,7 +87,7 @@ export async function runStates(
   }
 }
 
-/** By visit: what `transition` steps have chosen. Those inside of a step that completed are not walked to again. */
+/** The choices of `transition` steps, by visit. Steps inside a completed step are not walked again. */
 function choicesOnLog({ state }: Walk, workflow: WorkflowManifest): ReadonlyMap<string, StateVisit> {
   const steps = stepsByName(workflow);
   const choices = new Map<string, StateVisit>();
@@ -103,7 +103,7 @@ function choicesOnLog({ state }: Walk, workflow: WorkflowManifest): ReadonlyMap<
   return choices;
 }
 
-/** A `transition` step that ran decides; else the first way whose condition holds. */
+/** The next state: chosen by a `transition` step, or the first transition whose condition holds. */
 async function leave(
   walk: Walk,
   ways: readonly TransitionRule[],
@@ -117,7 +117,7 @@ async function leave(
   return { tried: ways.map(({ to, condition }) => `to "${to}" if ${showTest(condition ?? true)}`) };
 }
 
-/** A state's own transitions, then those of the workflow that begin there. */
+/** The state's own transitions, then those of the workflow that apply to it. */
 const waysFrom = (
   workflow: WorkflowManifest,
   own: readonly TransitionRule[],
@@ -129,7 +129,7 @@ const waysFrom = (
   ),
 ];
 
-/** Whether a test holds: as the log has it, or as it comes out now. */
+/** The result of a test, from the log or evaluated now. */
 export function takeTest(
   { state, decisions }: Walk,
   at: string,
@@ -140,11 +140,11 @@ export function takeTest(
   return state.decided.get(at) ?? decisions.test(at, test, locals);
 }
 
-/** A test as a reader of the log knows it. */
+/** A test as text for the log. */
 export const showTest = (test: Test): string =>
   typeof test === 'object' ? `${test.invoke}.${test.method}` : String(test);
 
-/** A `transition` step decides for the visit of the state it stands in; the last on the log counts. */
+/** Records the choice of a `transition` step for the current visit. The last one on the log counts. */
 export function noteChoice(
   visit: StateVisit | undefined,
   step: Step,

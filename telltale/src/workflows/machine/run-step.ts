@@ -46,19 +46,19 @@ import {
   type Walk,
 } from './walk.ts';
 
-/** What came before a step in its list. */
+/** The results of the steps before a step in its list. */
 export interface PrecedingSteps {
-  /** A step whose failure nothing has handled: only `always` and `on_failure` steps run now. */
+  /** A step with an unhandled failure. Only `always` and `on_failure` steps run after it. */
   readonly unhandled?: string | undefined;
   /** A step that failed, handled or not. */
   readonly failed?: string | undefined;
-  /** What a step that does not run for it is recorded with. */
+  /** The reason that is recorded for steps skipped because of it. */
   readonly reason: Skip['reason'];
-  /** Whether a step behind it has begun: only where a changed workflow was accepted can that be. */
+  /** Whether a later step has started. That is only possible after an accepted change. */
   readonly isPast: () => boolean;
 }
 
-/** Brings one step of a list to its end, or takes its end from the log: then at once. */
+/** Runs one step of a list to its end, or takes its end from the log. */
 export function runStep(
   walk: Walk,
   step: Step,
@@ -68,12 +68,12 @@ export function runStep(
 ): StepOutcome | Promise<StepOutcome> {
   const known = walk.state.steps.get(address);
   const ended = known === undefined ? undefined : endOnLog(known);
-  if (ended !== undefined) return ended; // what a `transition` has chosen, its state was told before
+  if (ended !== undefined) return ended; // the choice of a `transition` step was restored with its state
   if (place.branch.stopped !== undefined) return notBegun(place.branch);
   if (known !== undefined) return perform(walk, step, address, place);
   const settled = settleNewStep(walk, step, address, place, before.isPast);
   if (settled !== undefined) return settled;
-  // Most steps have no condition: what need not be waited for is not, here and below.
+  // Most steps have no condition.
   if (step.condition !== undefined || step.if !== undefined)
     return tested(walk, step, address, place, before);
   const { unhandled, reason } = before;
@@ -141,7 +141,7 @@ async function whyNot(
   } else if (condition !== 'always') {
     if (unhandled !== undefined) return { reason, because: unhandled };
     if (condition === 'previous_steps_success') {
-      // Also one that the run went on after: who writes it down means every one.
+      // A handled failure counts too, because the condition is about all previous steps.
       if (failed !== undefined) return { reason: 'condition', because: failed };
     } else if (condition !== undefined) {
       const at = `${address}:condition`;
@@ -156,7 +156,7 @@ async function whyNot(
 
 const OUT_OF_TIME = 'the time of the step around it is up';
 
-/** Brings a step with steps inside to its end: time-out, retries and record are those of any step. */
+/** Runs a step with inner steps to its end. Time-outs, retries and events are the same as for any step. */
 async function runComposite(
   walk: Walk,
   step: Composite,
@@ -218,7 +218,7 @@ async function runComposite(
   }
 }
 
-/** One try: what stands inside has addresses of its own in each, `build!2/compile`. */
+/** One attempt. Inner steps have different addresses in each attempt: `build!2/compile`. */
 async function tryOnce(
   walk: Walk,
   place: ListContext,
@@ -242,7 +242,8 @@ async function tryOnce(
   if (branch.stopped !== undefined) walk.sweep(inside, branch.stopped);
   if (place.branch.stopped !== undefined)
     return outcome.kind === 'completed' ? outcome : notBegun(place.branch);
-  // By the clock alone only where the log has it cancelled already: one that is set back must not undo what a timer said.
+  // The clock alone counts only if the log shows a cancellation already. A clock that is set back must not
+  // undo a time-out.
   const late = branch.stopped === OUT_OF_TIME || (deadline !== undefined && walk.clock.now() >= deadline);
   if (outcome.kind !== 'cancelled' || !late) return outcome;
   return {
@@ -253,17 +254,17 @@ async function tryOnce(
   };
 }
 
-/** What a step with steps inside will do; `input` goes on the log with its start. */
+/** What a step with inner steps will do. `input` is recorded with its start. */
 export type Prepared =
   | { readonly kind: 'nothing'; readonly because: string }
   | {
       readonly kind: 'body';
       readonly input?: JsonObject;
-      /** `inside` is what addresses inside of it begin with. */
+      /** `inside` is the prefix of inner addresses. */
       run(inside: string, place: ListContext): Promise<ListOutcome>;
     };
 
-/** Decides what is to be known before it begins: the items of a `foreach`, the case of a `switch`. */
+/** Decides what must be known before the step starts: the items of a `foreach`, the case of a `switch`. */
 async function prepare(walk: Walk, step: Composite, address: string, place: ListContext): Promise<Prepared> {
   switch (step.type) {
     case 'parallel':
@@ -306,8 +307,8 @@ async function chooseCase(
 }
 
 /**
- * The body; where it fails, `catch`, which sees the error under the name `error`; `finally` after either. What was
- * cancelled runs nothing more. A failure of `finally` counts where nothing failed before.
+ * Runs the body, then `catch` if it fails, with the error as `error`, and `finally` after either. A cancelled
+ * step runs nothing more. A failure of `finally` counts if nothing failed before.
  */
 async function runTry(walk: Walk, step: TryStep, inside: string, place: ListContext): Promise<ListOutcome> {
   const inner = { ...place, prefix: `${inside}/` };
@@ -325,7 +326,7 @@ async function runTry(walk: Walk, step: TryStep, inside: string, place: ListCont
     : outcome;
 }
 
-/** The body once for each item; the first failure cancels the rest. */
+/** Runs the body once for each item. The first failure cancels the others. */
 async function runForeach(
   walk: Walk,
   { as, body, max_parallel }: ForeachStep,
@@ -348,7 +349,10 @@ async function runForeach(
   return firstOnLog(outcomes, 'failed') ?? allOf(outcomes, place);
 }
 
-/** Rounds until the test ends it: `while` is asked before each, `until` after each. The output is the last round's. */
+/**
+ * Runs rounds until the test ends the loop: `while` is evaluated before each round, `until` after it. The
+ * output is that of the last round.
+ */
 async function runLoop(
   walk: Walk,
   { while: goesOn, until, max, body }: StepLoopStep,
@@ -418,7 +422,7 @@ async function runRace(
   return last ?? notBegun(place.branch);
 }
 
-/** The outputs in order, where all have completed; else cancelled. */
+/** The outputs in order if all branches have completed, otherwise cancelled. */
 function allOf(outcomes: readonly (ListOutcome | undefined)[], place: ListContext): ListOutcome {
   let seq = 0;
   const output = [];
@@ -449,15 +453,17 @@ const side = (
 
 export interface Pool {
   readonly count: number;
-  /** How many at a time. */
+  /** The maximum number of parallel runs. */
   readonly atOnce: number;
   readonly branch: Branch;
   run(index: number): Promise<ListOutcome>;
-  /** Why the rest is cancelled after this outcome; undefined to go on. */
+  /** Why this outcome cancels the others. Undefined to continue. */
   ends(outcome: ListOutcome): string | undefined;
 }
 
-/** Runs them side by side and waits for every one that was begun; undefined stands for those that were not. */
+/**
+ * Runs branches in parallel and waits for every started one. Branches that were not started are undefined.
+ */
 async function runPool(walk: Walk, pool: Pool): Promise<readonly (ListOutcome | undefined)[]> {
   const { count, branch } = pool;
   const outcomes = new Array<ListOutcome | undefined>(count).fill(undefined);
@@ -476,7 +482,7 @@ async function runPool(walk: Walk, pool: Pool): Promise<readonly (ListOutcome | 
     } catch (thrown) {
       walk.crash(thrown);
     }
-    // The place of whoever ends last goes to the step around.
+    // The last branch passes its activity count on to the surrounding step.
     running--;
     if (running > 0) walk.activity.add(-1);
   };
@@ -487,7 +493,7 @@ async function runPool(walk: Walk, pool: Pool): Promise<readonly (ListOutcome | 
   return outcomes;
 }
 
-/** Of those that ended so, the one that came first on the log: the same after a restart. */
+/** The outcome of this kind that is first on the log, so that a restart gives the same one. */
 function firstOnLog<Kind extends ListOutcome['kind']>(
   outcomes: readonly (ListOutcome | undefined)[],
   kind: Kind,

@@ -6,7 +6,7 @@ import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
 import type { ListOutcome, StepOutcome, Walk } from './walk.ts';
 
-/** A step in hand, and where its last try stands on the log. */
+/** A step in progress, and its last attempt on the log. */
 export interface StepInProgress {
   readonly step: Step;
   readonly address: string;
@@ -48,7 +48,7 @@ export function cancel(walk: Walk, { address, cause }: StepInProgress, reason: s
   return { kind: 'cancelled', reason, seq };
 }
 
-/** Begins a step and fails it: what it was written with cannot be had. */
+/** Starts a step and fails it, because its input cannot be resolved. */
 export function failAtOnce(
   walk: Walk,
   step: Step,
@@ -61,7 +61,7 @@ export function failAtOnce(
   return fail(walk, { step, address, startedAt, attempts: 1, cause }, error);
 }
 
-/** What an agent had to say of a step that it worked on stands beside its output. */
+/** The notes of an agent that worked on the step are recorded with its output. */
 const notesOf = ({ type }: Step, output: Json): string | undefined =>
   (type === 'task' || type === 'plan') && isMap(output) && typeof output.notes === 'string'
     ? output.notes
@@ -76,7 +76,7 @@ export interface Skip {
   readonly output_of?: string;
 }
 
-/** Records a step that does not run, where the log has nothing of it yet. */
+/** Records a skipped step, unless the log has it already. */
 export function skipStep(walk: Walk, address: string, cause: Cause | undefined, skip: Skip): StepOutcome {
   const known = walk.state.steps.get(address);
   const seq = known?.cause.seq ?? walk.write({ type: 'step.skipped', step: address, ...skip }, cause).seq;

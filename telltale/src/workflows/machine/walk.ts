@@ -17,7 +17,7 @@ import type { StepOf } from '../steps/step-deps.ts';
 import { allSteps } from './composite.ts';
 import { listTooLong, listUnknown, MAX_FOREACH_ITEMS, notAList } from './failures.ts';
 
-/** The items of a `foreach` that has begun: what a reference led to then stays. Undefined where it has not. */
+/** The items of a started `foreach`, which do not change afterwards. Undefined if it has not started. */
 export function itemsOnLog(known: StepState | undefined, step: ForeachStep): readonly Json[] | undefined {
   const items = known?.input?.items;
   if (Array.isArray(items)) return items as readonly Json[];
@@ -25,8 +25,8 @@ export function itemsOnLog(known: StepState | undefined, step: ForeachStep): rea
 }
 
 /**
- * The items, which an agent is asked for where nobody has set the list and an agent may. `list_items`, below the step, is
- * then a task like any other; it fails the step only where it fails itself.
+ * The items of a `foreach`. An agent is asked for them if the list is not set and an agent may set it.
+ * `list_items`, below the step, is then a task like any other. It fails the step only if it fails itself.
  */
 export async function itemsSet(
   walk: Walk,
@@ -49,7 +49,7 @@ export async function itemsSet(
 
 const ASKED = 'list_items';
 
-/** The variable whose value the list is, whole: `$name` or `${vars.name}`. */
+/** The variable if the list is a whole variable: `$name` or `${vars.name}`. */
 function variableOf({ in: source }: ForeachStep): string | undefined {
   if (typeof source !== 'string') return undefined;
   const plain = readWholeReference(source);
@@ -87,7 +87,7 @@ const taskFor = ({ workflow, state }: Walk, name: string): StepOf<'task'> => {
   };
 };
 
-/** The items as they are now: `step.in` itself where nothing in it refers to anything. Rejects with `bad_list`. */
+/** The current items. They are `step.in` itself if it has no references. Rejects with `bad_list`. */
 export async function itemsOf(
   walk: Walk,
   step: ForeachStep,
@@ -155,10 +155,10 @@ function fill(
 const nameOf = (value: Json): string =>
   value === null ? 'null' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 
-/** Thrown through everything once the run is let go of: nothing more may be written. */
+/** Thrown once the run is released. Nothing more may be written. */
 export const RELEASED: unique symbol = Symbol('let go');
 
-/** What the parts of the machine share: one walk through a workflow, with the log as its memory. */
+/** The shared state of one walk through a workflow. */
 export interface Walk {
   readonly workflow: WorkflowManifest;
   readonly state: RunState;
@@ -169,36 +169,42 @@ export interface Walk {
   readonly clock: Clock;
   readonly random: () => number;
   readonly activity: ActivityCounter;
-  /** Tries of steps that began before their start was committed. */
+  /** Attempts that started before their `step.started` was committed. */
   readonly ahead: RunAhead;
-  /** Whether the run was let go of. */
+  /** Whether the run was released. */
   readonly isReleased: boolean;
-  /** Throws RELEASED once the run is let go of. */
+  /** Throws RELEASED once the run is released. */
   write(body: RunEventBody, cause?: Cause): Cause;
   /** Ends the whole run with an error that no step can handle. */
   fail(error: ErrorJson): void;
-  /** Something broke that is no failure of a step: lets go of the run, and ends with it. */
+  /** Handles an error that is not a failure of a step: releases the run and ends the walk with it. */
   crash(thrown: unknown): void;
-  /** Records as cancelled what the log shows as begun inside of `address` and this walk has not come to, inner before outer. */
+  /**
+   * Records steps inside `address` as cancelled that are open on the log and that this walk has not reached,
+   * inner before outer.
+   */
   sweep(address: string, reason: string): void;
   list(steps: readonly Step[], place: ListContext): Promise<ListOutcome>;
 }
 
-/** Where a list of steps stands. */
+/** The context of a list of steps. */
 export interface ListContext {
-  /** What its addresses begin with: empty, or with a slash at its end. */
+  /** The prefix of its addresses: empty, or ending with a slash. */
   readonly prefix: string;
   readonly locals: Locals;
   readonly branch: Branch;
   readonly depth: number;
-  /** The step or state around it. */
+  /** The surrounding step or state. */
   readonly cause: Cause | undefined;
   readonly visit: StateVisit | undefined;
-  /** The run has gone on from here by the log: what an accepted change adds to the list comes too late. */
+  /**
+   * Set if the run has moved past this list by its log, so that steps added by an accepted change come too
+   * late.
+   */
   readonly isOver?: boolean;
 }
 
-/** One time that a state is in hand; a `transition` step that ran has chosen. */
+/** One visit of a state, with the choice of a `transition` step. */
 export interface StateVisit {
   chosen?: { readonly state: string; readonly step: string; readonly seq: number };
 }
@@ -210,28 +216,25 @@ export const hasBegun = (
   prefix: string,
 ): boolean => steps?.some(({ name }) => state.steps.has(prefix + name)) === true;
 
-/** Of a step that was not begun because what is around it was stopped. */
+/** The outcome of a step that did not start because its branch was stopped. */
 export const notBegun = (branch: Branch): ListOutcome => ({
   kind: 'cancelled',
   reason: branch.stopped ?? 'cancelled',
   seq: 0,
 });
 
-/** What a run waits for when nothing else is to be done. */
+/** What a run waits for when it has nothing else to do. */
 export interface Waits {
   readonly for: string;
-  /** When something is to be done at the latest; absent where only a message helps. */
+  /** When it continues at the latest. Absent if only a message helps. */
   readonly due?: number;
 }
 
-/**
- * Counts what is at work: each line of steps that goes on by itself holds one place. Once all have parked, `onQuiet` is
- * called.
- */
+/** Counts active sequences of steps. Once all of them are suspended, `onQuiet` is called. */
 export interface ActivityCounter {
-  /** Takes so many places more, or gives them back. */
+  /** Adds to the count of active sequences, or subtracts from it. */
   add(places: number): void;
-  /** Gives a place back for as long as there is nothing to do. The returned function takes it again, once. */
+  /** Suspends one sequence. The returned function resumes it, once. */
   suspend(waits: Waits): () => void;
 }
 
@@ -242,7 +245,7 @@ export function createActivityCounter(onQuiet: (waits: Waits) => void): Activity
   const suspended = new Set<Waits>();
   const check = () => {
     if (busy !== 0 || suspended.size === 0) return;
-    // Whoever was parked and has its answer goes on in the microtasks that are queued already.
+    // A sequence that has just got its answer continues in a queued microtask.
     queueMicrotask(() => {
       if (busy === 0 && suspended.size > 0) onQuiet(together([...suspended]));
     });
@@ -273,17 +276,17 @@ function together(suspended: readonly Waits[]): Waits {
   };
 }
 
-/** What can be stopped together: the whole run, or what runs inside of one step. */
+/** Steps that are stopped together: the whole run, or the inner steps of one step. */
 export interface Branch {
   /** Why it was stopped; undefined while it runs. */
   readonly stopped: string | undefined;
-  /** When its time is up, or that of what is around it, whichever comes first. */
+  /** Its own deadline or that of a surrounding branch, whichever comes first. */
   readonly deadline: number | undefined;
-  /** Stops it and what is inside, once; the first reason counts. */
+  /** Stops it and its inner branches, once. The first reason counts. */
   stop(reason: string): void;
-  /** Calls back when it is stopped, at once where it was. The returned function ends it. */
+  /** Calls back when it is stopped, at once if it is already. The returned function unsubscribes. */
   onStop(listener: (reason: string) => void): () => void;
-  /** Lets go of the branch around it. */
+  /** Unsubscribes from the surrounding branch. */
   close(): void;
 }
 
@@ -311,7 +314,7 @@ export function createBranch(around?: Branch, ownDeadline?: number): Branch {
       }
       listeners.push(listener);
       return () => {
-        // Whoever came last mostly leaves first, and seldom are there many.
+        // The last listener usually leaves first.
         const place = listeners.lastIndexOf(listener);
         if (place !== -1) listeners.splice(place, 1);
       };
@@ -322,10 +325,13 @@ export function createBranch(around?: Branch, ownDeadline?: number): Branch {
 }
 
 function nothing(): void {
-  // there is nothing to let go of
+  // the outermost branch has no surrounding branch
 }
 
-/** `seq` is the place on the log that decided it: of branches that end together the first on the log counts. */
+/**
+ * `seq` is the position on the log that decided the outcome. If branches end together, the first on the log
+ * counts.
+ */
 export type ListOutcome =
   | { readonly kind: 'completed'; readonly output: Json; readonly seq: number }
   | { readonly kind: 'failed'; readonly error: ErrorJson; readonly step?: string; readonly seq: number }
@@ -335,7 +341,7 @@ export type StepOutcome =
   | ListOutcome
   | { readonly kind: 'skipped'; readonly reason: string; readonly seq: number };
 
-/** How a step ended by the log; undefined where it has not. */
+/** How a step ended by the log. Undefined if it has not. */
 export function endOnLog(known: StepState): StepOutcome | undefined {
   const seq = known.endedSeq ?? known.cause.seq;
   switch (known.status) {

@@ -20,7 +20,7 @@ import type { PreparedStep, StepAttempt, StepInstance } from '../step-executor.t
 import type { PrepareStep, ReviewEnd, StepContext, StepDeps } from './step-deps.ts';
 import { resolveInStep, resolveMap, stepWhat } from './step-deps.ts';
 
-/** What became of a question; `due`: nobody answered in time. */
+/** The answer to a question. `due`: nobody answered in time. */
 export interface PersonAnswer {
   readonly answer: ReviewAnswer | 'due';
   readonly choice: string;
@@ -28,15 +28,15 @@ export interface PersonAnswer {
   readonly note?: string;
 }
 
-/** Who closes a question that nobody answered in time. */
+/** The author of a decision if nobody answered in time. */
 export const TIMEOUT = 'timeout';
 
-/** A question as it is put. */
+/** A question to a person. */
 export type PersonQuestion = Omit<ApprovalRequest, 'review' | 'step'>;
 
 /**
- * Puts a question to people, or finds it on the log where it was put before a restart, and waits for the answer. It is
- * withdrawn when the step is stopped; not where this process only lets go of the run.
+ * Asks people a question, or finds it on the log after a restart, and waits for the answer. The question is
+ * withdrawn if the step is stopped, but not if this process only releases the run.
  */
 export async function askPerson(
   question: PersonQuestion,
@@ -49,7 +49,7 @@ export async function askPerson(
   const last = own.findLast((review) => isSame(review, question));
   const word = last === undefined ? undefined : wordOfThisTry(last, journal.state);
   if (word !== undefined) return word;
-  // A step puts one question at a time: what is open beside this one is about something that has changed.
+  // A step asks one question at a time. Another open one is about something that has changed.
   for (const { review, answer } of own)
     if (answer === undefined && review !== last?.review)
       reviews.close(review, withdrawn('It is asked anew, about something else.'));
@@ -81,7 +81,7 @@ const withdrawn = (note: string): ReviewEnd => ({
   note,
 });
 
-/** Whether a person who answered the one has answered the other: what they were shown, and what they could say. */
+/** Whether two questions are the same: what the person was shown, and the possible answers. */
 const isSame = (
   asked: PersonQuestion & Pick<ApprovalState, 'voided'>,
   { kind, nth, prompt, options, call }: PersonQuestion,
@@ -95,22 +95,25 @@ const isSame = (
     ? call === asked.call
     : changesOf(asked.call, call).length === 0);
 
-/** An answer that came while nobody worked on the run; one to a try before this one has had its effect. */
+/** An answer that arrived while nobody worked on the run. Answers to earlier attempts do not count. */
 function wordOfThisTry(last: ApprovalState, { steps }: RunState): PersonAnswer | undefined {
   const began = steps.get(last.step)?.cause.seq ?? 0;
   if (last.seq < began) return undefined;
-  // The runtime's own withdrawal is no answer: the question is put again.
+  // A withdrawal by the runtime is not an answer, so the question is asked again.
   return last.answer === 'withdrawn' && last.by !== TIMEOUT ? undefined : wordOf(last);
 }
 
-/** Undefined where nobody has answered yet. */
+/** Undefined if nobody has answered yet. */
 function wordOf({ answer, choice = '', by = '', note }: ApprovalState): PersonAnswer | undefined {
   if (answer === undefined) return undefined;
   const isLate = answer === 'withdrawn' && by === TIMEOUT;
   return { answer: isLate ? 'due' : answer, choice, by, ...(note === undefined ? {} : { note }) };
 }
 
-/** Waits for a time, a moment or an event. Durable: what it waits for is on the log, and no process is held. */
+/**
+ * Waits for a duration, a point in time or an event. Durable: the log says what it waits for, and no process
+ * is needed.
+ */
 export const prepareWait: PrepareStep<'wait'> = async (step, place, context) => {
   if ('event' in step) return prepareEventWait(step, place, context);
   if ('until' in step) {
@@ -126,7 +129,7 @@ export const prepareWait: PrepareStep<'wait'> = async (step, place, context) => 
 function timed(input: PreparedStep['input'], dueOf: () => number, context: StepContext): PreparedStep {
   return {
     input,
-    repeatable: true, // when it is due is on the log
+    repeatable: true, // the due time is on the log
     async run(call) {
       const { journal } = context;
       const { address: id, cause } = call;
@@ -142,7 +145,7 @@ function timed(input: PreparedStep['input'], dueOf: () => number, context: StepC
   };
 }
 
-/** What a reference has brought: a bare number is seconds, as in a manifest. */
+/** A duration from a reference. A plain number is seconds, as in a manifest. */
 function durationOf(written: Json | { readonly ms: number }, what: string): number {
   if (typeof written === 'object' && written !== null && 'ms' in written && typeof written.ms === 'number')
     return written.ms;
@@ -154,7 +157,7 @@ function durationOf(written: Json | { readonly ms: number }, what: string): numb
 
 const DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** A time without a zone is UTC, on whichever machine the run goes on. */
+/** A time without a zone is UTC, on every machine. */
 function momentOf(written: Json, what: string): number {
   const [text, zone] = typeof written === 'string' ? (DATE.exec(written.trim()) ?? []) : [];
   const at =
@@ -178,8 +181,8 @@ const noMoment = (what: string, found: Json) =>
 type Signal = RunState['signals'][number];
 
 /**
- * Waits for an event, also one that came before and that no other wait has taken. Results in `{event, data, seq}`: what
- * came, and its place on the run's log.
+ * Waits for an event. An earlier event counts if no other wait has taken it. The output is `{event, data,
+ * seq}`: the event and its position on the run's log.
  */
 async function prepareEventWait(
   step: EventWait,
@@ -192,15 +195,15 @@ async function prepareEventWait(
   const names = new Set([...eventWaits(context.workflow).values()].map((wait) => wait.event));
   return {
     input: { event, ...(match === undefined ? {} : { match }) },
-    repeatable: true, // what came is on the log
+    repeatable: true, // the event is on the log
     async run(call) {
       const { journal, taken } = context;
-      // Taken as soon as it is seen: several waits hear of the same signal at once.
+      // Taken at once, because several waits see the same signal.
       const look = () => {
         const found = journal.state.signals.find((signal) => !taken.has(signal.seq) && fits(signal));
         if (found === undefined) return undefined;
         taken.add(found.seq);
-        // One that is stopped before its end is on the log has taken nothing.
+        // A wait that is stopped before its end is on the log gives the signal back.
         call.signal.addEventListener('abort', () => taken.delete(found.seq), { once: true });
         return found;
       };
@@ -214,7 +217,7 @@ async function prepareEventWait(
   };
 }
 
-/** A signal of a name of its own is to a wait for `custom` what an `emit` of that name is. */
+/** For a wait for `custom`, a signal with another name counts like an `emit` with that name. */
 function fieldsOf(
   { event, data }: Signal,
   wanted: string,
@@ -234,21 +237,21 @@ function conditionOf(match: JsonObject, what: string): Condition {
 }
 
 interface WaitOptions<Found> {
-  /** What the run's log and its views say that it waits for: `event custom`. */
+  /** What the log and the views show as the reason: `event custom`. */
   readonly waitsFor: string;
-  /** What is waited for, as soon as the run's state shows it. */
+  /** Returns the result as soon as the run's state has it. */
   readonly look: () => Found | undefined;
 }
 
-/** Timers count time that passes, not what the wall says: where that is set, it is noticed after that long at the latest. */
+/** The longest timer. A change of the system clock is noticed after this time at the latest. */
 const LONGEST_SLEEP_MS = 5_000;
 
-/** It is due, and what was looked for has not come. */
+/** The time is up without a result. */
 const DUE: unique symbol = Symbol('due');
 
 /**
- * Waits for the run's log to show something, or for a time, with the step parked meanwhile: the run may be let go of,
- * and the wait then begins anew, from the log. Rejects when the step is stopped.
+ * Waits until the run's state has a result, or for a time, and suspends the step meanwhile. If the run is
+ * released, the wait starts again from the log. Rejects when the step is stopped.
  */
 function waitFor<Found>(
   wait: WaitOptions<Found> & { readonly due?: never },
@@ -288,7 +291,7 @@ function waitFor<Found>(
       end();
       resolve(found);
     });
-    // A machine's clock may be set back meanwhile, and right again: what is early is waited for again, and looked at.
+    // The system clock may have been set back, so check the time again.
     const arm = (at: number): (() => void) =>
       clock.after(Math.min(at - clock.now(), LONGEST_SLEEP_MS), () => {
         if (clock.now() < at) {
@@ -308,7 +311,7 @@ export type EventWait = Extract<Step, { readonly type: 'wait'; readonly event: s
 
 const isEventWait = (step: Step): step is EventWait => step.type === 'wait' && 'event' in step;
 
-/** The waits of a workflow for events, by name. */
+/** The `wait` steps for events, by name. */
 const eventWaits = (workflow: Stepped): ReadonlyMap<string, EventWait> =>
   new Map(
     allSteps(workflow)
@@ -316,7 +319,7 @@ const eventWaits = (workflow: Stepped): ReadonlyMap<string, EventWait> =>
       .map((step) => [step.name, step]),
   );
 
-/** The signals that waits of this run have taken, by their places on its log. */
+/** The log positions of signals that `wait` steps of this run have taken. */
 export function signalsTaken(workflow: Stepped, { steps }: Pick<RunState, 'steps'>): Set<number> {
   if (steps.size === 0) return new Set();
   const waits = eventWaits(workflow);

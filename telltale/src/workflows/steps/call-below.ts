@@ -10,7 +10,7 @@ import { checkedTarget } from './call-target.ts';
 import type { PrepareStep, StepContext } from './step-deps.ts';
 import { resolveMap, stepWhat } from './step-deps.ts';
 
-/** Runs an agent in a session of its own. Its parameters are those of an action. */
+/** Runs an agent in its own session. Its parameters are those of an action. */
 export const prepareAgentStep: PrepareStep<'agent'> = async (step, place, context) =>
   prepareAgentCall(
     step.target,
@@ -19,7 +19,7 @@ export const prepareAgentStep: PrepareStep<'agent'> = async (step, place, contex
     context,
   );
 
-/** As a step that calls this agent, with parameters that are resolved. */
+/** Prepares a call of an agent with resolved parameters. */
 export function prepareAgentCall(
   name: string,
   parameters: JsonObject,
@@ -28,12 +28,12 @@ export function prepareAgentCall(
 ): PreparedStep {
   const { input, vars } = agentCall(parameters, true);
   if (input.trim() === '') throw nothingToDo(stepWhat(place), name);
-  // The agent in whose name the workflow runs is none of those that it calls itself.
+  // The workflow's own agent is not among the targets.
   const isOwn = name === context.journal.state.manifest.agent;
   const target = isOwn ? undefined : checkedTarget('agent', name, parameters, context);
   return {
     input: { input, ...(vars === undefined ? {} : { vars }) },
-    repeatable: true, // its session is found again and goes on
+    repeatable: true, // its session is found again and continues
     ...(target?.timeoutMs === undefined ? {} : { timeoutMs: target.timeoutMs }),
     run(call) {
       const { input: text, vars: set } = call.input;
@@ -47,18 +47,18 @@ export function prepareAgentCall(
   };
 }
 
-/** Runs another workflow, as a run of its own: what only waits in it lets its caller wait, too. */
+/** Runs another workflow in its own run. The calling step is suspended while that run waits. */
 export const prepareWorkflowStep: PrepareStep<'workflow'> = async (step, place, context) =>
   prepareWorkflowCall(step.target, await resolveMap(step.parameters, 'parameters', place, context), context);
 
-/** As a step that calls this workflow, with parameters that are resolved. */
+/** Prepares a call of a workflow with resolved parameters. */
 export const prepareWorkflowCall = (
   workflow: string,
   input: JsonObject,
   context: StepContext,
 ): PreparedStep => ({
   input,
-  repeatable: true, // its run is found again and goes on
+  repeatable: true, // its run is found again and continues
   run: (call) => context.runWorkflow({ workflow, input: call.input, ...below(call, 'run', context) }),
 });
 
@@ -73,17 +73,19 @@ const nothingToDo = (what: string, agent: string) =>
     hint: 'Write what it is to do: parameters: { input: … }.',
   });
 
-/** What an agent begins with. */
+/** The input of a called agent. */
 export interface AgentCall {
   readonly input: string;
   readonly vars?: JsonObject;
 }
 
-/** Whether an agent has variables that a call may set. */
+/** Whether the agent takes variables. */
 export const takesVars = ({ parameters: { properties } }: Pick<Target, 'parameters'>): boolean =>
   isMap(properties) && Object.hasOwn(properties, 'vars');
 
-/** Of the parameters `input` is the text it is given and `vars` its variables; others are added to the text. */
+/**
+ * Splits parameters: `input` is the text and `vars` the variables. Other parameters are added to the text.
+ */
 export function agentCall(parameters: JsonObject, hasVars: boolean): AgentCall {
   const { input = '', ...others } = parameters;
   const text = (more: JsonObject) => textOfParameters(asText(input), more);
@@ -91,13 +93,13 @@ export function agentCall(parameters: JsonObject, hasVars: boolean): AgentCall {
   return hasVars && isMap(vars) ? { input: text(rest), vars: vars as JsonObject } : { input: text(others) };
 }
 
-/** Longer ones are known by their hash: rounds within rounds make long addresses. */
+/** Longer ids are replaced by their hash, because nested rounds make long addresses. */
 const MAX_CHARS = 256;
 const HASH_CHARS = 32;
 
 /**
- * The id of the session or run that a step calls: the same after a crash, so that it is found again. A try that follows
- * a failed one is a session or run of its own.
+ * The id of the session or run that a step calls, the same after a crash, so that it is found again. Each
+ * retry gets a new one.
  */
 export function childKey({ id: run, steps }: RunState, address: string, prefix: 'ses' | 'run'): string {
   const retries = steps.get(address)?.retries ?? 0;
@@ -106,7 +108,10 @@ export function childKey({ id: run, steps }: RunState, address: string, prefix: 
   return `${prefix}_${createHash('sha256').update(key).digest('hex').slice(0, HASH_CHARS)}`;
 }
 
-/** A text for a model, and below it what else it is to know: `name: value`, a line each, what is no text as JSON. */
+/**
+ * A text for a model, followed by further parameters as `name: value` lines. Values that are not text are
+ * JSON.
+ */
 export function textOfParameters(text: string, more: JsonObject): string {
   const lines = Object.entries(more).map(([name, value]) => `${name}: ${asText(value)}`);
   return [...(text.trim() === '' ? [] : [text]), ...(lines.length === 0 ? [] : [lines.join('\n')])].join(

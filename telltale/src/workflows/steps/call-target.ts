@@ -16,8 +16,8 @@ import type { StepContext, StepDeps } from './step-deps.ts';
 import { stepWhat } from './step-deps.ts';
 
 /**
- * A step that calls a target. Where a person has to approve the call, the step can be left and taken up again until
- * then, whatever the target is, and its time counts from then on.
+ * Prepares a step that calls a target. If the call needs approval, the run can be released until then, and
+ * the step's time counts from the approval.
  */
 export function prepareTargetStep(
   target: StepTarget,
@@ -43,7 +43,7 @@ const prepareUngated = (
   ...entered(target, repeatable, context),
 });
 
-/** What a call needs is waited for before anything of the step is on the log. */
+/** Waits for what a call needs before the step is on the log. */
 function entered(
   target: StepTarget,
   repeatable: boolean,
@@ -117,17 +117,17 @@ const viewFor = async ({ kind }: StepTarget, { scope }: StepContext): Promise<()
   return () => view;
 };
 
-/** From here on a crash leaves it in doubt: that is on the log before the call is made. */
+/** Records before the call that a crash would leave its outcome unknown. */
 async function markAmbiguous(
   { address: step, attempt, input, cause }: StepAttempt,
   { journal }: StepContext,
 ): Promise<void> {
-  if (!journal.state.steps.has(step)) return; // what undoes a step is none of its own
+  if (!journal.state.steps.has(step)) return; // a compensation is not a step
   journal.append({ type: 'step.started', step, attempt, input, repeatable: false }, cause);
   await journal.flushed();
 }
 
-/** The target, with parameters that it takes. Throws where it is not there, or they are wrong. */
+/** The target of a call. Throws if it does not exist or the parameters are wrong. */
 export function checkedTarget(
   kind: TargetKind,
   name: string,
@@ -141,28 +141,28 @@ export function checkedTarget(
   return target;
 }
 
-/** Whether a call may be made again where a crash left it in doubt. */
+/** Whether a call may be repeated if a crash leaves its outcome unknown. */
 export const isRepeatable = (target: Target, input: JsonObject): boolean =>
   target.idempotentFor?.(input) ?? target.idempotent;
 
-/** What of a target a step calls; without a kind, a program of the step's own. */
+/** The parts of a target that a step calls. Without a kind it is a program of the step itself. */
 export interface StepTarget extends Pick<Target, 'needs' | 'definition' | 'run' | 'timeoutMs' | 'slots'> {
   readonly kind?: TargetKind;
 }
 
 interface CallTargetOptions extends Pick<TargetCall, 'model'> {
-  /** Called between a person's approval and the call. */
+  /** Called between the approval and the call. */
   readonly onApproved?: () => Promise<void>;
 }
 
-/** Calls a target for a try of a step, once a person has approved what needs it, and one of its slots is free. */
+/** Calls a target for an attempt of a step, after any approval and once a slot is free. */
 export function callTarget(
   target: StepTarget,
   call: StepAttempt,
   context: StepContext,
   options: CallTargetOptions = {},
 ): Promise<Json> {
-  // Of the others nobody looks at it, and reading a session's log is dear.
+  // Other targets do not use it, and reading a session's log is expensive.
   const mayLook = target.kind === 'tool' || target.kind === 'llm';
   const agent = mayLook ? context.scope.ownAgent : noAgent;
   if (agent === undefined || target.needs !== undefined || target.slots !== undefined)
@@ -190,7 +190,7 @@ async function callLater(
       call.signal.throwIfAborted();
       return await target.run(targetCall(call, () => agent, context, { granted, model }));
     } catch (thrown) {
-      // Nothing was done: what was approved has changed since, and is asked about anew.
+      // Nothing was done, because the approved call has changed. Ask again.
       if (toRuntimeError(thrown).code !== APPROVAL_VOID || granted === undefined) throw thrown;
     } finally {
       free?.();
@@ -198,10 +198,10 @@ async function callLater(
   }
 }
 
-/** What a target sees of the agent that may not look at it. */
+/** The view of the agent for targets that may not see it. */
 export const noAgent = (): JsonObject => ({});
 
-/** One try of a step, as targets get it. */
+/** The call of a target for an attempt of a step. */
 export function targetCall(
   call: StepAttempt,
   agent: () => JsonObject,
@@ -238,8 +238,9 @@ export function targetCall(
 }
 
 /**
- * What a person approved for this call; undefined where nobody has to be asked. Rejects where they refused. Their word is
- * for this very call, and holds for every try of it: what is another by now is asked for anew, as often as it changes.
+ * The grants that a person approved for this call. Undefined if no approval is needed. Rejects if the person
+ * refused. The approval is for exactly this call and holds for all of its attempts. If the call changes, it
+ * is asked for again.
  */
 async function approval(
   target: Pick<Target, 'needs' | 'definition'>,
@@ -273,7 +274,7 @@ async function approval(
   }
 }
 
-/** The last time that somebody was asked for leave for the call of a step. */
+/** The last approval request for the call of a step. */
 function lastCall({ reviews }: Pick<RunState, 'reviews'>, step: string) {
   const found = reviews.findLast(
     (each) => each.step === step && each.kind === undefined && each.call !== undefined,

@@ -19,7 +19,7 @@ import { resolveInStep, stepWhat } from './step-deps.ts';
 
 type CommandStep = Extract<StepOf<'script'>, { readonly command: readonly string[] }>;
 
-/** What a command is given, resolved. */
+/** The resolved input of a command. */
 interface CommandInput {
   readonly command: readonly string[];
   readonly cwd?: string;
@@ -28,9 +28,9 @@ interface CommandInput {
 }
 
 /**
- * A program, started without a shell and kept to the agent's permissions. An argument stays one argument whatever its
- * references hold; only one that is a reference and nothing else becomes as many as a list has items, and none if it is
- * null.
+ * Prepares a program that runs without a shell and within the agent's permissions. An argument stays one
+ * argument, whatever its references contain. An argument that is only a reference to a list becomes one
+ * argument per item, and none for null.
  */
 export async function prepareCommand(
   step: CommandStep,
@@ -58,7 +58,10 @@ export async function prepareCommand(
   return prepareTargetStep(target, input, false, place, context);
 }
 
-/** What the manifest alone says may be a secret of the environment: it is no part of what goes on the log. */
+/**
+ * Separates values with references from fixed ones, which may be secrets of the environment and are not
+ * written to the log.
+ */
 function sortEnvironment(env: CommandStep['env']) {
   const isReferring = ([, value]: readonly [string, string]) => value.includes('${');
   const all = Object.entries(env);
@@ -73,7 +76,9 @@ const argumentsOf = (value: Json): readonly string[] => {
   return Array.isArray(value) ? value.map((item: Json) => asText(item)) : [asText(value)];
 };
 
-/** What references have a say in stays inside the permitted paths; what only the manifest says is its author's word. */
+/**
+ * A working folder with references must be inside the permitted paths. A fixed one is the author's choice.
+ */
 function commandTarget(
   step: CommandStep,
   what: string,
@@ -117,7 +122,7 @@ function commandTarget(
     const stderr = ended.stderr.text();
     return {
       exit_code: 0,
-      stdout: ended.stdout.text().replace(/\r?\n$/, ''), // as `$(…)` does in a shell
+      stdout: ended.stdout.text().replace(/\r?\n$/, ''), // like `$(…)` in a shell
       ...(stderr === '' ? {} : { stderr }),
     };
   };

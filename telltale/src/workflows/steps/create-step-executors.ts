@@ -41,7 +41,7 @@ import {
 } from './step-deps.ts';
 import { fragmentsOf, prepareTask } from './task-step.ts';
 
-/** What the steps of one run do. */
+/** Creates the executors for the steps of one run. */
 export function createStepExecutors(deps: StepDeps): StepExecutors {
   const { workflow, journal } = deps;
   const context: StepContext = { ...deps, noted: new Set(), taken: signalsTaken(workflow, journal.state) };
@@ -87,8 +87,8 @@ async function ready(place: StepInstance, context: StepContext): Promise<Prepare
 }
 
 /**
- * One request plans, the runtime executes the plan, another request writes the notes. Results in
- * `{notes, results: [{action, output}]}`. With an `agent` of its own it is that agent's model, tools and relics.
+ * One model request makes the plan, the runtime executes it, and another request writes the notes. The output
+ * is `{notes, results: [{action, output}]}`. With an `agent`, that agent's model, tools and relics are used.
  */
 const preparePlan: PrepareStep<'plan'> = async (step, place, context) => {
   const { agent = context.journal.state.manifest.agent } = step;
@@ -102,7 +102,7 @@ const preparePlan: PrepareStep<'plan'> = async (step, place, context) => {
   const instructions = await resolveInstructions(step.verify, place, context);
   return {
     input: { prompt: parts.join('\n\n'), ...(instructions === undefined ? {} : { instructions }) },
-    repeatable: true, // its plans and what was done for them are on the log
+    repeatable: true, // its plans and results are on the log
     run: (call) => {
       const asked = { step, prompt: String(call.input.prompt), callables, call };
       return workOnPlan({ ...asked, verify: verifyClaim, context: { ...context, targets, ask } });
@@ -110,7 +110,7 @@ const preparePlan: PrepareStep<'plan'> = async (step, place, context) => {
   };
 };
 
-/** Decides the next state: by a model's answer, or by an artifact. */
+/** Decides the next state by a model's answer or by an artifact. */
 const prepareTransition: PrepareStep<'transition'> = async (step, place, context) => {
   const { decisions, workflow } = context;
   if ('transition_source' in step)
@@ -122,7 +122,7 @@ const prepareTransition: PrepareStep<'transition'> = async (step, place, context
         const answers = Object.keys(map ?? workflow.states ?? {});
         const at = `${place.address}:transition_source`;
         const answer = asText(await decisions.answer(at, step.transition_source, answers, place.locals));
-        // A fallback may be an answer, or name a state.
+        // A fallback may be an answer or the name of a state.
         return map !== undefined && Object.hasOwn(map, answer)
           ? { state: map[answer] ?? '', answer }
           : { state: answer };
@@ -157,8 +157,9 @@ const noAnswer = (what: string, said: string, answers: readonly string[]) =>
   );
 
 /**
- * Which of the answers a model has given: the one it said, case, quotes and marks around it aside; else the only one
- * that stands in its words as whole words. Where one stands inside another (`ready` in `not ready`) the longer counts.
+ * Which of the answers a model has given: the exact answer apart from case, quotes and markup, or the only
+ * one that occurs as whole words. If one answer contains another (`ready` in `not ready`), the longer one
+ * counts.
  */
 export function chosenAnswer(said: string, answers: readonly string[]): string | undefined {
   const exact = answers.find((answer) => answer === said);
@@ -196,7 +197,7 @@ const prepareScript: PrepareStep<'script'> = (step, place, context) =>
 
 const ROOTS = ['agent', 'trigger', 'steps', 'vars', 'input', 'run', 'metadata'];
 
-/** JavaScript in the sandbox. It sees `parameters`, and the names of the step's scope that it holds, frozen. */
+/** Runs JavaScript in the sandbox with `parameters` and the frozen values of the scope that it names. */
 async function prepareJavaScript(
   step: Extract<StepOf<'script'>, { readonly script: string }>,
   place: StepInstance,
@@ -209,7 +210,7 @@ async function prepareJavaScript(
     memoryBytes: DEFAULT_SCRIPT_MEMORY,
     outputBytes: DEFAULT_OUTPUT_BYTES,
   };
-  // What a script does not hold it cannot see, and passing all of it on would take longer than most scripts.
+  // Only values that the script names are passed, because passing all would take longer than most scripts.
   const names = [...ROOTS, ...Object.keys(place.locals)].filter((name) => holdsName(script, name));
   return {
     input,
@@ -224,7 +225,7 @@ async function prepareJavaScript(
         frozen: Object.keys(seen),
         limits,
         signal,
-        // The same in every try, so that what it gives follows from the log.
+        // The same in every attempt, so that the result is reproducible.
         now: journal.state.steps.get(place.address)?.startedAt ?? clock.now(),
         seed: seedOf(idempotencyKey),
       });
@@ -233,10 +234,10 @@ async function prepareJavaScript(
   };
 }
 
-/** Names are identifiers: none has a character that means something in a pattern. */
+/** Names are identifiers, so they need no escaping in a pattern. */
 const holdsName = (script: string, name: string) => new RegExp(`\\b${name}\\b`).test(script);
 
-/** FNV-1a: the same randomness in every try of a step. */
+/** FNV-1a hash, for the same randomness in every attempt of a step. */
 function seedOf(key: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < key.length; at++) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
@@ -246,8 +247,8 @@ function seedOf(key: string): number {
 type CallType = 'tool' | 'relic' | 'agent' | 'workflow' | 'llm';
 
 /**
- * Undoes a completed step: calls what its `compensate` names, whose parameters see `output` beside the step's scope.
- * The call has an address of its own, so that what it starts is found again and what it asks is told apart.
+ * Undoes a completed step by calling the target of its `compensate`, whose parameters can use `output`. The
+ * call has its own address, so that runs and questions that it starts are distinguished.
  */
 async function compensate(
   { step, address, locals }: UndoInstance,
@@ -298,13 +299,16 @@ function prepared(step: StepOf<CallType>, place: StepInstance, context: StepCont
   }
 }
 
-/** A run that is rolled back is not let go of: what undoes it is waited for in this process. */
+/** A compensating run is not released. Its compensations are awaited in this process. */
 const cannotWait: StepAttempt['suspend'] = () => () => {};
 
-/** The options where a step names none; only there is `reject` a failure, elsewhere it is an answer like any other. */
+/**
+ * The default options. Only with these is `reject` a failure. With other options it is an answer like any
+ * other.
+ */
 const DEFAULT_OPTIONS: readonly string[] = ['approve', 'reject'];
 
-/** Waits for a person. Results in `{choice, by, note?}`. */
+/** Asks a person. The output is `{choice, by, note?}`. */
 const prepareApproval: PrepareStep<'approval'> = async (step, place, context) => {
   const { options, assignee } = step;
   const prompt = await context.decisions.prompt(step, place.address, place.locals);
@@ -312,7 +316,7 @@ const prepareApproval: PrepareStep<'approval'> = async (step, place, context) =>
   const named = typeof who === 'string' ? { assignee: who } : {};
   return {
     input: { prompt, options, ...named },
-    repeatable: true, // the question is on the log, and put once
+    repeatable: true, // the question is on the log and asked once
     timesItself: true,
     async run(call) {
       const { timeout } = step;
@@ -381,13 +385,13 @@ const prepareTool: PrepareStep<'tool' | 'relic'> = async (step, place, context) 
   return prepareTargetStep(target, input, isRepeatable(target, input), place, context);
 };
 
-/** Asks a model once: by a prompt of the agent, or by one of the step's own. */
+/** Sends one prompt to a model: a prompt of the agent, or the step's own. */
 const prepareLlm: PrepareStep<'llm'> = async (step, place, context) => {
   const parameters = await resolveMap(step.parameters, 'parameters', place, context);
   if (step.target === undefined) return ownPrompt(step, place, parameters, context);
   const found = context.targets.find('llm', step.target);
   const written = found && withoutModel(found, parameters);
-  // The author may name any model. One that comes out of a reference is asked for as in an action.
+  // The author may name any model. A model from a reference needs the same permission as in an action.
   const model = written?.model === step.parameters.model ? written?.model : undefined;
   const isAuthors = typeof model === 'string' && isModelRef(model);
   const input = written !== undefined && isAuthors ? written.input : parameters;

@@ -8,12 +8,12 @@ import type { StepAttempt } from '../step-executor.ts';
 import type { PrepareStep, StepContext } from './step-deps.ts';
 import { resolveInStep, resolveMap, stepWhat } from './step-deps.ts';
 
-/** Of a value, as JSON. */
+/** The maximum size of a value as JSON. */
 const MAX_CHARS = 64 * 1024;
 
 /**
- * Sets variables: those that the workflow declares are the run's own, others are the session's, which judges them by
- * itself. What the run has set it sees from then on, whatever the session makes of it.
+ * Sets variables. Variables that the workflow declares belong to the run. Others are sent to the session,
+ * which checks them itself. The run sees its new values at once, whatever the session does.
  */
 export const prepareSetVariable: PrepareStep<'set_variable'> = async (step, place, context) => {
   const { session, workflow } = context;
@@ -39,7 +39,7 @@ function change(values: JsonObject, { step, cause }: StepAttempt, { journal }: S
   for (const [name, to] of Object.entries(values)) {
     const { variables, kept } = journal.state;
     const from = variables.get(name) ?? null;
-    // Of one that is kept another run may have set something else since, and the last write wins.
+    // Another run may have changed a stored variable since, and the last write wins.
     if (deepEqual(from, to) && variables.has(name) && kept?.[name] === undefined) continue;
     journal.append({ type: 'variable.changed', name, from, to, by: `step ${step.name}` }, cause);
   }
@@ -93,7 +93,10 @@ const tooLarge = (name: string, chars: number) =>
     { hint: 'Keep it in a file or a relic, and its place in the variable.' },
   );
 
-/** Asks the session for something: once, however often the step is tried. False where there is no session any more. */
+/**
+ * Sends a command to the session, once for all attempts of the step. Returns false if there is no session any
+ * more.
+ */
 const askSession = (
   act: SessionAct,
   { address, cause }: StepAttempt,
@@ -121,7 +124,7 @@ export const prepareNotify: PrepareStep<'notify'> = async (step, place, context)
     ...(data === undefined ? {} : { data }),
   };
   const resolved = await resolveMap(written, 'notify', place, context);
-  // One reference may have brought anything.
+  // A reference may have any value.
   const texts = ['message', 'to'].flatMap((key) =>
     Object.hasOwn(resolved, key) ? [[key, textOf(resolved[key] ?? null)]] : [],
   );
@@ -151,7 +154,7 @@ export const prepareEmit: PrepareStep<'emit'> = async (step, place, context) => 
   };
 };
 
-/** Where no session hears of it, who watches the run does. */
+/** Records the event on the run's own log if there is no session. */
 const onOwnLog = (name: string, data: Json, { cause }: StepAttempt, { journal }: StepContext): void => {
   journal.append({ type: 'custom', name, data }, cause);
 };

@@ -19,7 +19,7 @@ import type { RunScope, SessionLink } from '../scope.ts';
 import { resolveDeep } from '../scope.ts';
 import type { Decisions, HooksOf, PreparedStep, StepAttempt, StepInstance } from '../step-executor.ts';
 
-/** For messages. */
+/** The step's name for messages. */
 export const stepWhat = ({ step }: Pick<StepInstance, 'step'>): string => `step "${step.name}"`;
 
 /** A value of the step with its `${…}` resolved. */
@@ -47,65 +47,68 @@ const noMap = (what: string, key: string, found: Json) =>
     hint: 'Refer to an object, or write the map itself.',
   });
 
-/** What the steps of one run have of the world. */
+/** Services that the steps of one run use. */
 export interface StepDeps {
   readonly workflow: WorkflowManifest;
   readonly journal: RunJournal;
   readonly clock: Clock;
   readonly scope: RunScope;
   readonly decisions: Decisions;
-  /** All that the agent can call, in whose name the workflow runs. */
+  /** Everything that the workflow's agent can call. */
   readonly targets: Pick<TargetTable, 'find' | 'all'>;
   /** For programs and scripts. */
   readonly host: Pick<
     TargetDeps,
     'folder' | 'env' | 'permissions' | 'graceMs' | 'confinement' | 'sandbox' | 'clock'
   >;
-  /** Asks one of the agent's models. */
+  /** Sends a prompt to one of the agent's models. */
   readonly ask: AskText;
-  /** Dollars for what a model used. */
+  /** The cost of a model's usage in dollars. */
   readonly costOf: (...used: Parameters<NonNullable<TargetCall['charge']>>) => number;
-  /** The session that the run belongs to, where it does. */
+  /** The session that the run belongs to, if any. */
   readonly session?: SessionLink | undefined;
-  /** Whether this process has let go of the run: then what a step waited for goes on without it. */
+  /** Whether this process has released the run, so that the things its steps wait for continue without it. */
   readonly isReleased: () => boolean;
-  /** Takes one of the slots of a target that has a limit. */
+  /** Takes a slot of a target with a limit. */
   readonly takeSlot: TakeSlot;
-  /** Begins a call that must not be made twice. Absent where nobody has to know of them. */
+  /** Registers a call that must not be repeated. Absent if nobody tracks such calls. */
   readonly guardNonIdempotent?: NonIdempotentGuard | undefined;
   readonly runAgent: RunAgent;
   readonly runWorkflow: RunWorkflow;
   readonly reviews: RunReviews;
-  /** Who works on `task` steps. */
+  /** Work on `task` steps. */
   readonly workers: TaskWorkers;
-  /** What another agent, one that the run's agent may call, has to act with. Rejects where there is none of that name. */
+  /**
+   * The targets and the model of another agent that the run's agent may call. Rejects if there is none of
+   * that name.
+   */
   readonly targetsOf: (agent: string) => Promise<Pick<StepDeps, 'targets' | 'ask'>>;
-  /** For calls that are no steps: the actions of a plan. */
+  /** Hooks for the actions of a plan, which are not steps. */
   readonly hooksOf?: HooksOf | undefined;
 }
 
 interface ChildCall {
-  /** The id of its stream: the same after a restart, so that it is found again and goes on. */
+  /** The id of its stream, the same after a restart, so that it is found again and continues. */
   readonly key: string;
-  /** The address of the step that calls it. */
+  /** The address of the calling step. */
   readonly step: string;
   readonly signal: AbortSignal;
   readonly cause: Cause;
-  /** Of the step: what only waits parks its caller. */
+  /** Suspends the calling step while the called run or session waits. */
   readonly suspend: StepAttempt['suspend'];
 }
 
-/** Runs an agent in a session of its own, from its start or from where its log ends, and gives its result. */
+/** Runs an agent in its own session, or continues that session, and resolves with its result. */
 export type RunAgent = (
   call: ChildCall & { readonly agent: string; readonly input: string; readonly vars?: JsonObject },
 ) => Promise<Json>;
 
-/** Runs a workflow as a run of its own, from its start or from where its log ends, and gives its output. */
+/** Runs a workflow in its own run, or continues that run, and resolves with its output. */
 export type RunWorkflow = (
   call: ChildCall & { readonly workflow: string; readonly input: JsonObject },
 ) => Promise<Json>;
 
-/** What is decided of a question. */
+/** The decision on a question. */
 export interface ReviewEnd {
   readonly answer: ReviewAnswer;
   readonly choice: string;
@@ -113,28 +116,31 @@ export interface ReviewEnd {
   readonly note?: string;
 }
 
-/** Questions to people: on the run's log, and in the store's table of those that are open. */
+/** Questions of a run to people, on its log and in the store's table of open reviews. */
 export interface RunReviews {
-  /** Appends `review.requested`, with its row in the table. The answer comes onto the run's log as `review.resolved`. */
+  /**
+   * Appends `review.requested` with its row in the table. The answer arrives on the run's log as
+   * `review.resolved`.
+   */
   open(request: ApprovalRequest, cause: Cause): void;
-  /** Puts a question that is open to a person in this process, where there is one to ask. */
+  /** Asks a person in this process, if possible. */
   ask?(request: ApprovalRequest, signal: AbortSignal): void;
-  /** Appends `review.resolved` and takes the row out. Nothing where it has been answered. */
+  /** Appends `review.resolved` and removes the row. Does nothing if the question was answered. */
   close(review: string, end: ReviewEnd): void;
 }
 
-/** What the steps of a run know of each other in this process; rebuilt from the log where it matters. */
+/** State that the steps of a run share in this process. */
 export interface StepContext extends StepDeps {
-  /** Notes that are on the log. */
+  /** Notes that are on the log already. */
   readonly noted: Set<string>;
-  /** Signals that a wait has taken, by their place on the log. */
+  /** The log positions of signals that `wait` steps have taken. */
   readonly taken: Set<number>;
 }
 
-/** The step of a type. */
+/** A step of a certain type. */
 export type StepOf<Type extends SimpleStep['type']> = Extract<SimpleStep, { readonly type: Type }>;
 
-/** Makes one step ready to begin. */
+/** Prepares a step of a certain type. */
 export type PrepareStep<Type extends SimpleStep['type']> = (
   step: StepOf<Type>,
   place: StepInstance,

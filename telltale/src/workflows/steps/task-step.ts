@@ -34,17 +34,17 @@ import {
   type StepOf,
 } from './step-deps.ts';
 
-/** Reports on one attempt, of turns and others. */
+/** The maximum number of reports on one attempt. */
 const MAX_REPORTS = 10_000;
 
 /**
- * An agent works on it until it says that it is done and that is accepted. Results in
- * `{notes, context_updates, artifacts}`.
+ * An agent works on the task until its claim is accepted. The output is `{notes, context_updates,
+ * artifacts}`.
  */
 export const prepareTask: PrepareStep<'task'> = async (step, place, context) => ({
-  // What was resolved when it began counts, also after a restart.
+  // The input that was resolved at the start counts, also after a restart.
   input: context.journal.state.steps.get(place.address)?.input ?? (await inputOf(step, place, context)),
-  repeatable: true, // who works on it goes on where it was, and what was judged is on the log
+  repeatable: true, // its worker continues, and verdicts are on the log
   timesItself: true,
   run: (call) => work(step, call, context),
 });
@@ -90,19 +90,19 @@ async function work(step: StepOf<'task'>, call: StepAttempt, context: StepContex
       const settled = await judgeReport(report, deps);
       const output = outcome(step, report, settled, deps);
       if (output !== undefined) return output;
-      // What the worker is told, a restart has to find on the log.
+      // The reply to the worker must be on the log before it is sent.
       await journal.flushed();
       const word = wordOf(settled);
       report = await timed((signal) => workers.answer(task, nth, word, worker(signal)));
     }
   } finally {
-    workers.done?.(task); // also where nobody was set to work: another may wait for its worker
+    workers.done?.(task); // also if no worker was started, because another task may wait for it
   }
 }
 
 /**
- * How the log says that the attempt ends, where it does: nobody has to be set to work for that. What only a person can
- * settle is waited for first, too.
+ * The output if the log already decides how the attempt ends, so that no worker is needed. Waits for an open
+ * decision of a person first.
  */
 async function endOnLog(step: StepOf<'task'>, deps: JudgeDeps): Promise<Json | undefined> {
   const { call, context, verify } = deps;
@@ -113,7 +113,7 @@ async function endOnLog(step: StepOf<'task'>, deps: JudgeDeps): Promise<Json | u
   return isUnjudged ? undefined : outcome(step, last, await settle(last, deps), deps);
 }
 
-/** The step's output, once it is done; undefined where its worker goes on. Throws where it is over without one. */
+/** The step's output once it is done. Undefined if its worker continues. Throws if the step has failed. */
 function outcome(
   step: StepOf<'task'>,
   reported: Reported,
@@ -135,14 +135,17 @@ function outcome(
   return { notes, context_updates: updates, artifacts: [...artifacts] };
 }
 
-/** A client is not taken at its word: it could call itself anything. */
+/**
+ * The name of the worker. A client's own name is combined with its identity, because it could choose any
+ * name.
+ */
 const workerOf = ({ client, identity }: RunState['origin']): string | undefined =>
   client === undefined || identity === undefined ? client : mcpIdentity(identity, client);
 
 const wordOf = (settled: SettledReport): TaskReply =>
   settled.kind === 'again' ? { kind: 'again', text: settled.text, by: settled.by } : { kind: 'go_on' };
 
-/** What is given to who works on it. */
+/** The task as its worker gets it. */
 function buildTask(
   step: StepOf<'task'>,
   { idempotencyKey, attempt, input }: Pick<StepAttempt, 'idempotencyKey' | 'attempt' | 'input'>,
@@ -166,7 +169,7 @@ function buildTask(
   };
 }
 
-/** The workflow's own variables that a model may write, each with its schema. */
+/** The workflow's variables that a model may write, with their schemas. */
 function writableVariables({
   context_variables: { runtime },
 }: Pick<WorkflowManifest, 'context_variables'>): Readonly<Record<string, JsonObject>> {
@@ -182,16 +185,16 @@ function writableVariables({
   );
 }
 
-/** A task's own clock. */
+/** The time of a task. */
 export interface TaskTime {
   readonly timed: Timed;
-  /** As the step's, with the end of its time: whoever only waits is looked at again then. */
+  /** Suspends the step at most until its time is up. */
   readonly suspend: StepAttempt['suspend'];
 }
 
 /**
- * The step's `timeout`, for what agent and verifier take. It counts from its start by the log, and anew from a person's
- * last word: what they take is not its time.
+ * Enforces the step's `timeout` for the agent and the verifier. It counts from the start by the log, and
+ * again from each answer of a person, because waiting for people does not count.
  */
 function taskTime(call: StepAttempt, { journal: { state }, clock }: StepContext): TaskTime {
   const timeoutMs = call.step.timeout?.ms;
@@ -220,7 +223,7 @@ function taskTime(call: StepAttempt, { journal: { state }, clock }: StepContext)
   };
 }
 
-/** What a worker is told: the prompt with the components that join it, the fragments whose tests hold, the references. */
+/** The prompt of a task: its text with components, the fragments whose tests hold, and the references. */
 async function taskPrompt(step: StepOf<'task'>, place: StepInstance, context: StepContext): Promise<string> {
   const { address, locals } = place;
   const parts = [
@@ -232,7 +235,7 @@ async function taskPrompt(step: StepOf<'task'>, place: StepInstance, context: St
   return parts.join('\n\n');
 }
 
-/** The fragments of a step's prompt whose tests hold: each is decided once for its address, and on the log. */
+/** The fragments whose tests hold. Each is decided once per address and recorded on the log. */
 export async function fragmentsOf(
   fragments: StepOf<'task' | 'plan'>['fragments'],
   place: StepInstance,
@@ -247,13 +250,15 @@ export async function fragmentsOf(
   return joined;
 }
 
-/** Whether nobody has told its worker of the references yet: a task that a person kept from beginning told nothing. */
+/**
+ * Whether its worker has not got the references yet. A task that a person refused to start showed nothing.
+ */
 function isFirst(
   { agent }: StepOf<'task'>,
   address: string,
   { workflow, journal: { state } }: StepContext,
 ): boolean {
-  const isOutside = state.origin.client !== undefined; // then one client works on all of them
+  const isOutside = state.origin.client !== undefined; // one client works on all tasks
   const tasks = new Map(
     allSteps(workflow).flatMap((each) => (each.type === 'task' ? [[each.name, each.agent] as const] : [])),
   );
@@ -275,8 +280,8 @@ function referencesText(references: WorkflowManifest['references']): string {
 }
 
 /**
- * Makes what a completed task brings the run's variables. This stands on the log before the step's end: where a process
- * dies between the two, the next walk finds the task passed, sets what is missing and completes the step.
+ * Stores the variables of a completed task. They are on the log before the step's end. If the process dies in
+ * between, the next walk finds the accepted claim, sets the missing variables and completes the step.
  */
 function applyUpdates(
   updates: JsonObject,

@@ -9,7 +9,7 @@ import type { Approve, Target } from '../../tools/target.ts';
 import { type CalledAtRest, type Rest, waitsFor } from '../children/idle.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { StartWait, Stop } from '../stop.ts';
-import { type PermissionRequests, createPermissionRequests } from './ask-people.ts';
+import { createPermissionRequests, type PermissionRequests } from './ask-people.ts';
 import { refusedBy } from './review-table.ts';
 
 export interface WaitDetectorDeps {

@@ -19,19 +19,19 @@ import {
   workerId,
 } from './work-queue.ts';
 
-/** How long news of offers and of orphans is gathered before somebody looks. */
+/** How long notifications are collected before offers are taken, and before recovery runs. */
 const TAKE_SOON_MS = 10;
 const SWEEP_SOON_MS = 50;
-/** For how long a group is left to others first, and at most. */
+/** The first and the longest time for which a group is left to other processes. */
 const AVOID_MS = 2_000;
 const LONGEST_AVOID_MS = 60_000;
-/** Quarantined streams that a worker with other agents tries. */
+/** How many quarantined streams a worker with new agents tries. */
 const MAX_RECONSIDERED = 1_000;
 
 /**
- * Work of this process by an embedded engine, and what the processes of a fleet share round it: whatever is to be worked
- * on and is not, is offered to all by the one whose turn it is, and taken by who has room. Nothing that matters is kept
- * here: the store knows who owns a stream, since when he is dead, and what is due.
+ * Runs the work of this process with an embedded engine and shares work with the fleet: streams without an
+ * owner are offered to all, and taken by processes with room. Nothing important is kept in memory. The store
+ * knows the owner of each stream, since when it is dead, and what is due.
  */
 export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   const { store, shared, queue, clock, random, capacity, onError } = options;
@@ -45,13 +45,16 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   });
   const { key, agents = () => '' } = options;
   const ownId = () => workerId({ ...(key === undefined ? {} : { key }), agents: agents() });
-  /** Groups that are left to others for a moment, since this process could not go on with one of their streams. */
+  /**
+   * Groups that are left to other processes for a while, because this one could not continue one of their
+   * streams.
+   */
   const avoided = new Map<string, { readonly until: number; readonly pause: number }>();
   let retries = 0;
 
   /**
-   * Another worker may have what this one lacks, such as the manifest of before a deploy: the offer is passed on until
-   * each of those that are alive has tried it. Then trying again is for nobody.
+   * Another worker may have what this one lacks, such as the manifest from before a deploy. The offer is
+   * passed on until every live worker has tried it, and then quarantined.
    */
   const giveUp = async (offer: TakenOffer, why: WorkFailure) => {
     const tried = [...new Set([...(offer.tried ?? []), ownId()])];
@@ -88,13 +91,13 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     },
   });
   const hasRoomInQueue = createAdmission({ shared, queue, clock, own: options.key });
-  /** Streams that this process holds or waits for: not given away, not even while it drains. */
+  /** Streams that this process owns or waits for. They are not given away, not even while it drains. */
   const kept = new Set<string>();
-  /** Of streams that were placed here, until they are worked on. */
+  /** The groups of dispatched streams, until they are worked on. */
   const groups = new Map<string, string>();
   const kinds = new Set<StreamKind>();
   let status: 'open' | 'draining' | 'closed' = 'open';
-  /** There may be more to take than there was room for. */
+  /** There may be more offers than there was room for. */
   let wantsMore = false;
 
   const room = () => (status === 'open' && capacity > 0 && shared.isAlive() ? places.free : 0);
@@ -105,7 +108,8 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
       void offers.fail(offer, workMissing(kind, stream));
       return;
     }
-    // What is in hand here needs no offer: it is looked at once more, since the offer may have come for a reason.
+    // A stream that this process works on needs no offer, but is checked again, because the offer may have a
+    // reason.
     if (local.has(kind, stream)) void offers.settle(offer);
     else offers.add(offer);
     local.dispatch(kind, stream, undefined, group);
@@ -117,7 +121,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     if (most === 0) return undefined;
     const taken = await queue.take(most, overShare(offers.groups, capacity), avoidedNow());
     wantsMore = taken.length === most;
-    // What was accepted here meanwhile may have had the places: the next sweep offers the rest again.
+    // New work may have taken the places meanwhile. Recovery offers the rest again.
     for (const offer of taken)
       if (room() > 0 || local.has(offer.kind, offer.stream)) begin(offer);
       else {
@@ -191,7 +195,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
     wakeAt: local.wakeAt,
     async signal(kind, stream, message) {
       await store.send(stream, message);
-      // A message makes an orphan of a stream that nobody owns: where there is no room for it here, a sweep finds it.
+      // Without room in this process, recovery finds the stream by its message.
       if (local.has(kind, stream) || room() > 0) local.dispatch(kind, stream);
       else sweeping.wake();
     },
@@ -231,7 +235,7 @@ export function createFleetEngine(options: FleetEngineOptions): FleetEngine {
   };
 }
 
-/** The groups that have their share of this process, counting one that may be waiting: others come first. */
+/** The groups that have used their share of this process, so that others go first. */
 function overShare(groups: ReadonlyMap<string, number>, capacity: number): ReadonlySet<string> {
   const share = Math.ceil(capacity / (groups.size + 1));
   return new Set([...groups].flatMap(([group, held]) => (held >= share ? [group] : [])));
@@ -241,27 +245,27 @@ export interface AdmissionDeps {
   readonly shared: Pick<SharedStore, 'workers'>;
   readonly queue: Pick<WorkQueue, 'depth'>;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** The `key` of this process's own note, which says nothing about the room of others. */
+  /** The key of this process, whose own room does not count. */
   readonly own?: string | undefined;
 }
 
-/** Streams that may wait for each place of the workers that are alive. */
+/** How many streams may wait per place of live workers. */
 const WAITING_A_PLACE = 10;
-/** So many may wait while workers restart. */
+/** How many streams may always wait, for example while workers restart. */
 const LEAST_WAITING = 100;
-/** For how long one look answers all who ask. */
+/** How long one check is reused. */
 const LOOK_MS = 500;
 
 interface Room {
-  /** How many more may wait. */
+  /** How many more streams may wait. */
   readonly line: number;
-  /** How many could begin at once in other processes. */
+  /** How many streams could start at once in other processes. */
   readonly places: number;
 }
 
 /**
- * Whether the fleet's queue has room for one more; for one that is to begin `now`, whether a place is free for it
- * elsewhere. Those that were let in since the last look count as waiting.
+ * Whether the fleet's queue has room for one more stream, and with `now`, whether another process has a free
+ * place for it. Streams admitted since the last check count as waiting.
  */
 export function createAdmission({
   shared,
@@ -306,10 +310,10 @@ export interface OfferingDeps {
   readonly onError: (thrown: unknown) => void;
 }
 
-/** Offers streams that were placed where there was no room, several at a time. */
+/** Offers streams that were dispatched without room, in batches. */
 export interface Offering {
   add(kind: StreamKind, stream: string, group?: string): void;
-  /** Resolves once what was added has been offered. */
+  /** Resolves once all added streams were offered. */
   close(): Promise<void>;
 }
 
@@ -320,9 +324,9 @@ interface Gathered {
 }
 
 const GATHER_MS = 10;
-/** Streams that wait to be offered; what comes on top is found by a sweep. */
+/** The maximum number of collected streams. Recovery finds further ones. */
 const MOST_GATHERED = 10_000;
-/** Heads that are looked at side by side. */
+/** Streams that are read in parallel. */
 const LOOKS = 16;
 
 export function createOffering({ store, queue, clock, onError }: OfferingDeps): Offering {
@@ -330,7 +334,7 @@ export function createOffering({ store, queue, clock, onError }: OfferingDeps): 
   let cancel: (() => void) | undefined;
   let offered: Promise<void> = Promise.resolve();
 
-  /** Streams that one other called share its turn. */
+  /** The group of a stream. Called streams share the group of their caller. */
   const groupOf = async ({ stream, group }: Gathered) =>
     group ?? (await store.info(stream))?.parent ?? stream;
 
@@ -350,7 +354,7 @@ export function createOffering({ store, queue, clock, onError }: OfferingDeps): 
     cancel = undefined;
     const all = [...gathered.values()];
     gathered = new Map();
-    // What could not be offered is on the log, and nobody owns it: a sweep finds it.
+    // Recovery finds streams that could not be offered.
     offered = offered.then(() => offerAll(all)).catch(onError);
     return offered;
   };
@@ -371,47 +375,47 @@ export interface TakenOffersDeps {
   readonly now: () => number;
   readonly store: Pick<Store, 'info'>;
   readonly forgive: SharedStore['forgive'];
-  /** Decides about an offer that failed in a way that this process cannot change by trying again. */
+  /** Handles an offer that this process can never work on. */
   readonly giveUp?:
     | ((offer: TakenOffer, why: WorkFailure) => Promise<QuarantinedWork | 'passed on'>)
     | undefined;
-  /** Told of each failure after which an offer is tried again. */
+  /** Called with each failure after which an offer is tried again. */
   readonly onRetry?: ((offer: TakenOffer, why: WorkFailure) => void) | undefined;
 }
 
-/** Offers that this process has taken, until it is clear who works on their streams. */
+/** Offers that this process has taken and not settled yet. */
 export interface TakenOffers {
   add(offer: TakenOffer): void;
   settle(offer: TakenOffer): Promise<void>;
   fail(offer: TakenOffer, why: WorkFailure): Promise<void>;
-  /** How many streams of each group are in hand. */
+  /** How many streams of each group this process works on. */
   readonly groups: ReadonlyMap<string, number>;
-  /** Does work on a stream, and says what became of the offer that it was taken with, or else of whose group it is. */
+  /** Works on a stream and settles or fails its offer. */
   perform(
     kind: StreamKind,
     stream: string,
     work: (taken: () => void) => ReturnType<Work>,
     placedBy?: string,
   ): Promise<WorkEnd>;
-  /** Gives back what was taken and not begun: the next sweep offers it again. */
+  /** Returns offers that were not started. Recovery offers them again. */
   giveBack(): Promise<void>;
 }
 
-/** The stream is another's. Whoever has it goes on with it: here is nothing to try again. */
+/** Errors that mean another process owns the stream, so there is nothing to retry. */
 const NOT_OURS: ReadonlySet<string> = new Set(['stream_owned', 'stream_lost', 'stream_moved']);
 
-/** Errors of a process that is about to end, or that is asked for what it does not do. */
+/** Errors of a process that is ending or misconfigured. */
 const PASSING: ReadonlySet<string> = new Set([
   'runtime_closed',
   'engine_closed',
   'engine_misused',
   'aborted',
 ]);
-/** What the system says when it is short of something, or cannot reach something, for now. */
+/** Temporary system errors: missing resources or unreachable services. */
 const SHORT_OF =
   /\b(?:EMFILE|ENFILE|ENOMEM|EAGAIN|EBUSY|ENOSPC|EIO|ETIMEDOUT|EPIPE|ENETUNREACH|EHOSTUNREACH|ECONN\w+|EAI_AGAIN)\b/;
 
-/** Whether trying again in this process would come to the same. */
+/** Whether another attempt in this process cannot succeed. */
 const isFinal = ({ code, message, retryable }: WorkFailure): boolean =>
   retryable === false && !PASSING.has(code) && !SHORT_OF.test(message);
 
@@ -434,7 +438,7 @@ export function createTakenOffers({
     if (held > 0) groups.set(group, held);
     else groups.delete(group);
   };
-  /** An offer that could not be settled is taken by somebody again, who finds the stream owned and settles it. */
+  /** If settling fails, another process takes the offer, finds the stream owned, and settles it. */
   const settle = ({ kind, stream, settled }: TakenOffer) =>
     settled().catch((thrown) => onError(thrown, { kind, stream }));
   const fail = async (offer: TakenOffer, whyNot: WorkFailure) => {
@@ -452,7 +456,7 @@ export function createTakenOffers({
     }
   };
 
-  /** Whether there is something to do and nobody does it: settled, it would be offered again and again. */
+  /** Whether the stream still has work that nobody does. If settled, it would be offered again and again. */
   const isLeft = async (stream: string) => {
     const info = await store.info(stream);
     if (info === undefined || info.owner !== undefined) return false;
@@ -464,7 +468,7 @@ export function createTakenOffers({
     if (offer === undefined || isHeld) return ended;
     const why = ended.kind === 'unable' ? ended.why : (await isLeft(offer.stream)) ? LEFT : undefined;
     await (why === undefined ? settle(offer) : fail(offer, why));
-    // The pause is the queue's, and so is who tries it next.
+    // The queue decides when and by whom it is tried next.
     return why === undefined ? ended : { kind: 'done' };
   };
 

@@ -4,20 +4,23 @@ import type { Admission, FleetLoad, QuarantinedWork, QueueDepth } from './work-q
 
 export interface FleetStatus {
   readonly fleet: string;
-  /** The living first, then those that died of late, each by when it came. */
+  /** Live workers first, then those that died recently, each in order of arrival. */
   readonly workers: readonly WorkerRow[];
   readonly queue: QueueDepth;
-  /** Streams that no worker could go on with, and why. */
+  /** Quarantined streams that no worker could continue, and why. */
   readonly laidAside: readonly QuarantinedWork[];
 }
 
 export { codeIn, type QuarantinedWork } from './work-queue.ts';
 
-/** The fleet that a runtime belongs to: all processes that have its store open for work. */
+/** The fleet of a runtime: all processes that work on its store. */
 export interface Fleet {
-  /** What the database says that it belongs to. */
+  /** Its name in the database. */
   readonly name: string;
-  /** Takes up sessions that wait for a worker. `work` resolves once the session was let go of. Once, at the beginning. */
+  /**
+   * Starts to work on sessions that wait for a worker. `work` resolves once the session was released. Call it
+   * once.
+   */
   workOnSessions(work: Work): void;
   /**
    * Where something new would be worked on; `full` where it had better be asked for again. `now`: it is not to wait in the
@@ -25,15 +28,15 @@ export interface Fleet {
    */
   admit(how?: 'now'): Promise<Admission>;
   status(): Promise<FleetStatus>;
-  /** Of this process. */
+  /** The load of this process. */
   figures(): FleetLoad & { readonly retries: number };
-  /** A stream is quarantined no more: somebody has got it going. */
+  /** Ends the quarantine of a stream that is being worked on again. */
   forget(kind: StreamKind, stream: string): void;
-  /** Has a stream that was laid aside tried again, by any worker. */
+  /** Lets any worker try a quarantined stream again. */
   retry(stream: string): Promise<void>;
-  /** Says where this process answers HTTP. */
+  /** Publishes the HTTP address of this process. */
   answersAt(url: string): void;
-  /** From here on nothing is taken up in this process any more. What it works on is let go of when the runtime closes. */
+  /** Takes no more work. Current work is released when the runtime closes. */
   drain(): Promise<void>;
 }
 
@@ -42,13 +45,13 @@ export interface KnownAgent {
   readonly hash: string;
 }
 
-/** What a process is in a fleet. */
+/** A process as a member of a fleet. */
 export interface FleetMember {
-  /** What it was started as: `serve`, `worker`. */
+  /** How it was started: `serve`, `worker`. */
   readonly role: string;
   readonly host: string;
   readonly version: string;
-  /** Sessions and runs that it works on at once; 0 takes none but its own. */
+  /** How many sessions and runs it works on at once. With 0 it only works on its own. */
   readonly capacity: number;
   /** The agents that it has loaded. Runs of an agent with the same hash can continue here, wherever the manifest is stored on this machine. */
   readonly agents?: () => readonly KnownAgent[];

@@ -16,21 +16,21 @@ export interface OpenFleetOptions
   readonly store: Store;
   readonly shared: SharedStore;
   readonly places?: WorkerCapacity | undefined;
-  /** Absent for a process that takes nothing up by itself. */
+  /** Absent for a process that takes no work by itself. */
   readonly member?: FleetMember | undefined;
 }
 
 export interface JoinedFleet {
   readonly engine: Engine;
   readonly fleet: Fleet;
-  /** After the engine. */
+  /** Call it after the engine was closed. */
   close(): Promise<void>;
 }
 
-/** How often others are told how much is worked on here. */
+/** How often this process publishes its load. */
 const PRESENT_MS = 1_000;
 
-/** Joins the fleet of a shared store: from here on this process is seen by the others. */
+/** Joins the fleet of a shared store, so that other processes can see this one. */
 export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet> {
   const { store, shared, clock, onError, member } = options;
   const queue = await createBossQueue({ database: shared.database, schema: shared.schema, onError });
@@ -47,7 +47,7 @@ export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet>
   const present = () => {
     const { working, draining } = engine.load();
     const has = agents();
-    // What was quarantined for want of an agent may go on with those that it has now.
+    // Work that was quarantined because of a missing agent may now be possible.
     if (has !== had) void engine.reconsider();
     had = has;
     const note: WorkerNote = {
@@ -100,8 +100,9 @@ export async function openFleet(options: OpenFleetOptions): Promise<JoinedFleet>
 }
 
 /**
- * A command or a program that is no member takes nothing from the others and offers them nothing: it works on what it
- * begins and on what that triggers, as it does on a store of one machine. The fence keeps others from doing the same.
+ * The fleet for a command or program that is not a member. It takes no work from others and offers none. It
+ * works on what it starts and triggers, as on a store of one machine. The fence keeps others from working on
+ * the same streams.
  */
 function workAlone(
   { store, clock, onError }: OpenFleetOptions,
@@ -123,7 +124,7 @@ function workAlone(
   };
 }
 
-/** Of what a process has: the same for the same agents. */
+/** A digest of a set of agents. */
 const digestOf = (agents: readonly KnownAgent[]): string =>
   createHash('sha256')
     .update(
@@ -139,7 +140,7 @@ export interface OpenFleetService extends FleetService {
   close(): Promise<void>;
 }
 
-/** For commands that look at a fleet. Rejects with `not_shared` where the store is of one machine. */
+/** Opens the fleet service for commands. Rejects with `not_shared` for a store of one machine. */
 export async function openFleetService(
   store: Store,
   onError: (thrown: unknown) => void,
@@ -155,10 +156,10 @@ const notShared = (location: string) =>
     hint: 'Use the PostgreSQL database that the workers share: telltale fleet --store postgres://USER@HOST/DATABASE',
   });
 
-/** What can be asked of a fleet without working for it. */
+/** Operations on a fleet that need no membership. */
 export type FleetService = Pick<Fleet, 'status' | 'retry'>;
 
-/** Streams that were laid aside of which a look at the fleet tells. */
+/** The maximum number of quarantined streams in the status. */
 const MAX_TOLD = 100;
 
 function createFleetService(
@@ -181,7 +182,7 @@ function createFleetService(
   };
 }
 
-/** What processes tell each other only is not shown. */
+/** A worker without the fields that are only for other processes. */
 const shownWorker = ({ key: _key, agents: _agents, ...worker }: WorkerRow): WorkerRow => worker;
 
 const streamUnknown = (stream: string, location: string) =>

@@ -14,23 +14,26 @@ export interface RecoveryDeps {
   readonly shared: Pick<SharedStore, 'orphans' | 'isAlive'>;
   readonly queue: WorkQueue;
   readonly onQuarantined: (aside: QuarantinedWork) => void;
-  /** To tell which quarantined streams somebody works on again, or has ended. */
+  /** Used to find quarantined streams that are being worked on again or have ended. */
   readonly store?: Pick<Store, 'info'>;
   readonly clock?: Pick<Clock, 'monotonic'>;
 }
 
-/** All processes together look once in that time, whatever happens. */
+/** All processes together run recovery once in this time. */
 const SWEEP_MS = 900;
-/** And so often where one was told that there may be something to find. */
+/** The same after a notification. */
 const POKED_MS = 100;
-/** Streams that are looked at in one sweep. Those that wait longest come first, so the others are found later. */
+/**
+ * The maximum number of streams per round. Those that wait longest come first, and later rounds find the
+ * others.
+ */
 const MAX_UNOWNED = 16_000;
 
-/** How often quarantined streams are looked at, and how many of them. */
+/** How often quarantined streams are checked, and how many. */
 const QUARANTINE_MS = 15_000;
 const MOST_QUARANTINED = 200;
 
-/** Forgets that a stream was quarantined which has ended since, or that somebody has got going. Gives the others. */
+/** Ends the quarantine of streams that have ended or are being worked on, and returns the others. */
 export async function stillQuarantined(
   store: Pick<Store, 'info'>,
   queue: Pick<WorkQueue, 'laidAside' | 'forget'>,
@@ -50,15 +53,17 @@ export async function stillQuarantined(
 const ALIVE: ReadonlySet<string> = new Set(['running', 'waiting']);
 
 /**
- * Offers what nobody works on: streams that were placed where there was no room, whose owner died or let go of them,
- * whose time has come, or that were sent a message.
+ * Offers streams without an owner that have work: dispatched without room, released, owned by a dead process,
+ * due, or with a message.
  */
 export function createRecovery({ shared, queue, onQuarantined, store, clock }: RecoveryDeps) {
   let limit = MAX_OFFERS;
   let wasRefused = false;
   let lookedAt = clock?.monotonic() ?? 0;
 
-  /** Those that are offered or laid aside already are among them: where these fill a page, more is asked for. */
+  /**
+   * Streams that are offered or quarantined already are included. If they fill a page, a larger one is read.
+   */
   const offerUnowned = async () => {
     for (;;) {
       const orphans = await shared.orphans(limit);
@@ -88,7 +93,8 @@ export function createRecovery({ shared, queue, onQuarantined, store, clock }: R
   return async (woken: boolean): Promise<'soon' | undefined> => {
     if (!shared.isAlive()) return undefined;
     if (!(await queue.turn(woken ? POKED_MS : SWEEP_MS))) {
-      // Whoever swept may have looked just before this one was poked. If it is refused again, somebody looked after it.
+      // Another process may have run recovery just before the notification. If refused again, it has run
+      // after it.
       const isSecond = wasRefused;
       wasRefused = woken && !isSecond;
       return wasRefused ? 'soon' : undefined;
@@ -104,32 +110,35 @@ export function createRecovery({ shared, queue, onQuarantined, store, clock }: R
   };
 }
 
-/** Something that a process does about once a second, and sooner when it is told that there may be reason to. */
+/** A task that runs about once a second, and sooner after a wake-up. */
 export interface PeriodicTask {
   start(): void;
   wake(): void;
-  /** Resolves once what is under way has ended; nothing is begun after that. */
+  /** Resolves once a running execution has ended. No other one starts. */
   stop(): Promise<void>;
 }
 
 export interface PeriodicTaskOptions {
   readonly clock: Clock;
-  /** From 0 up to 1: keeps a thousand processes from beating at once. */
+  /** A random number from 0 to 1, to spread many processes. */
   readonly random: () => number;
-  /** How long pokes are gathered. */
+  /** How long wake-ups are collected. */
   readonly soonMs: number;
   /** `soon` asks for the next one as a poke does. `poked`: since the last one somebody had reason to ask. */
   readonly run: (woken: boolean) => Promise<'soon' | undefined>;
-  /** Told of the first error of a row, and then once a minute. */
+  /** Called with the first error in a row, and then once a minute. */
   readonly onError: (thrown: unknown) => void;
 }
 
 const EVERY_MS = 1_000;
-/** Of the pause, by chance. */
+/** The random part of the pause. */
 const JITTER = 0.2;
 const TELL_MS = 60_000;
 
-/** One at a time. After an error no poke shortens the pause: whatever is broken is tried once a second at the most. */
+/**
+ * Runs one execution at a time. After an error wake-ups do not shorten the pause, so a failing task runs at
+ * most once a second.
+ */
 export function createPeriodicTask({
   clock,
   random,

@@ -4,17 +4,17 @@ import type { Clock } from '../lib/clock.ts';
 import type { SharedStore } from '../store/shared-store.ts';
 import type { Store } from '../store/store.ts';
 
-/** What is known of the offers that wait. */
+/** The rounds of waiting offers. */
 export interface WaitingRounds {
-  /** The round that is taken from now: that of the first of all that wait; 0 where none does. */
+  /** The current round: that of the first waiting offer, or 0 if there is none. */
   readonly current: number;
-  /** By group, the round of its last that waits. */
+  /** The last round of each group. */
   readonly last: ReadonlyMap<string, number>;
 }
 
 /**
- * The rounds in which offers are taken, one of each group a round, so that a group of a thousand keeps one of three
- * waiting for three rounds and not for a thousand offers. One that comes later joins the round that is being taken.
+ * Assigns rounds to offers, one per group and round, so that a group of a thousand keeps a group of three
+ * waiting for three rounds instead of a thousand offers. A later offer joins the current round.
  */
 export function offerRounds(groups: readonly string[], { current, last }: WaitingRounds): readonly number[] {
   const next = new Map(last);
@@ -25,15 +25,15 @@ export function offerRounds(groups: readonly string[], { current, last }: Waitin
   });
 }
 
-/** Something for any worker of a fleet to take: work on a stream. */
+/** Work on a stream that any worker of the fleet may take. */
 export interface WorkOffer {
   readonly kind: StreamKind;
   readonly stream: string;
-  /** Whose share of the workers it takes: groups take turns while several wait. */
+  /** Its group. Groups take turns while several wait. */
   readonly group: string;
-  /** Workers that died with it in a row, where that is known. */
+  /** How many workers in a row died while working on it, if known. */
   readonly deaths?: number;
-  /** Workers that cannot go on with it however often they try, as they are: see `workerId`. */
+  /** Workers that cannot continue it, however often they try. See `workerId`. */
   readonly tried?: readonly string[];
 }
 
@@ -41,26 +41,26 @@ export interface WorkOffer {
 export interface WorkFailure {
   readonly code: string;
   readonly message: string;
-  /** False where trying again in the same process changes nothing. Unknown where it is absent. */
+  /** False if trying again in the same process cannot help. Absent if unknown. */
   readonly retryable?: boolean;
 }
 
 export interface TakenOffer extends WorkOffer {
-  /** Since it was offered. */
+  /** The time since it was offered. */
   readonly waitedMs: number;
-  /** Tries before this one. */
+  /** Earlier attempts. */
   readonly retries: number;
-  /** Somebody works on the stream now, or there is nothing to do: the offer is gone. */
+  /** Removes the offer, because somebody works on the stream or there is nothing to do. */
   settled(): Promise<void>;
-  /** It is offered again after a pause, and laid aside after the last try. */
+  /** Offers it again after a pause, and quarantines it after the last attempt. */
   failed(why: WorkFailure): Promise<'again' | 'aside'>;
-  /** It is offered again at once, to a worker that is not among `tried`. */
+  /** Offers it again at once, to a worker that is not in `tried`. */
   passedOn(tried: readonly string[]): Promise<void>;
-  /** It is quarantined without another try. */
+  /** Quarantines it without another attempt. */
   quarantined(why: WorkFailure, tried: readonly string[]): Promise<QuarantinedWork>;
 }
 
-/** An offer that nobody could work on. */
+/** Work that no worker could do. */
 export interface QuarantinedWork extends WorkOffer {
   readonly at: number;
   readonly why: string;
@@ -70,18 +70,18 @@ export interface QueueDepth {
   readonly waiting: number;
   readonly taken: number;
   readonly laidAside: number;
-  /** For how long the oldest could have been taken; 0 where there is none. One that pauses after a try is not late. */
+  /** How long the oldest offer has been available, or 0. Pauses after an attempt do not count. */
   readonly lagMs: number;
 }
 
 /**
- * What waits for a worker, over all machines. The log is the truth: an offer that is lost is made again by whoever finds
- * the stream with nobody at work on it (`SharedStore.orphans`), and one too many is settled at once.
+ * Work that waits for a worker, over all machines. The log is the truth: a lost offer is repeated when the
+ * stream is found without an owner (`SharedStore.orphans`), and a superfluous one is removed at once.
  */
 export interface WorkQueue {
   /**
-   * Gives how many are new. A stream that is offered or taken already is left as it is, and so is one that was laid
-   * aside, for `ASIDE_MS` or until it is offered with `again`.
+   * Returns how many offers are new. A stream that is offered or taken already is left as it is. So is a
+   * quarantined one, for `ASIDE_MS` or until it is offered with `again`.
    */
   offer(offers: readonly WorkOffer[], again?: 'again'): Promise<number>;
   /**
@@ -90,74 +90,87 @@ export interface WorkQueue {
    * settled: see `tend`.
    */
   take(most: number, last?: ReadonlySet<string>, never?: ReadonlySet<string>): Promise<readonly TakenOffer[]>;
-  /** Calls back when there may be something to take. */
+  /** Calls back when there may be offers to take. */
   onOffered(wake: () => void): () => void;
-  /** Whether it is the caller's turn to look after the fleet: once in `everyMs` for all machines together. */
+  /**
+   * Whether the caller may run the fleet's recovery now. All machines together get one turn per `everyMs`.
+   */
   turn(everyMs: number): Promise<boolean>;
-  /** Offers anew what was taken and neither settled nor failed in time; gives what was laid aside by that. */
+  /**
+   * Offers work again that was taken and neither settled nor failed in time. Returns what was quarantined.
+   */
   tend(): Promise<readonly QuarantinedWork[]>;
   depth(): Promise<QueueDepth>;
-  /** The newest first. */
+  /** Quarantined work, newest first. */
   laidAside(limit: number): Promise<readonly QuarantinedWork[]>;
-  /** Lays streams aside without a try, until they are offered with `again`; gives those that were neither offered nor aside. */
+  /**
+   * Quarantines streams without an attempt, until they are offered with `again`. Returns those that were
+   * neither offered nor quarantined.
+   */
   quarantine(offers: readonly WorkOffer[], why: WorkFailure): Promise<readonly QuarantinedWork[]>;
-  /** Streams that are quarantined no more: somebody works on them, or they have ended. */
+  /** Ends the quarantine of streams that are being worked on or have ended. */
   forget(streams: readonly Pick<WorkOffer, 'kind' | 'stream'>[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The code at the end of a reason, where one is there. */
+/** The error code at the end of a reason, if there is one. */
 export const codeIn = (why: string): string | undefined => /\[(\w+)\]$/.exec(why)?.[1];
 
-/** What a worker is known by among those that have tried an offer: with other agents it is another one. */
+/** Identifies a worker in `tried`. It changes with the worker's agents. */
 export const workerId = ({ key, agents = '' }: { readonly key?: string; readonly agents?: string }): string =>
   `${key ?? ''}.${agents}`;
 
-/** An offer that is taken is settled within milliseconds, unless its worker has died. */
+/** A taken offer is settled within milliseconds unless its worker has died. */
 export const TAKEN_MS = 5_000;
-/** Tries after the first, with pauses of 1 s, 2 s, 4 s and so on up to a minute, and as much again by chance. */
+/** Retries with pauses of 1 s, 2 s, 4 s and so on up to a minute, plus up to as much at random. */
 export const RETRIES = 8;
 export const LONGEST_PAUSE_MS = 60_000;
-/** What no machine could work on may be another's after that, or be mended: it gets its tries again. */
+/**
+ * Quarantined work is tried again after this time, because another worker may have joined or the cause may be
+ * fixed.
+ */
 export const ASIDE_MS = 900_000;
-/** Offers that are made or taken in one go. */
+/** Offers per call. */
 export const MAX_OFFERS = 1_000;
 
-/** Workers that may die with a stream in a row while it gets nowhere; then it is laid aside until somebody says otherwise. */
+/**
+ * How many workers in a row may die with a stream that makes no progress. After that it is quarantined until
+ * somebody resumes it.
+ */
 export const MAX_WORKER_LOSSES = 5;
 
 export const offerKey = ({ kind, stream }: Pick<WorkOffer, 'kind' | 'stream'>): string => `${kind}/${stream}`;
 
-/** Of an offer whose worker died, or took too long. */
+/** The failure of an offer whose worker died or took too long. */
 export const NOT_SETTLED: WorkFailure = {
   code: 'offer_expired',
   message: 'A worker took it and neither began nor gave it back: it has died, or its machine is too busy.',
 };
 
-/** Of a stream that workers die with. */
+/** The failure of a stream whose workers die. */
 export const DEADLY: WorkFailure = {
   code: 'workers_lost',
   message: `Its last ${MAX_WORKER_LOSSES} workers died while they worked on it, and it got nowhere: it may take more memory than they have.`,
 };
 
-/** The engine of one machine of many that share a store. */
+/** The engine of one of many processes that share a store. */
 export interface FleetEngine extends Engine {
-  /** From here on this process takes what the fleet offers, and looks after it in its turn. */
+  /** Starts to take offers of the fleet and to take part in recovery. */
   start(): void;
   /**
-   * From here on it begins nothing more but what work in hand calls, or holds already. Resolves once nothing is about to
-   * be begun. What is in hand goes on until it is let go of: then another process takes it up.
+   * Starts nothing new, except what current work calls or what this process owns. Resolves once no start is
+   * pending. Current work continues until it is released, and other processes take it over.
    */
   drain(): Promise<void>;
   load(): FleetLoad;
-  /** How often work on a stream failed here and was offered again. */
+  /** How often work failed in this process and was offered again. */
   retries(): number;
-  /** Has quarantined streams tried again that this process has not tried with the agents that it has now. */
+  /** Offers quarantined streams again that this process has not tried with its current agents. */
   reconsider(): Promise<void>;
   /**
-   * Where something new would be worked on: `here` at once, by whoever has room first (`queue`), or so late that it
-   * had better be asked for again (`full`). `now`: somebody waits for it to begin, so that it is queued only where another
-   * process has a place free.
+   * Where new work would run: in this process (`here`), in the first process with room (`queue`), or so late
+   * that the caller should retry later (`full`). `now`: the caller waits for the start, so `queue` requires a
+   * free place in another process.
    */
   admit(how?: 'now'): Promise<Admission>;
   depth(): Promise<QueueDepth>;
@@ -166,7 +179,7 @@ export interface FleetEngine extends Engine {
 export type Admission = 'here' | 'queue' | 'full';
 
 export interface FleetLoad {
-  /** Streams that are worked on, or are about to be. What they call is not counted. */
+  /** Streams that are or are about to be worked on, without those that they call. */
   readonly working: number;
   readonly capacity: number;
   readonly draining: boolean;
@@ -175,22 +188,25 @@ export interface FleetLoad {
 export interface FleetEngineOptions {
   readonly store: Pick<Store, 'send' | 'info'>;
   readonly shared: Pick<SharedStore, 'orphans' | 'onOrphans' | 'workers' | 'isAlive' | 'forgive'>;
-  /** Stays open when the engine closes. */
+  /** The queue, which stays open when the engine closes. */
   readonly queue: WorkQueue;
   readonly clock: Clock;
   /** From 0 up to 1. */
   readonly random: () => number;
-  /** Streams that this process works on at once; 0 where it works on none but those that it holds or waits for. */
+  /**
+   * How many streams this process works on at once. With 0 it only works on streams that it owns or waits
+   * for.
+   */
   readonly capacity: number;
-  /** What the process shares with its sessions, as many as `capacity`: those take places as well. */
+  /** The places of this process, which its sessions use too. */
   readonly places?: WorkerCapacity | undefined;
-  /** What this process calls itself in its `WorkerNote`. */
+  /** The key of this process in its `WorkerNote`. */
   readonly key?: string;
-  /** A digest of the agents that it has. */
+  /** A digest of its agents. */
   readonly agents?: () => string;
-  /** Told of each failure after which a stream is offered again. */
+  /** Called with each failure after which a stream is offered again. */
   readonly onRetry?: (offer: WorkOffer, why: WorkFailure) => void;
   readonly onError: (thrown: unknown, about?: { readonly kind: StreamKind; readonly stream: string }) => void;
-  /** A stream was given up for now, since no process could work on it. */
+  /** Called when a stream is quarantined. */
   readonly onQuarantined?: (aside: QuarantinedWork) => void;
 }

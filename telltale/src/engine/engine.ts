@@ -1,14 +1,14 @@
 import type { InboxMessage } from '../store/store.ts';
 
-/** What is worked on. */
+/** The kinds of streams that are worked on. */
 export type StreamKind = 'session' | 'run';
 
-/** How a piece of work on a stream came to its end: for good, or until something comes. */
+/** How work on a stream ended: for good, or until something happens. */
 export type WorkEnd =
   | { readonly kind: 'done' }
-  /** Nothing is to be done before that time, or before a signal. */
+  /** Nothing is left to do until that time or a signal. */
   | { readonly kind: 'waiting'; readonly due?: number }
-  /** There is something to do, but not for this process: another of a fleet may. `due` is when to try again here. */
+  /** This process cannot do the work, but another one of a fleet may. `due` is when to try again here. */
   | {
       readonly kind: 'unable';
       readonly why: { readonly code: string; readonly message: string; readonly retryable?: boolean };
@@ -16,25 +16,29 @@ export type WorkEnd =
     };
 
 /**
- * Works on a stream until there is nothing to do. The signal is aborted when the engine closes: then it lets go.
- * `taken` is called once the stream is held and can be gone on with: until then another may do it as well.
+ * Works on a stream until there is nothing to do. The signal is aborted when the engine closes, and the work
+ * then releases the stream. `taken` is called once the stream is owned and can continue. Until then another
+ * process may take it.
  */
 export type Work = (stream: string, signal: AbortSignal, taken: () => void) => Promise<WorkEnd>;
 
-/** When something is due again and again. */
+/** A recurring schedule. */
 export type Schedule =
   | { readonly cron: string; readonly timezone: string }
-  /** Counted from `from`, so that a restart does not shift it. */
+  /** Counted from `from`, so that a restart does not shift the times. */
   | { readonly everyMs: number; readonly from: number };
 
 /**
- * Decides where and when a stream is worked on, and nothing else: what is true, the log says. Losing an engine's memory
- * loses no work: whoever starts again places what the store shows as alive. One contract suite holds for every engine.
+ * Decides where and when a stream is worked on. The truth is on the log: losing an engine's memory loses no
+ * work, because every start dispatches the open streams of the store. All engines pass one contract suite.
  */
 export interface Engine {
-  /** Who knows that a stream waits: this process alone, or all of a fleet, so that this one may forget it. */
+  /**
+   * Who remembers waiting streams: only this process, or the whole fleet, so that this process may forget
+   * them.
+   */
   readonly remembers: 'here' | 'fleet';
-  /** Says who works on streams of a kind. Once for each kind, before anything is placed. */
+  /** Registers the work for a kind of streams. Call it once per kind, before anything is dispatched. */
   onWork(kind: StreamKind, work: Work): void;
   /**
    * Has a stream worked on as soon as may be; returns at once. One that is being worked on is looked at once more
@@ -48,20 +52,20 @@ export interface Engine {
    * holds the stream then lets go of it.
    */
   dispatch(kind: StreamKind, stream: string, how?: 'called' | 'here', group?: string): 'here' | 'elsewhere';
-  /** Has a stream worked on at that time at the latest. The earliest of several counts. */
+  /** Dispatches a stream at that time at the latest. The earliest of several times counts. */
   wakeAt(kind: StreamKind, stream: string, due: number): void;
-  /** Puts a message into a stream's inbox, durably, and has it worked on. */
+  /** Sends a durable message to a stream's inbox and dispatches the stream. */
   signal(kind: StreamKind, stream: string, message: Omit<InboxMessage, 'id' | 'at'>): Promise<void>;
   /** Calls `fire` with the time that was due, each time once. What came due while nobody ran is not made up for here: who places it does (`openTimetable`). */
   schedule(name: string, schedule: Schedule, fire: (due: number) => void): () => void;
-  /** Whether what is begun now had better be let go of and left to others: this process has all that it works on at once. */
+  /** Whether this process has no capacity left, so that new work is better left to others. */
   isFull(): boolean;
-  /** Resolves once nothing is being worked on and nothing is placed; what only waits for a time does not count. */
+  /** Resolves once no stream is worked on or dispatched. Streams that wait for a time do not count. */
   idle(): Promise<void>;
-  /** What is worked on or placed now. */
+  /** The streams that are worked on or dispatched. */
   busy(): readonly { readonly kind: StreamKind; readonly stream: string }[];
-  /** When the next stream is due that only waits for a time. */
+  /** When the next waiting stream is due. */
   nextDue(): number | undefined;
-  /** Aborts what is worked on, waits for it, and forgets the rest. */
+  /** Aborts all work, waits for it, and forgets the rest. */
   close(): Promise<void>;
 }

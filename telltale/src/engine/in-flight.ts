@@ -1,19 +1,20 @@
 import type { FreeSlot } from './slots.ts';
 
 /**
- * Calls of this process that must not be made twice, each from before its start is on the log until its end is: who lets
- * go of a stream meanwhile leaves one in doubt. A key is what is let go of as a whole: the session at the top, or a run.
+ * Tracks calls of this process that must not be repeated, each from before its start is on the log until its
+ * end is. Releasing a stream meanwhile would leave its outcome unknown. A key is what is released as a whole:
+ * the root session, or a run.
  */
 export interface InFlightCalls {
-  /** Undefined once it is shut: nothing of the kind begins here any more, and is left to whoever goes on. */
+  /** Registers a call. Undefined after `shut`, because this process must not start such calls any more. */
   enter(key: string): FreeSlot | undefined;
-  /** Of those that are under way now. */
+  /** The keys of the calls that are running. */
   keys(): ReadonlySet<string>;
   size(): number;
   shut(): void;
   /**
-   * Calls back when some have left, once whoever left has had the time to write its end down. The returned function ends
-   * it.
+   * Calls back when calls have ended, after there was time to record their ends. The returned function
+   * unsubscribes.
    */
   onLeft(then: () => void): () => void;
 }
@@ -21,7 +22,7 @@ export interface InFlightCalls {
 /** `enter` for one key. */
 export type NonIdempotentGuard = () => FreeSlot | undefined;
 
-/** Waits where nothing begins any more, until the signal is aborted. */
+/** Registers the call. If that is no longer possible, waits until the signal is aborted. */
 export const enterGuard = (enter: NonIdempotentGuard, signal: AbortSignal): FreeSlot | Promise<FreeSlot> =>
   enter() ?? never(signal);
 

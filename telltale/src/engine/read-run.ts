@@ -6,7 +6,7 @@ import { emptyRun, type RunState } from '../log/run-state.ts';
 import type { Store, StreamInfo } from '../store/store.ts';
 import type { Engine } from './engine.ts';
 
-/** Events that are read at a time. */
+/** Events read per page. */
 const PAGE = 2_000;
 
 /** The committed events of a run, from `from` on. */
@@ -66,10 +66,13 @@ const noRun = (run: string, kind: string) =>
     hint: `To see it: telltale show ${run}`,
   });
 
-/** Logs that are looked at side by side. */
+/** Logs that are read in parallel. */
 const LOOKS = 32;
 
-/** When a run is to be worked on: it was in hand; what it waited for has come; it may have; not before that time. */
+/**
+ * How urgent a run is after a restart: it was being worked on, its time or message has come, that is unknown,
+ * or it waits until a time.
+ */
 type RecoveryPriority = 'in hand' | 'due' | 'unknown' | { readonly until: number };
 
 /**
@@ -111,19 +114,22 @@ async function priorityOf(
   if (status === 'running' || head === 0) return 'in hand';
   if (messages !== undefined) return 'due';
   if (due !== undefined) return due <= now ? 'due' : { until: due };
-  // It waits for no time, or was written by a version that did not note it.
+  // It waits without a time, or was written by a version that did not store the time.
   const [line] = await store.read(stream, { from: head, limit: 1 });
   const noted = line === undefined ? undefined : dueIn(line, stream);
   return noted === undefined || noted <= now ? 'due' : 'unknown';
 }
 
-/** Until when a run waits whose log ends with this line; undefined where it does not wait, or nobody can read it. */
+/**
+ * Until when a run waits whose log ends with this line. Undefined if it does not wait or the line cannot be
+ * read.
+ */
 function dueIn(line: string, run: string): number | undefined {
   try {
     const last = decodeRunEvent(line, run);
     return last.type === 'workflow.waiting' ? (last.due ?? Number.POSITIVE_INFINITY) : undefined;
   } catch {
-    return undefined; // whoever works on it finds out, and says so
+    return undefined; // the work on the run reports it
   }
 }
 

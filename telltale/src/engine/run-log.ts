@@ -14,34 +14,38 @@ import {
 } from '../store/stream-batches.ts';
 
 export interface RunLogDeps {
-  /** Of the run's own stream. */
+  /** The writer of the run's stream. */
   readonly writer: StreamWriter;
-  /** What the stream's events so far amount to; the log owns it from here on. */
+  /** The state after all events so far. The journal owns it from here on. */
   readonly state: RunState;
   readonly clock: Clock;
-  /** What the store has as the stream's status, where that is known. */
+  /** The stream's status in the store, if known. */
   readonly writtenStatus?: string | undefined;
-  /** The stream was lost to another writer, or cannot be written. Called once: whoever works on the run stops. */
+  /**
+   * Called once when the stream was lost to another writer or cannot be written. Work on the run must stop.
+   */
   readonly onLost: (error: RuntimeError) => void;
-  /** Whether another process may have taken the stream meanwhile; absent where nobody else can. */
+  /** Whether another process may have taken the stream. Absent if that is impossible. */
   readonly mayBeLost?: (() => boolean) | undefined;
-  /** Told `append:TYPE` before an event is handed to the store, and `committed:TYPE` after its commit. */
+  /**
+   * Called with `append:TYPE` before an event is passed to the store, and `committed:TYPE` after its commit.
+   */
   readonly crashPoint?: ((name: string) => void) | undefined;
   /**
-   * Whoever writes does not go on with the run: a run that waits is due with what is written. Else it would wait for
-   * ever where the process dies that was to go on with it.
+   * Set if the writer does not continue the run. A waiting run then becomes due, because the process that
+   * should continue it may die.
    */
   readonly forOthers?: true;
-  /** The status that the stream keeps, whatever is written. */
+  /** The status that the stream keeps regardless of new events. */
   readonly keepsStatus?: string;
-  /** Who watches all that the runtime works on. */
+  /** Watchers of everything that the runtime works on. */
   readonly watchers?: ReadonlySet<(event: RunEvent) => void> | undefined;
 }
 
-/** Due by anybody's clock. */
+/** Due on every clock. */
 const LONG_AGO = 0;
 
-/** The journal of a run on a store. What comes after a seal or a lost stream is neither folded nor written. */
+/** The journal of a run on a store. After `seal` or a lost stream nothing is folded or written. */
 export function createRunLog({
   writer,
   state,
@@ -72,12 +76,12 @@ export function createRunLog({
       if (status !== 'waiting' || keepsStatus !== undefined) return undefined;
       return forOthers === true ? LONG_AGO : waiting?.due;
     },
-    // A claim of a client and all that follows from it at once, up to the next question, is one commit. Its first
-    // event is one with the stream.
+    // For a client's run, a claim and everything that follows from it up to the next question is one commit.
+    // The first event is in the commit that creates the stream.
     later({ seq, origin }, flush) {
       if (seq === 1) queueMicrotask(flush);
       else if (origin.client !== undefined) setImmediate(flush);
-      // The end of a step and the beginning of the next, a microtask later, are one append.
+      // The end of a step and the start of the next one, a microtask later, are one append.
       else queueMicrotask(() => queueMicrotask(flush));
     },
     onCommitted(_state, _through, events) {
@@ -125,26 +129,29 @@ export function createRunLog({
   };
 }
 
-/** What is written in the same transaction as an event. */
+/** Other writes in the transaction of an event. */
 export interface BesideRun {
-  /** Messages of the run's inbox that the event stands for. */
+  /** Messages of the run's inbox that the event consumes. */
   readonly consumed?: readonly number[];
   readonly writes?: readonly TableWrite[];
 }
 
-/** The log of a run that this process works on: the one way in which the run changes. */
+/** The log of a run that this process works on. All changes of the run go through it. */
 export interface RunJournal {
   readonly state: RunState;
-  /** Folds the event at once, writes it in order behind those before it, and returns its place. */
+  /** Folds the event at once, writes it in order, and returns its position. */
   append(body: RunEventBody, cause?: Cause, beside?: BesideRun): Cause;
-  /** Resolves once everything appended so far is committed; rejects where it never will be. */
+  /** Resolves once everything appended so far is committed. Rejects if that is impossible. */
   flushed(): Promise<void>;
-  /** The last event that is committed. */
+  /** The last committed event. */
   committedSeq(): number;
-  /** Whether another process may have taken the log meanwhile: then nothing begins before `flushed`. Absent where nobody can. */
+  /**
+   * Whether another process may have taken the log. Then nothing starts before `flushed`. Absent if that is
+   * impossible.
+   */
   readonly mayBeLost?: (() => boolean) | undefined;
-  /** Each event after its commit. The returned function ends it. */
+  /** Called with each event after its commit. The returned function unsubscribes. */
   subscribe(listener: (event: RunEvent) => void): () => void;
-  /** From here on nothing is folded or written. */
+  /** Stops all folding and writing. */
   seal(): void;
 }

@@ -1,24 +1,24 @@
 import type { StreamKind } from './engine.ts';
 
-/** A place that is taken. */
+/** A reserved place of a worker. */
 export interface CapacityReservation {
-  /** From here on it is the place of that stream: who takes one for the same stream shares it. */
+  /** Assigns the place to a stream. Further reservations for the same stream share it. */
   give(kind: StreamKind, stream: string): void;
-  /** Gives it back; called again it does nothing. */
+  /** Releases the place. Repeated calls do nothing. */
   release(): void;
 }
 
 /**
- * Counts the sessions and runs that a process works on, each from the moment it is accepted until it is let go of. What
- * accepted work calls (sub-agents, called workflows) takes no place of its own: a caller that held the last place would
- * wait for it forever.
+ * Counts the sessions and runs that a process works on, each from its acceptance until its release.
+ * Sub-agents and called workflows take no place of their own, because a caller with the last place would wait
+ * for them forever.
  */
 export class WorkerCapacity {
   readonly capacity: number;
-  /** By key, how many hold the place: a session that is being taken from the queue and resumed is one. */
+  /** How many holders each place has. A session that is taken from the queue and resumed has one place. */
   readonly #holders = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
-  /** Streams of this process that wait for a place and come before what is new. */
+  /** The number of streams of this process that wait for a place. They go before new ones. */
   #inLine: () => number = () => 0;
   #made = 0;
 
@@ -35,19 +35,19 @@ export class WorkerCapacity {
     return Math.max(0, this.capacity - this.taken - this.#inLine());
   }
 
-  /** A place for something new, if there is one, or of a stream that has one already. */
+  /** Reserves a place for something new, if there is one, or shares the place of the stream. */
   reserve(kind?: StreamKind, stream?: string): CapacityReservation | undefined {
     const key = kind === undefined ? `reserved ${++this.#made}` : keyOf(kind, stream);
     return this.#holders.has(key) || this.free > 0 ? this.#place(key) : undefined;
   }
 
-  /** The place of a stream that has waited in line for it, if there is one or it has one already. */
+  /** Takes a place for a stream that has waited for it, if there is one, or shares its place. */
   take(kind: StreamKind, stream: string): CapacityReservation | undefined {
     const key = keyOf(kind, stream);
     return this.#holders.has(key) || this.taken < this.capacity ? this.#place(key) : undefined;
   }
 
-  /** Also where there is none left: of what is worked on in any case. */
+  /** Takes a place even if none is left, for work that is done in any case. */
   hold(kind: StreamKind, stream: string): CapacityReservation {
     return this.#place(keyOf(kind, stream));
   }
@@ -72,12 +72,12 @@ export class WorkerCapacity {
     };
   }
 
-  /** Says how many streams of this process wait for a place. */
+  /** Registers the function that counts waiting streams. */
   countInLine(inLine: () => number): void {
     this.#inLine = inLine;
   }
 
-  /** Calls back when a place may have become free; those that came first are told first. */
+  /** Calls back when a place may have become free, in the order of registration. */
   onFree(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

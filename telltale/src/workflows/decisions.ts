@@ -14,7 +14,7 @@ import type { Locals, Scope } from './scope.ts';
 import { type ResolveOptions, resolveDeep } from './scope.ts';
 import type { Decisions, Test } from './step-executor.ts';
 
-/** Kept for as long as the run is worked on; a workflow has so many tests at most. */
+/** The maximum number of cached tests per run. */
 const MAX_PARSED = 1_000;
 
 export function createDecisions(deps: DecisionDeps): Decisions {
@@ -77,7 +77,7 @@ export function createDecisions(deps: DecisionDeps): Decisions {
   const test = async (at: string, given: Test, locals: Locals): Promise<boolean> => {
     const known = state.decided.get(at);
     if (known !== undefined) return known;
-    if (typeof given === 'boolean') return given; // nothing is decided there
+    if (typeof given === 'boolean') return given; // a constant needs no record
     if (typeof given === 'string') {
       const result = await evaluate(given, locals, at);
       const held = result.ok && result.value;
@@ -123,7 +123,7 @@ const askerAt = (at: string, locals: Locals): DecisionQuestion => ({
   at,
 });
 
-/** The arguments with their `${…}` resolved, or why that is not possible: then the fallback counts. */
+/** The arguments with resolved references, or the reason why that failed. The fallback counts then. */
 async function resolvedArgs(
   args: readonly Json[],
   scope: Scope,
@@ -143,7 +143,7 @@ function whereOf(at: string): string {
   return `${TRANSITION.test(what) ? 'state' : 'step'} ${place}: ${what}`;
 }
 
-/** The step's own name; null for a transition, which stands between steps. */
+/** The step's name, or null for a transition between steps. */
 function stepAt(at: string): string | null {
   const [place, what] = split(at);
   if (TRANSITION.test(what) || place === '') return null;
@@ -163,7 +163,7 @@ interface ComponentDeps extends DecisionDeps {
   readonly test: Decisions['test'];
 }
 
-/** The fragments that join the prompt of a step, in the order of the manifests; each is put on the log. */
+/** The components for the prompt of a step, in manifest order. Each is recorded on the log. */
 const componentsFor =
   (deps: ComponentDeps) =>
   async (step: string, address: string, locals: Locals): Promise<readonly string[]> => {
@@ -180,7 +180,7 @@ const componentsFor =
     return fragments;
   };
 
-/** `always`, the test, or the artifact that said so; undefined where it does not join. */
+/** Why a component is added: `always`, a test, or an artifact. Undefined if it is not added. */
 async function whyInjected(
   { name, inject_into: into }: Component,
   step: string,
@@ -208,15 +208,16 @@ async function whyInjected(
   return undefined;
 }
 
-/** The keys of a prompt, in a step or a component. */
+/** The prompt keys of a step or component. */
 export interface PromptKeys {
   readonly prompt?: string | Invocation<string> | undefined;
   readonly prompt_artifact_id?: string | undefined;
 }
 
 /**
- * Text as it was written, or as an artifact holds it, with its `${…}` resolved; or what an artifact's method makes, as
- * it is, with the fallback as written text. Rejects where a path does not exist, or the artifact that holds the text.
+ * A prompt: text of the manifest or of an artifact with resolved references, or the unchanged result of an
+ * artifact's method, whose fallback is written text. Rejects if a path or the artifact with the text does not
+ * exist.
  */
 async function writtenPrompt(
   where: string,
@@ -280,29 +281,29 @@ export interface DecisionDeps {
   readonly artifacts: Pick<Artifacts, 'read'>;
   /** The agent's, then the workflow's. */
   readonly components?: readonly Component[];
-  /** What an artifact is given where a step is decided on; null: between steps. */
+  /** The context of an artifact for a step, or for null between steps. */
   readonly context: (step: string | null) => DecisionContext | Promise<DecisionContext>;
   /** Aborted once the walk has ended. */
   readonly hasEnded: () => AbortSignal;
 }
 
-/** Who asks an artifact, and about what. */
+/** A question to an artifact. */
 export interface DecisionQuestion {
-  /** For the log, and once in a run. */
+  /** Its name on the log, unique within a run. */
   readonly where: string;
-  /** The step that is decided on; null: between steps. */
+  /** The step that the decision is about. Null between steps. */
   readonly step: string | null;
-  /** What the `${…}` of the arguments see: items of loops, and the steps in reach of this address. */
+  /** The items of loops for the references in arguments. `at` is the address of the step. */
   readonly locals: Locals;
   readonly at: string;
 }
 
-/** Asks an artifact about a place of the run, or its log, where it was asked before. */
+/** Asks an artifact, or returns the recorded answer of an earlier question. */
 export type AskArtifact = <Answer>(
   asker: DecisionQuestion,
   invocation: Invocation<Answer>,
   wanted: Wanted,
 ) => Promise<Answer>;
 
-/** What is asked, for the log: `gate.should_continue`. */
+/** The name of the artifact's method for the log: `gate.should_continue`. */
 const nameOf = ({ invoke, method }: Pick<Invocation, 'invoke' | 'method'>): string => `${invoke}.${method}`;

@@ -4,20 +4,20 @@ import { suggest } from '../../lib/nearest.ts';
 import { compileViolation } from '../../tools/check-parameters.ts';
 import type { Task } from './task.ts';
 
-/** What somebody who worked on a task sends to complete it, as it came. */
+/** An unchecked claim. */
 export interface SentClaim {
   readonly notes?: unknown;
   readonly context_updates?: unknown;
   readonly artifacts?: unknown;
 }
 
-/** What WorkRail calls the parts of a claim. */
+/** WorkRail's names for the parts of a claim. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   notesMarkdown: 'notes',
   contextUpdates: 'context_updates',
 };
 
-/** A claim under our names; an error where a part is given under two names with different values. */
+/** A claim with our names. An error if a part is given under two names with different values. */
 export function claimWithOurNames(sent: JsonObject): JsonObject | RuntimeError {
   const claim: Record<string, Json> = {};
   for (const [key, value] of Object.entries(sent)) {
@@ -31,12 +31,12 @@ export function claimWithOurNames(sent: JsonObject): JsonObject | RuntimeError {
 }
 
 const MAX_ARTIFACTS = 100;
-/** Mistakes in "context_updates" that are told. */
+/** The maximum number of reported mistakes in "context_updates". */
 const MAX_PROBLEMS = 20;
 /** Characters of JSON. */
 const MAX_VALUES = 100_000;
 
-/** Why a claim cannot be taken, whoever makes it: all of it. Evidence is judged where the log is. */
+/** All reasons why a claim cannot be accepted. Evidence is checked elsewhere, with the log. */
 export function claimProblems(
   task: Pick<Task, 'prompt' | 'requires' | 'accepts'>,
   sent: SentClaim,
@@ -49,13 +49,13 @@ export function claimProblems(
   ];
 }
 
-/** The same as one error; undefined where the claim can be taken. */
+/** The same as one error. Undefined if the claim can be accepted. */
 export const checkClaim = (...claim: Parameters<typeof claimProblems>): RuntimeError | undefined =>
   allOf(claimProblems(...claim));
 
 const PREFIX = 'The step is not completed. ';
 
-/** All that is wrong with a claim, so that it has to be made only once more. */
+/** All mistakes of a claim as one error, so that they can be fixed in one attempt. */
 export function allOf(problems: readonly RuntimeError[]): RuntimeError | undefined {
   const [first] = problems;
   if (first === undefined || problems.length === 1) return first;
@@ -133,17 +133,17 @@ const refused = (message: string, hint: string) =>
 
 const MIN_NOTES = 50;
 const MAX_NOTES = 20_000;
-/** Notes of fewer different words say nothing that could be read later; where words are not parted, characters count. */
+/** The minimum number of different words, or of characters in scripts without word boundaries. */
 const MIN_WORDS = 6;
 const MIN_CHARACTERS = 16;
-/** How much of the notes has to be said for the first time in them, in runs of RUN words. */
+/** The minimum share of word sequences that do not repeat within the notes. */
 const MIN_FRESH = 0.5;
-/** How much of the notes may stand in the prompt word for word, in runs of RUN words. */
+/** The maximum share of word sequences that are copied from the prompt. */
 const MAX_COPIED = 0.7;
 const RUN = 4;
 const PROMPT_READ = 100_000;
 
-/** What is wrong with the notes of a step: missing, too short, too long, a placeholder, or the prompt over again. */
+/** Checks the notes of a step: missing, too short, too long, a placeholder, or copied from the prompt. */
 export function checkNotes(notes: unknown, prompt: string): RuntimeError | undefined {
   if (notes === undefined || notes === null) return notesRefused('It has no notes.');
   if (typeof notes !== 'string') return notesRefused('Its notes are no text.');
@@ -165,7 +165,7 @@ export function checkNotes(notes: unknown, prompt: string): RuntimeError | undef
   return undefined;
 }
 
-/** What a reader sees of it: characters that show nothing and space upon space say nothing. */
+/** The visible text, without invisible characters and repeated white space. */
 const readable = (text: string): string =>
   text
     .normalize('NFKC')
@@ -173,7 +173,7 @@ const readable = (text: string): string =>
     .replace(/[\s\p{Cc}\u2800]+/gu, ' ')
     .trim();
 
-/** Scripts that part no words: each character of theirs counts as one. */
+/** Scripts without word boundaries. Each of their characters counts as a word. */
 const UNPARTED =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}';
 const WORDS = new RegExp(`[${UNPARTED}]|(?:(?![${UNPARTED}])[\\p{L}\\p{M}\\p{N}])+`, 'gu');
@@ -181,7 +181,7 @@ const IS_UNPARTED = new RegExp(`^[${UNPARTED}]$`, 'u');
 
 const wordsOf = (text: string): readonly string[] => text.toLowerCase().match(WORDS) ?? [];
 
-/** Whether there are words and characters enough that differ, counted together. Numbers alone say nothing. */
+/** Whether there are enough different words and characters. Numbers do not count. */
 function saysEnough(words: readonly string[]): boolean {
   let said = 0;
   for (const word of new Set(words))
@@ -189,13 +189,13 @@ function saysEnough(words: readonly string[]): boolean {
   return said >= MIN_WORDS * MIN_CHARACTERS;
 }
 
-/** The share of the runs of words that do not repeat one before. */
+/** The share of word sequences that are not repeated. */
 function fresh(words: readonly string[]): number {
   const runs = runsOf(words);
   return runs.length === 0 ? 1 : new Set(runs).size / runs.length;
 }
 
-/** The share of the runs of words in `words` that stand in `prompt`, too. */
+/** The share of word sequences in `words` that also occur in `prompt`. */
 function copied(words: readonly string[], prompt: readonly string[]): number {
   const known = new Set(runsOf(prompt));
   const runs = runsOf(words);

@@ -12,7 +12,7 @@ import { verifyWork } from './verify/verify-work.ts';
 export type WorkReport = Exclude<TaskReport, { readonly kind: 'failed' }>;
 export type SettledReport = Exclude<ReportDecision, { readonly kind: 'verify' | 'ask' }>;
 
-/** Runs what takes a worker's or a verifier's time. */
+/** Runs work of a worker or verifier within the task's time. */
 export type Timed = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
 export interface JudgeDeps {
@@ -22,7 +22,7 @@ export interface JudgeDeps {
   readonly timed: Timed;
 }
 
-/** What is to be done about a report, once its verifier and whoever has to be asked have said so. */
+/** Decides what to do about a report, after asking its verifier and a person if needed. */
 export async function judgeReport(report: WorkReport, deps: JudgeDeps): Promise<SettledReport> {
   const { verify, call, context, timed } = deps;
   call.signal.throwIfAborted();
@@ -38,7 +38,7 @@ export async function judgeReport(report: WorkReport, deps: JudgeDeps): Promise<
   return settle(report, deps);
 }
 
-/** As `judgeReport`, of a report that has its verdict or needs none: from the log, whether or not its worker is there. */
+/** Like `judgeReport`, for a report that has its verdict or needs none. It only needs the log. */
 export async function settle(
   reported: Reported,
   { verify, call, context }: JudgeDeps,
@@ -53,7 +53,7 @@ export async function settle(
   return next;
 }
 
-/** A report is put on the log once. A turn that is over has nothing to say but what is judged of it. */
+/** Records a report once. Of a turn only its verdict is recorded. */
 function record(report: WorkReport, { call, context }: JudgeDeps): void {
   const { address: step, attempt } = call;
   const { cause = call.cause } = report;
@@ -105,8 +105,8 @@ const MAX_PROMPT = 2_000;
 const MAX_NOTES = 4_000;
 
 /**
- * Puts what agent and verifier do not settle to a person, once for each report, and waits for their word: it is on the
- * log then.
+ * Asks a person to decide what agent and verifier cannot settle, once per report, and waits for the answer,
+ * which is on the log afterwards.
  */
 export async function escalate(
   reported: Reported,
@@ -149,7 +149,7 @@ function verdictText({ by, assessment, confidence, reasoning, instruction, fallb
 
 const because = (note: string | undefined): string => (note === undefined ? '.' : `: ${note}`);
 
-/** A person said that the step may not begin. */
+/** A person refused to start the step. */
 const notConfirmed = (step: string, by: string, note: string | undefined) =>
   new RuntimeError('rejected', `The step "${step}" was rejected by ${by} before it began${because(note)}`, {
     hint: 'With "on_error" or a "try" around it the run can go another way.',
@@ -177,13 +177,13 @@ export const tooManyReports = (step: string, limit: number) =>
     hint: 'Give it "max_turns", or let its verifier judge at completion only.',
   });
 
-/** What its worker ended with. */
+/** The error that the worker ended with. */
 export const workFailed = ({ code, message, hint, retryable, cause }: ErrorJson): RuntimeError =>
   new RuntimeError(code, message, { hint, retryable, cause: cause && workFailed(cause) });
 
 const NOTHING: GuidedState = { claims: [], stuck: [], verdicts: [], plans: [] };
 
-/** What a run's log says of the attempt at a step that is in hand. */
+/** The records of a step's current attempt on the run's log. */
 export function taskLog({ steps, reviews }: Pick<RunState, 'steps' | 'reviews'>, address: string): TaskLog {
   const step = steps.get(address);
   const began = step?.cause.seq ?? 0;
@@ -195,7 +195,7 @@ export function taskLog({ steps, reviews }: Pick<RunState, 'steps' | 'reviews'>,
   };
 }
 
-/** Waits for a person to say that the step may begin; rejects where they say no. */
+/** Asks a person whether the step may start. Rejects if not. */
 export async function confirm(prompt: string, call: StepAttempt, context: StepContext): Promise<void> {
   const { name } = call.step;
   const question = { prompt, options: ['approve', 'reject'], kind: 'confirm' } as const;
@@ -204,32 +204,32 @@ export async function confirm(prompt: string, call: StepAttempt, context: StepCo
   if (answer !== 'approved') throw notConfirmed(name, by, note);
 }
 
-/** A report on a task, as far as it is on the run's log. */
+/** A report on a task, as recorded on the run's log. */
 export type Reported =
   | { readonly kind: 'claimed'; readonly nth: number }
   | { readonly kind: 'turn'; readonly nth: number }
   | { readonly kind: 'stuck'; readonly nth: number; readonly why: string };
 
-/** What the log says of an attempt at a task. */
+/** The records of a task attempt on the log. */
 export interface TaskLog {
   readonly guided: GuidedState;
-  /** Escalations of this attempt. */
+  /** The escalations of this attempt. */
   readonly reviews: readonly ApprovalState[];
 }
 
-/** What is to be done about a report. */
+/** What to do about a report. */
 export type ReportDecision =
   | { readonly kind: 'verify' }
-  /** A person has to decide; `because` is for them. */
+  /** A person has to decide. `because` is shown to them. */
   | { readonly kind: 'ask'; readonly because: string }
-  /** A claim: the step is done. A turn: it goes on. */
+  /** For a claim the step is done. For a turn the work continues. */
   | { readonly kind: 'pass' }
   | { readonly kind: 'again'; readonly text: string; readonly by: string }
   | { readonly kind: 'fail'; readonly by: string; readonly note?: string };
 
 /**
- * Decides by the log alone: the same before and after a restart. A report that has a verdict is not verified again, one
- * that a person has settled is not asked about again.
+ * Decides by the log alone, so that a restart gives the same decision. A report with a verdict is not
+ * verified again, and one that a person has settled is not asked about again.
  */
 export function decideReport(reported: Reported, verify: Verifier | undefined, log: TaskLog): ReportDecision {
   const { nth } = reported;
@@ -271,16 +271,16 @@ export function decideReport(reported: Reported, verify: Verifier | undefined, l
 
 const TRY_AGAIN = 'Do it again.';
 
-/** The runtime's own withdrawal settles nothing. */
+/** A withdrawal by the runtime is not an answer. */
 const isAnswer = ({ answer }: ApprovalState): boolean => answer !== undefined && answer !== 'withdrawn';
 
-/** Once a person has had a say, they are asked again after one more try. */
+/** After a person's decision, they are asked again after one more attempt. */
 const allowed = ({ max_retries: max }: Verifier, afterPerson: boolean): number =>
   afterPerson ? Math.min(1, max) : max;
 
 /**
- * How often the agent was told to try again before this report: claims and turns by themselves, since the last word of
- * a person on a verdict; of turns those without a pass between.
+ * How often the agent was told to try again before this report, counted separately for claims and turns,
+ * since a person's last decision on a verdict. For turns, a pass resets the count.
  */
 function retriesBefore(
   { kind, nth }: Reported,
@@ -305,7 +305,7 @@ function retriesBefore(
 const after = (tries: number): string =>
   tries === 0 ? '' : `, after ${tries} more ${tries === 1 ? 'try' : 'tries'}`;
 
-/** The report of an attempt that came last, where something of it is on the log. */
+/** The last report of an attempt on the log. */
 export function lastReported({ claims, stuck, verdicts }: GuidedState): Reported | undefined {
   const told = [...claims, ...stuck, ...verdicts];
   const nth = Math.max(0, ...told.map((each) => each.nth));

@@ -3,16 +3,16 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import type { Cause } from '../../log/event.ts';
 import type { StepAttempt } from '../step-executor.ts';
 
-/** A `task` step as it is given to who works on it. */
+/** A `task` step as its worker gets it. */
 export interface Task {
   /** `RUN:ADDRESS#ATTEMPT`: the same after a restart. No model ever sees it. */
   readonly key: string;
   readonly prompt: string;
-  /** What `context_updates` must bring, each with its schema. */
+  /** The variables that `context_updates` must set, with their schemas. */
   readonly requires: Readonly<Record<string, JsonObject>>;
-  /** What it may bring beside that: the workflow's variables that a model may write, each with its schema. */
+  /** Further variables that it may set, with their schemas. */
   readonly accepts: Readonly<Record<string, JsonObject>>;
-  /** Targets of which a successful call has to be named as proof, one of each. */
+  /** Targets that each need a successful call as proof. */
   readonly evidence: readonly string[];
   readonly maxTurns?: number;
   /** Whether each turn is reported, not only the end. */
@@ -21,7 +21,7 @@ export interface Task {
   readonly checked?: true;
 }
 
-/** What was done for a task, as a verifier sees it; long values are cut. */
+/** An action for a task as a verifier sees it. Long values are truncated. */
 export interface WorkedAction {
   readonly id: string;
   readonly name: string;
@@ -30,31 +30,31 @@ export interface WorkedAction {
   readonly output: Json;
 }
 
-/** What a worker says it has done. */
+/** A worker's claim. */
 export interface ClaimedWork {
   readonly notes: string;
   readonly context_updates: JsonObject;
   readonly artifacts: readonly Json[];
-  /** Ids of actions that prove it. */
+  /** Ids of the actions that prove it. */
   readonly evidence: readonly string[];
 }
 
 export interface Claim extends ClaimedWork {
-  /** Counts the reports of this task from 1 on, claims and others: an answer is to one of them. */
+  /** The number of the report within the task, from 1. An answer refers to it. */
   readonly nth: number;
-  /** The session, or the client, that worked on it. */
+  /** The session or client that worked on it. */
   readonly by: string;
-  /** Requests to the model since it was given: what the step took. */
+  /** Model requests since the task was assigned. */
   readonly turns: number;
   readonly work: readonly WorkedAction[];
-  /** Where it stands on the log of the session that says so. */
+  /** Its position on the session's log. */
   readonly cause?: Cause;
 }
 
-/** What comes back from a worker. It waits for an answer to each. */
+/** A report of a worker, which waits for an answer. */
 export type TaskReport =
   | ({ readonly kind: 'claimed' } & Claim)
-  /** A turn is over, where `judgesTurns`. */
+  /** A turn has ended, if `judgesTurns`. */
   | {
       readonly kind: 'turn';
       readonly nth: number;
@@ -63,7 +63,7 @@ export type TaskReport =
       readonly work: readonly WorkedAction[];
       readonly cause?: Cause;
     }
-  /** It repeats itself or changes nothing, also after it was told. */
+  /** The worker repeats itself or makes no progress, even after a reminder. */
   | {
       readonly kind: 'stuck';
       readonly nth: number;
@@ -72,16 +72,16 @@ export type TaskReport =
       readonly why: string;
       readonly cause?: Cause;
     }
-  /** It cannot go on: a limit was reached, its session failed, stalled or was cancelled. */
+  /** The worker cannot continue: it reached a limit, or its session failed, stalled or was cancelled. */
   | { readonly kind: 'failed'; readonly by: string; readonly error: ErrorJson };
 
-/** The answer to a report, but for the end of the step: that needs none. */
+/** The answer to a report. The end of the step needs none. */
 export type TaskReply =
-  /** To be done again, or better. `by`: a verifier or a person. */
+  /** The work has to be improved. `by`: a verifier or a person. */
   { readonly kind: 'again'; readonly text: string; readonly by: string } | { readonly kind: 'go_on' };
 
 export interface WorkerCall {
-  /** The agent by name; the bound or triggering one where it is absent. */
+  /** The agent's name. Without it, the guided or triggering agent works on the task. */
   readonly agent: string | undefined;
   /** The step's address. */
   readonly step: string;
@@ -90,12 +90,12 @@ export interface WorkerCall {
   readonly suspend: StepAttempt['suspend'];
 }
 
-/** Who works on tasks. A task that was given before, also by another process, is gone on with. */
+/** Assigns tasks to workers. A task that was assigned before, also by another process, continues. */
 export interface TaskWorkers {
-  /** Resolves with the first report that has no answer yet. Rejects with the signal's reason. */
+  /** Assigns a task and resolves with the first unanswered report. Rejects with the signal's reason. */
   give(task: Task, call: WorkerCall): Promise<TaskReport>;
-  /** Answers the report `nth`, once, however often it is called, and resolves with the next. */
+  /** Answers the report `nth`, once for repeated calls, and resolves with the next report. */
   answer(task: Task, nth: number, word: TaskReply, call: WorkerCall): Promise<TaskReport>;
-  /** The step is over, in whatever way: its worker is free for others. */
+  /** The step has ended, so its worker is free. */
   done?(task: Task): void;
 }

@@ -63,6 +63,35 @@ describe('the README', () => {
     expect(missing).toEqual([]);
   });
 
+  it('has the figures of docs/benchmarks.md, and counts the saved requests from them', () => {
+    const cells = (row: string) =>
+      row
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim());
+    const rows = read('docs/benchmarks.md')
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+      .map(cells);
+    const shown = readme
+      .split('\n')
+      .filter((line) => /^ +\| [A-Z].* \d/.test(line))
+      .map(cells);
+    expect(shown).toHaveLength(6);
+    for (const [name = '', seconds = '', requests = '', tokens = ''] of shown) {
+      const known = { 'Telltale, tags': 'telltale, tags', 'Telltale, native calls': 'telltale, tools' }[name];
+      const row = rows.find(([first]) => first === (known ?? name));
+      expect({ name, seconds, requests, tokens }).toEqual({
+        name,
+        seconds: row?.[1],
+        requests: row?.[2],
+        tokens: row?.[4],
+      });
+    }
+    const [ours = 0, theirs = 0] = [0, 2].map((at) => Number(shown[at]?.[2]));
+    expect(readme).toContain(`Ten tasks take ${Math.round((1 - ours / theirs) * 100)}% fewer requests`);
+  });
+
   it('is one screen', () => {
     expect(readme.split('\n').length).toBeLessThan(70);
   });

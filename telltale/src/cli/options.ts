@@ -46,7 +46,10 @@ export function usageOf(error: CommanderError, helpCommand: string): RuntimeErro
   const [first = '', ...rest] = told.replace(/^error: /, '').split('\n');
   const suggestion = rest.join(' ').replace(/^\(|\)$/g, '');
   const message = first.charAt(0).toUpperCase() + first.slice(1).replace(/\.$/, '');
-  const help = `Run "${helpCommand} --help" for its options.`;
+  const help =
+    helpCommand === 'telltale'
+      ? 'To see all commands: telltale help all'
+      : `Run "${helpCommand} --help" for its options.`;
   const remedy = isTooMany ? `Put quotes around a text of several words. ${help}` : help;
   return usage(`${message}.`, suggestion === '' ? remedy : suggestion);
 }

@@ -105,7 +105,7 @@ describe('main', () => {
   });
 
   it('says which help page to read when nothing is near', async () => {
-    expect((await run(['xyzzy'])).err).toContain('→ Run "telltale --help" for its options.');
+    expect((await run(['xyzzy'])).err).toContain('→ To see all commands: telltale help all\n');
     expect((await run(['greet', 'Ada', '--xyzzy'])).err).toContain(
       '→ Run "telltale greet --help" for its options.',
     );

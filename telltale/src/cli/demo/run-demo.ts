@@ -266,7 +266,7 @@ export function nextLines(
     `  ${program} show last      # the state of the session`,
     `  ${program} workflow       # the workflow runs that it triggered`,
     `  ${program} replay last    # watch the run again, event by event`,
-    `  ${program} --help         # all other commands`,
+    `  ${program} help all       # all commands`,
     '',
     'You can stop it at any time, even with kill -9, and resume it:',
     `  ${program} demo --dir ${again}`,

@@ -118,7 +118,11 @@ const reviewUnknown = (asked: string, open: readonly string[]) =>
 const reviewAmbiguous = (asked: string, matching: readonly string[]) => {
   const named = matching.slice(0, MAX_NAMED);
   const more = matching.length > named.length ? ' and more' : '';
-  return new RuntimeError('review_ambiguous', `'${asked}' matches several reviews.`, {
-    hint: `Write the id: ${named.join(', ')}${more}.`,
-  });
+  return new RuntimeError(
+    'review_ambiguous',
+    `'${asked}' is ambiguous: it matches ${matching.length} reviews.`,
+    {
+      hint: `Write the id: ${named.join(', ')}${more}.`,
+    },
+  );
 };

@@ -182,6 +182,38 @@ describe('the live view', () => {
     ]);
   });
 
+  it('does not say that a question waits which the terminal asks, but says when an approval for the session is used', () => {
+    const lines = (asks: boolean) => {
+      const screen = createLiveScreen({
+        paint: plainPalette,
+        size: () => ({ columns: 80, rows: 24 }),
+        asks,
+      });
+      const asked = { type: 'review.requested' as const, action: 'a1', target: 'shell', what: 'npm test' };
+      const more = { because: 'permissions: { shell }', input: {}, grants: [] };
+      for (const event of eventList([
+        [0, { ...asked, ...more, review: 'rev_1' }],
+        [1, { type: 'review.resolved', review: 'rev_1', answer: 'approved', by: 'user:ana', always: true }],
+        [2, { ...asked, ...more, review: 'rev_2' }],
+        [
+          3,
+          { type: 'review.resolved', review: 'rev_2', answer: 'approved', by: 'user:ana', standing: 'rev_1' },
+        ],
+        [4, { ...asked, ...more, review: 'rev_3' }],
+        [5, { type: 'review.resolved', review: 'rev_3', answer: 'withdrawn', by: 'runtime' }],
+      ]))
+        screen.show(event);
+      return screen.finish(BEGAN);
+    };
+    expect(lines(true)).toEqual([
+      '  approved by ana for this session',
+      '  approved by ana for this session: npm test',
+    ]);
+    expect(
+      lines(false).filter((line) => line.includes('waiting for approval: shell: npm test')),
+    ).toHaveLength(3);
+  });
+
   describe('the result of an action', () => {
     const result = (output: unknown, changes: object = {}, paint = plainPalette) => {
       const screen = createLiveScreen({

@@ -242,7 +242,7 @@ function TurnItem({ row }: { readonly row: TurnRow }) {
   if (end?.firstTokenMs !== undefined) figures.push(`first after ${formatDuration(end.firstTokenMs)}`);
   if (end !== undefined) figures.push(formatDuration(end.spokeUntil - row.at));
   if (end?.cost !== undefined && end.cost > 0) figures.push(formatCost(end.cost));
-  if (end?.finish === 'cut') figures.push('cut by the runtime');
+  if (end?.finish === 'cut') figures.push('stopped by the runtime');
   if (end?.finish === 'interrupted') figures.push('interrupted');
   if (end?.finish === 'length') figures.push('reached its length limit');
   return (

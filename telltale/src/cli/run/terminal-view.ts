@@ -61,6 +61,7 @@ export function createTerminalView(io: Io, options: TerminalViewOptions = {}): T
   const typed = <E extends object>(event: E): E => eventAsTyped(event, io, options.storeFlag);
   return {
     ...frames,
+    showWaiting: frames.waits,
     async show(event: ObservedEvent) {
       if (endsInterruptedTurn(event)) isBreakingOff = false;
       screen.show(typed(event));

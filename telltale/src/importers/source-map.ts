@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { IssuePath } from '../manifest/diagnostic.ts';
 import type { Report, ReportOutcome } from './report.ts';
-import { textOf } from './values.ts';
+import { mapOf, textOf } from './values.ts';
 
 /**
  * One map of a source file, read key by key. Each read says what becomes of the value, and `rest` reports every key that
@@ -128,6 +128,13 @@ export class SourceMap {
         read(map, name);
       } else if (item !== null) this.note(`${key}[${at}]`, 'left', 'a map was expected here');
     }
+  }
+
+  /** Reports the keys of a map inside that are not among `known`, which is separated by spaces. */
+  leaveOthers(construct: string, value: unknown, known: string): void {
+    for (const key of Object.keys(mapOf(value)))
+      if (!known.split(' ').includes(key))
+        this.note(`${construct}.${key}`, 'left', 'nothing here corresponds to it');
   }
 
   /** Reads each of the keys, separated by spaces, as `left` does. */

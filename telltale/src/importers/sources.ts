@@ -56,6 +56,23 @@ export async function readSource(
   return { path, file, source: decoded.source };
 }
 
+/**
+ * The text of a file that a source names. Undefined if it cannot be read, or if it is in none of the folders: a source
+ * from someone else must not bring other files of this machine into a manifest.
+ */
+export async function readNamed(
+  path: string,
+  folders: readonly string[],
+  options: Pick<ImportOptions, 'cwd' | 'files'>,
+): Promise<string | undefined> {
+  const { files } = options;
+  const real = await files.realPath(path);
+  const roots = await Promise.all(folders.map((folder) => files.realPath(folder)));
+  if (!roots.some((root) => isInside(real, root))) return undefined;
+  const read = await readSource(path, options);
+  return 'source' in read ? read.source.text : undefined;
+}
+
 async function filesOf(
   folder: string,
   importer: Importer,

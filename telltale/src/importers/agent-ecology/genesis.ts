@@ -1,11 +1,13 @@
+import { resolve } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { isInside } from '../../manifest/files/files.ts';
 import type { ImportedFile, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { type NamesTaken, nameOf } from '../names.ts';
 import { failingScript, parametersOf, toolStub } from '../python.ts';
 import type { SourceMap } from '../source-map.ts';
 import { readSource } from '../sources.ts';
-import { defined, filled, plainText, textOf, textsOf } from '../values.ts';
+import { defined, filled, mapOf, plainText, textOf, textsOf } from '../values.ts';
 import { type EcologyFile, foldersAbove, modelOf, portReport, siblingText, stemOf } from './read-ecology.ts';
 
 export type Made = Omit<NonNullable<ImportedFile['made']>, 'entries'>;
@@ -97,6 +99,7 @@ export class GenesisCluster {
     );
     part.note('type', 'changed', `${made} that fails until it is ported`);
     const content = part.changed('content', 'the description');
+    part.leaveOthers('content', content, 'description');
     const description = isJsonObject(content) ? textOf(content.description) : undefined;
     if (!isLoop) {
       const name = this.#taken.tools.take(nameOf(id));
@@ -166,6 +169,7 @@ export class GenesisCluster {
     const mapping = root.kept('id_mapping', 'the names of the artifacts');
     root.left('artifact_type', 'an artifact without methods is a text');
     for (const above of foldersAbove(path)) {
+      if (!isInside(resolve(above, source), above)) break;
       const found = await this.#options.files.glob(pattern, `${above}/${source}`, this.#options.signal);
       if (!found.ok || found.value.length === 0) continue;
       for (const each of found.value) {
@@ -174,6 +178,9 @@ export class GenesisCluster {
         const mapped = isJsonObject(mapping) ? textOf(mapping[stemOf(each)]) : undefined;
         this.#artifact(mapped ?? `${prefix}${stemOf(each)}`, read.source.text);
       }
+      for (const name of Object.keys(mapOf(mapping)))
+        if (!found.value.some((each) => stemOf(each) === name))
+          root.note(`id_mapping.${name}`, 'left', 'no file has this name');
       break;
     }
     root.either(

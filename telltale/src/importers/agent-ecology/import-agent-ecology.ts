@@ -6,9 +6,9 @@ import { yamlOf } from '../made.ts';
 import { createTaken, type NamesTaken, nameOf } from '../names.ts';
 import type { SourceMap } from '../source-map.ts';
 import { readDocuments } from '../sources.ts';
-import { defined, plainText, textOf, textsOf } from '../values.ts';
+import { defined, listOf, mapOf, plainText, textOf, textsOf } from '../values.ts';
 import { budgetOf, GenesisCluster, HEAD, type Made } from './genesis.ts';
-import { isInvocation, toInvocation, toTemplate, WorldVariables } from './prompts.ts';
+import { INVOCATION, isInvocation, toInvocation, toTemplate, WorldVariables } from './prompts.ts';
 import {
   type EcologyFile,
   ecologyKind,
@@ -258,7 +258,12 @@ class AgentFile {
         'paragraphs of the instructions',
         `${profile}.yaml was not found`,
       );
-      if (found !== undefined) paragraphs.push(motivationText(found.root));
+      paragraphs.push(found === undefined ? '' : motivationText(found.root));
+      if (found !== undefined && !this.#shared.motivations.has(profile)) {
+        found.root.rest();
+        for (const { construct, outcome, how } of found.root.report.entries())
+          if (outcome === 'left') root.note(`motivation_profile.${construct}`, 'left', how);
+      }
       this.#use(`motivation ${profile}`);
     }
     const genotype = root.part('genotype');
@@ -306,13 +311,17 @@ class AgentFile {
 }
 
 function componentOf(
-  { value }: SourceMap,
+  root: SourceMap,
   name: string,
   prompts: ReadonlyMap<string, readonly string[]>,
   variables: WorldVariables,
 ): JsonObject | undefined {
-  const fragment = textOf(value.prompt_fragment)?.trim() ?? '';
-  const rules = Array.isArray(value.inject_into) ? (value.inject_into as readonly Json[]) : [];
+  const fragment = textOf(root.value.prompt_fragment)?.trim() ?? '';
+  const rules = listOf(root.value.inject_into);
+  for (const rule of rules) {
+    root.leaveOthers('inject_into', rule, 'step if always');
+    root.leaveOthers('inject_into.if', mapOf(rule).if, INVOCATION);
+  }
   const entries = rules.flatMap((rule): readonly Json[] => {
     const step = textOf(isJsonObject(rule) ? rule.step : rule) ?? '';
     const test = isJsonObject(rule) && rule.always !== true ? rule.if : undefined;

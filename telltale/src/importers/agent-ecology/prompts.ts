@@ -114,5 +114,8 @@ export function toInvocation(value: JsonObject, variables: WorldVariables, fallb
   });
 }
 
+/** The keys of an invocation. */
+export const INVOCATION = 'invoke method args fallback';
+
 export const isInvocation = (value: Json | undefined): value is JsonObject =>
   isJsonObject(value) && value.invoke !== undefined;

@@ -1,10 +1,11 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
+import { isInside } from '../../manifest/files/files.ts';
 import type { ImportOptions, SourceFile } from '../importer.ts';
 import { createReport } from '../report.ts';
 import { SourceMap } from '../source-map.ts';
-import { readDocuments, readSource } from '../sources.ts';
+import { readDocuments, readNamed, readSource } from '../sources.ts';
 import { textOf } from '../values.ts';
 
 /** What a file of agent_ecology2 defines: agents before and since "genesis", prompt components, motivations. */
@@ -44,10 +45,7 @@ export async function siblingText(
   name: string,
   options: ImportOptions,
 ): Promise<string | undefined> {
-  const path = resolve(dirname(manifest), name);
-  if (!(await options.files.exists(path))) return undefined;
-  const read = await readSource(path, options);
-  return 'source' in read ? read.source.text : undefined;
+  return readNamed(resolve(dirname(manifest), name), [dirname(manifest)], options);
 }
 
 /** A file that is looked up in the folders above a manifest, where its project has it. */
@@ -59,6 +57,7 @@ export async function readAbove(
   for (const folder of foldersAbove(manifest))
     for (const place of places) {
       const path = join(folder, place);
+      if (!isInside(path, folder)) continue;
       if (!(await options.files.exists(path))) continue;
       const read = await readSource(path, options);
       if ('source' in read) return readEcologyFile(read);

@@ -3,7 +3,14 @@ import { createNames, type Names, nameOf } from '../names.ts';
 import { failingScript } from '../python.ts';
 import type { SourceMap } from '../source-map.ts';
 import { defined, textOf, textsOf } from '../values.ts';
-import { isInvocation, toCondition, toInvocation, toTemplate, type WorldVariables } from './prompts.ts';
+import {
+  INVOCATION,
+  isInvocation,
+  toCondition,
+  toInvocation,
+  toTemplate,
+  type WorldVariables,
+} from './prompts.ts';
 import { portReport } from './read-ecology.ts';
 
 /** How many states a run goes through: the simulation of agent_ecology2 ends by time instead. */
@@ -133,6 +140,7 @@ class WorkflowBuilder {
   /** A condition or an invocation; one that cannot be converted never holds, as a failing one in agent_ecology2. */
   #test(part: SourceMap, key: string, value: Json, how: string): Json {
     if (isInvocation(value)) {
+      part.leaveOthers(key, value, INVOCATION);
       part.note(key, 'changed', `${how}: the artifact is asked`);
       return toInvocation(value, this.#variables, false);
     }
@@ -328,6 +336,7 @@ class WorkflowBuilder {
       return defined({ ...transition, ...asked, transition_map: map });
     }
     part.left('prompt', 'an artifact decides here');
+    part.leaveOthers('transition_source', source, INVOCATION);
     const [first = 'continue'] = answers;
     const given = toInvocation(source, this.#variables, first);
     const fallback = textOf(given.fallback) ?? String(given.fallback);
@@ -356,6 +365,7 @@ class WorkflowBuilder {
     }
     const prompt = part.take('prompt');
     if (isInvocation(prompt)) {
+      part.leaveOthers('prompt', prompt, INVOCATION);
       part.note('prompt', 'kept', 'the artifact writes the prompt');
       return { prompt: toInvocation(prompt, this.#variables, 'Go on.') };
     }

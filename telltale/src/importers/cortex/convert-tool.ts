@@ -95,14 +95,18 @@ function implementationOf(unit: Unit, context: Cortex, wantsArgument: boolean): 
 /** `environment: { variables: … }`, or the variables themselves. A variable that is not set is empty. */
 export function variablesOf(fields: SourceMap, how: string): Record<string, string> {
   const environment = mapOf(fields.changed('environment', how));
+  if (environment.variables !== undefined) fields.leaveOthers('environment', environment, 'variables');
   const variables = Object.entries(mapOf(environment.variables ?? environment));
   return Object.fromEntries(variables.map(([key, value]) => [key, environmentText(String(value))]));
 }
 
 /** The REST endpoints of a relic; `keys` are its parameters, those in the path included. */
-function endpointsOf({ value }: Unit) {
+function endpointsOf({ value, fields }: Unit) {
   return listOf(mapOf(value.interface).endpoints ?? value.endpoints).map((each) => {
     const { name, method = 'GET', path = '/', parameters } = mapOf(each);
+    fields.leaveOthers('endpoints', each, 'name method path parameters');
+    for (const parameter of Object.values(mapOf(parameters)))
+      fields.leaveOthers('endpoints.parameters', parameter, 'name');
     const list = Array.isArray(parameters) ? parameters.map((one) => mapOf(one).name) : undefined;
     const inPath = [...String(path).matchAll(/\{(\w+)\}/g)].map(([, key]) => key);
     const keys = [...new Set([...(list ?? Object.keys(mapOf(parameters))), ...inPath])].map(String);

@@ -111,7 +111,8 @@ class Steps {
       }
       case 'switch': {
         const on = trimmedText(fields.changed('on', 'the tests of the cases')) ?? '';
-        const cases = listOf(fields.kept('cases')).map((each, index) => ({
+        for (const each of listOf(fields.kept('cases'))) fields.leaveOthers('cases', each, 'value steps');
+        const cases = listOf(fields.value.cases).map((each, index) => ({
           if: test(`${on} == ${JSON.stringify(String(mapOf(each).value))}`, 'on'),
           body: this.#orNothing(this.list(mapOf(each).steps, [...path, 'cases', index, 'steps'])),
         }));
@@ -336,6 +337,7 @@ export function convertWorkflow(unit: Unit, context: Cortex): Converted {
   const where = { fields, key: 'outputs' };
   const sources = Object.entries(mapOf(fields.changed('outputs', 'the result of a last step')));
   const outputs = sources.map(([key, each]) => {
+    fields.leaveOthers('outputs', each, 'source');
     const path = pathOf((trimmedText(mapOf(each).source) ?? '').replace(/^\$/, ''), steps.names, where);
     return [key, path === undefined ? null : `\${${path} ?? null}`] as const;
   });
@@ -377,7 +379,8 @@ function triggerOf(fields: SourceMap) {
 export function convertMetadata(unit: Unit, context: Cortex): Converted {
   const { fields, name } = unit;
   fields.kept('fields', 'metadata.fields of the agents that import it');
-  fields.kept('injection', 'metadata.injection of the agents that import it');
+  const injection = fields.kept('injection', 'metadata.injection of the agents that import it');
+  fields.leaveOthers('injection', injection, 'method template');
   fields.left('environment', 'settings of Cortex');
   const needs = new Needs();
   const dependencies = fields.map('dependencies');

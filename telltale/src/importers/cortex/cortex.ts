@@ -3,7 +3,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { ImportOptions, SourceFile } from '../importer.ts';
 import type { Report } from '../report.ts';
 import type { SourceMap } from '../source-map.ts';
-import { readSource } from '../sources.ts';
+import { readNamed } from '../sources.ts';
 import { listOf, mapOf, plainText, trimmedText } from '../values.ts';
 
 /** What an agent has to import, by the lists of `import`: `builtin:NAME`, or a path in the folder of the import. */
@@ -124,8 +124,9 @@ export class Cortex {
   /** The text of the first of these files beside a manifest that can be read. */
   async text(from: Unit, paths: readonly string[]): Promise<string | undefined> {
     for (const path of paths) {
-      const read = await readSource(resolve(dirname(from.source.path), path), this.options);
-      if ('source' in read) return read.source.text.trim();
+      const file = resolve(dirname(from.source.path), path);
+      const text = await readNamed(file, [this.#base, this.options.cwd], this.options);
+      if (text !== undefined) return text.trim();
     }
     return undefined;
   }

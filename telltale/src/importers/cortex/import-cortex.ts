@@ -228,6 +228,7 @@ function feedsOf(
   return values.flatMap((value, index) => {
     const { id = `feed-${index + 1}`, type: _, interval, source, cache_ttl, max_tokens, ...others } = value;
     const { type = 'internal', name, action, params } = mapOf(source);
+    unit.fields.leaveOthers('context_feeds', source, 'type name action params');
     const note = (key: string, outcome: 'kept' | 'left', how: string) =>
       unit.report.note(String(id), ['context_feeds', index], key, outcome, how);
     for (const key of Object.keys(others)) note(key, 'left', 'a feed has no such key');

@@ -4,8 +4,8 @@ import type { ImportOptions } from '../importer.ts';
 import { type Names, nameOf } from '../names.ts';
 import { jsonTypeOf, parametersOf, toolStub } from '../python.ts';
 import type { SourceMap } from '../source-map.ts';
-import { readSource } from '../sources.ts';
-import { defined, plainText, plainValue, textOf, textsOf } from '../values.ts';
+import { readNamed } from '../sources.ts';
+import { defined, mapOf, plainText, plainValue, textOf, textsOf } from '../values.ts';
 import { type AgentNames, inner, type MozaiksDefinition } from './read-mozaiks.ts';
 
 export interface MadeTool {
@@ -121,9 +121,8 @@ async function sourceOf(
   const inline = sources.get(basename(file));
   if (inline !== undefined) return inline;
   for (const path of [resolve(folder, 'tools', basename(file)), resolve(folder, file)]) {
-    if (!path.startsWith(folder) || !(await options.files.exists(path))) continue;
-    const read = await readSource(path, options);
-    if ('source' in read) return read.source.text;
+    const text = await readNamed(path, [folder], options);
+    if (text !== undefined) return text;
   }
   return undefined;
 }
@@ -137,6 +136,9 @@ export function readOutputs(definition: MozaiksDefinition): ReadonlyMap<string, 
     part.each('models', 'model', (item, name) => {
       models.set(name, item.value);
       for (const key of Object.keys(item.value)) item.kept(key, 'a part of the JSON Schema');
+      const { fields } = item.value;
+      for (const field of Array.isArray(fields) ? fields : Object.values(mapOf(fields)))
+        item.leaveOthers('fields', field, 'name type items values variants description');
     });
     for (const [agent, model] of [...registryOf(part), ...(part === root ? [] : registryOf(root))]) {
       if (model === undefined) continue;

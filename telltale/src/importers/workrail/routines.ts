@@ -66,6 +66,9 @@ export function expandCall(placed: PlacedBody[number], flow: WorkflowContext): P
   at.changed('title', 'the steps of the routine have titles of their own');
   at.kept('runCondition', 'if of each of these steps');
   at.kept('requireConfirmation', 'with the last of these steps');
+  for (const name of Object.keys(step.templateCall.args ?? {}))
+    if (!JSON.stringify(steps).includes(`{${name}}`))
+      at.left('templateCall', `no step has the argument ${name}`);
   at.rest('the steps of the routine take its place, as in WorkRail');
   return steps.map((each, index) => {
     const filled = withArguments(each, step, routine, at);

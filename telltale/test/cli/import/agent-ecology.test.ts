@@ -6,6 +6,7 @@ import { main } from '../../../src/cli/main.ts';
 import type { Entry } from '../../../src/importers/report.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { recordedIo } from '../recorded-io.ts';
+import { silentMaps } from './unknown-keys.ts';
 
 async function cli(cwd: string, ...argv: readonly string[]) {
   const io = recordedIo({ cwd });
@@ -208,6 +209,16 @@ describe('telltale import agent-ecology', () => {
     expect(told).toContain('workflow.state_machine.states (resting): no step leads there');
     expect(told).toContain('prompt: {name} is a variable; formats are dropped: {balance:+.0f}');
   });
+
+  it('drops no unknown key silently, in whatever map of a file it is', async () => {
+    const smith = {
+      'agents/smith/agent.yaml': agent(MACHINE, 'components: { behaviors: [thrift], goals: [] }'),
+      'agents/_components/behaviors/thrift.yaml': COMPONENT,
+    };
+    expect(await silentMaps('agent-ecology', smith, Object.keys(smith))).toEqual([]);
+    const files = Object.keys(GENESIS).filter((file) => file.endsWith('.yaml'));
+    expect(await silentMaps('agent-ecology', GENESIS, files)).toEqual([]);
+  }, 120_000);
 
   const GENESIS = {
     'genesis/agents/sage/agent.yaml': `

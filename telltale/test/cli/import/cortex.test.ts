@@ -9,6 +9,7 @@ import type { Entry } from '../../../src/importers/report.ts';
 import type { Model } from '../../../src/models/model.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { recordedIo } from '../recorded-io.ts';
+import { silentMaps } from './unknown-keys.ts';
 
 const AGENT = `kind: Agent
 version: "1.2"
@@ -323,4 +324,18 @@ it('refuses what it cannot import, and never replaces a source', async () => {
   const inPlace = await imported({ 'old/agent.yml': 'kind: Agent\nname: one\n' }, '--out', 'old', '--force');
   expect(inPlace.code).toBe(2);
   expect(inPlace.out).toContain('The manifest would replace its source. [same_folder]');
+});
+
+it('drops no unknown key silently, in whatever map of a file it is', async () => {
+  const files = Object.keys(PROJECT).filter((file) => /^old\/.*\/.*\.yml$/.test(file));
+  expect(await silentMaps('cortex', PROJECT, files)).toEqual([]);
+}, 120_000);
+
+it('reads no file that is neither in the imported folder nor in the current one', async () => {
+  const secret = temporaryProject({ 'secret.md': 'The password is mellon.\n' });
+  const persona = `persona: { agent: ${join(secret, 'secret.md')} }`;
+  const agent = AGENT.replace('persona: { agent: ./prompts/gardener.md }', persona);
+  const { out, manifest } = await imported({ ...PROJECT, 'old/agents/gardener/agent.yml': agent });
+  expect(out).toContain('secret.md cannot be read');
+  expect(manifest('agents/gardener/agent.yml').instructions).not.toContain('mellon');
 });

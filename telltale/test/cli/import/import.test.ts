@@ -20,6 +20,7 @@ import { moreRuns } from '../../more-runs.ts';
 import { recordedIo } from '../recorded-io.ts';
 import { everyConstruct, loop, routine, step, workrail } from './every-construct.ts';
 import { manifestIn, runImported, type Work } from './run-imported.ts';
+import { silentMaps } from './unknown-keys.ts';
 
 /** Beside the repository on the machines where the files are kept; a clone goes without. */
 const COMPAT = fileURLToPath(new URL('../../../../../shared/compat/workrail/', import.meta.url));
@@ -248,6 +249,14 @@ describe('telltale import workrail', () => {
     const valid = await validateManifests([cwd], { env: {}, cwd });
     expect(valid.diagnostics).toEqual([]);
   });
+
+  it('drops no unknown key silently, in whatever map of a file it is', async () => {
+    const project = {
+      'every.json': JSON.stringify(everyConstruct),
+      'routines/deep-look.json': JSON.stringify(routine),
+    };
+    expect(await silentMaps('workrail', project, ['every.json'])).toEqual([]);
+  }, 120_000);
 
   it('refuses what is not a workflow, with the place of each mistake, and imports the others', async () => {
     const broken = `{

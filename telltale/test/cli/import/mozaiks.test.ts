@@ -6,6 +6,7 @@ import { main } from '../../../src/cli/main.ts';
 import type { Entry } from '../../../src/importers/report.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { recordedIo } from '../recorded-io.ts';
+import { silentMaps } from './unknown-keys.ts';
 
 async function cli(cwd: string, ...argv: readonly string[]) {
   const io = recordedIo({ cwd });
@@ -237,6 +238,11 @@ describe('telltale import mozaiks', () => {
       outcome: 'left',
     });
   });
+
+  it('drops no unknown key silently, in whatever map of a file it is', async () => {
+    const files = Object.keys(SHOP).filter((file) => /\.(yaml|json)$/.test(file));
+    expect(await silentMaps('mozaiks', SHOP, files)).toEqual([]);
+  }, 120_000);
 
   it('hands over on the text of an agent, fails in a tool that is not ported, and reads its answer once it is', async () => {
     const { cwd } = await imported(SHOP, 'shop');

@@ -13,14 +13,13 @@ import type {
   SessionPrompt,
 } from '../log/session-prompt.ts';
 import type { SessionState } from '../log/state.ts';
-import { envOf, hideEnv } from '../manifest/env/hide-env.ts';
+import { envOf, hideEnv } from '../manifest/environment.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import { namedOptions, namedRef } from '../manifest/schema/model-options.ts';
 import type { Model } from '../models/model.ts';
 import { openModel, withSettings } from '../models/open-model.ts';
 import { createConversation } from '../prompt/conversation.ts';
-import type { Opening } from '../prompt/opening.ts';
-import { type CountedOpening, hashWith, promptParts } from '../prompt/opening.ts';
+import { type CountedOpening, hashWith, type Opening, promptParts } from '../prompt/opening.ts';
 import type { PromptMessage } from '../prompt/prompt.ts';
 import type { Store } from '../store/store.ts';
 import type { AskedPrompt } from './asked-prompt.ts';

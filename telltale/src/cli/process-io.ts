@@ -1,10 +1,10 @@
 import process from 'node:process';
+import { createInterface } from 'node:readline';
 import { addAbortSignal } from 'node:stream';
 import { createSystemClock } from '../lib/clock.ts';
 import { RuntimeError } from '../lib/errors.ts';
 import type { ProcessGuard } from './guard-process.ts';
-import type { Input, Io, Output } from './io.ts';
-import { wantsColor } from './io.ts';
+import { type Input, type Io, type Output, wantsColor } from './io.ts';
 
 /** The Io of this process. `guard.signal` is aborted when the command must stop. */
 export function processIo(
@@ -106,7 +106,6 @@ function standardInput(signal: AbortSignal): Input {
         yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     },
     async readLine(until, ignoreMs = 0) {
-      const { readLine } = await import('./read-line.ts');
       return readLine(process.stdin, AbortSignal.any([signal, until]), ignoreMs);
     },
     async readMessage(prompt, until, draft = '') {
@@ -134,4 +133,32 @@ function standardInput(signal: AbortSignal): Input {
       return readTyping(options, typing);
     },
   };
+}
+
+/**
+ * Reads without raw mode, so Ctrl-C remains a signal. Afterwards it releases the input, so that the process can end.
+ */
+export function readLine(
+  input: NodeJS.ReadableStream,
+  signal: AbortSignal,
+  ignoreMs: number,
+): Promise<string | undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    const asked = performance.now();
+    const lines = createInterface({ input, terminal: false });
+    const stop = () => lines.close();
+    let line: string | undefined;
+    lines.on('line', (text) => {
+      if (line !== undefined || performance.now() - asked < ignoreMs) return;
+      line = text;
+      lines.close();
+    });
+    lines.once('close', () => {
+      signal.removeEventListener('abort', stop);
+      input.pause();
+      resolve(line);
+    });
+    signal.addEventListener('abort', stop, { once: true });
+  });
 }

@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../manifest/diagnostic.ts';
-import type { Files } from '../manifest/files/files.ts';
+import type { Files } from '../manifest/files.ts';
 import type { SourceText } from '../manifest/source-text.ts';
 import type { Entry } from './report.ts';
 

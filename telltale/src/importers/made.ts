@@ -3,7 +3,7 @@ import { Document, isMap, isSeq, type YAMLMap } from 'yaml';
 import { ok } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Diagnostic, IssuePath } from '../manifest/diagnostic.ts';
-import type { Files } from '../manifest/files/files.ts';
+import type { Files } from '../manifest/files.ts';
 import { loadManifests } from '../manifest/load-manifests.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile } from './importer.ts';
 import { readSources } from './sources.ts';

@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import type { Json } from '../lib/json.ts';
 import { type Diagnostic, type IssuePath, MANIFEST_LIMITS } from '../manifest/diagnostic.ts';
-import { fileDiagnostic, fileFinding, isInside } from '../manifest/files/files.ts';
+import { fileDiagnostic, fileFinding, isInside } from '../manifest/files.ts';
 import { openDocument } from '../manifest/open-document.ts';
 import { decodeSource, type SourceText } from '../manifest/source-text.ts';
 import { splitDocuments } from '../manifest/yaml/compose-document.ts';

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { type Diagnostic, MANIFEST_LIMITS } from './diagnostic.ts';
-import type { Env } from './env/substitute-env.ts';
-import { createNodeFiles, type Files, findProjectRoot, isInside } from './files/files.ts';
+import type { Env } from './environment.ts';
+import { createNodeFiles, type Files, findProjectRoot, isInside } from './files.ts';
 import { loadProject } from './project/load-project.ts';
 import type { LoadResult } from './project/project.ts';
 import { type CodeManifest, type FileWithCode, isFileWithCode } from './project/project-document.ts';

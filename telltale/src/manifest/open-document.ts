@@ -1,8 +1,7 @@
 import { isCollection, isScalar, type ParsedNode } from 'yaml';
 import type { Json } from '../lib/json.ts';
 import type { Diagnostic, Finding, Issue, IssuePath, Span } from './diagnostic.ts';
-import type { EnvValue } from './env/hide-env.ts';
-import type { Env } from './env/substitute-env.ts';
+import type { Env, EnvValue } from './environment.ts';
 import { diagnose, positionAt, type SourceText } from './source-text.ts';
 import { composeDocument, type DocumentText } from './yaml/compose-document.ts';
 import { type LocateQuery, locate } from './yaml/locate.ts';

@@ -1,14 +1,13 @@
 import type { Json } from '../lib/json.ts';
 import { checkManifest, type Manifest } from './check-manifest.ts';
 import { type Diagnostic, type Finding, type IssuePath, MANIFEST_LIMITS, type Span } from './diagnostic.ts';
-import type { EnvValue } from './env/hide-env.ts';
-import type { Env } from './env/substitute-env.ts';
+import type { Env, EnvValue } from './environment.ts';
 import { openDocument } from './open-document.ts';
 import { VARIABLE_CLASSES } from './schema/checks/check-variables.ts';
 import { isMap } from './schema/plain-values.ts';
 import { settleKind } from './settle-kind.ts';
 import { diagnose, type SourceText } from './source-text.ts';
-import type { VariablesBeside } from './variables/read-variables.ts';
+import type { VariablesBeside } from './variables-file.ts';
 import { type DocumentText, splitDocuments } from './yaml/compose-document.ts';
 import type { LocateQuery } from './yaml/locate.ts';
 

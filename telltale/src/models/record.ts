@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { RuntimeError, toRuntimeError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { printable } from '../manifest/diagnostic.ts';
-import { makeFolder } from '../manifest/files/files.ts';
+import { makeFolder } from '../manifest/files.ts';
 import { isMap } from '../manifest/schema/plain-values.ts';
 import type { Model, ModelEnd, ModelRequest, ModelSink } from './model.ts';
 import { MODEL_FAILURES, modelEnd, RECORD_FAILED } from './model-errors.ts';

@@ -1,8 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { wantsColor } from '../../src/cli/io.ts';
-import { streamOutput } from '../../src/cli/process-io.ts';
-import { readLine } from '../../src/cli/read-line.ts';
+import { readLine, streamOutput } from '../../src/cli/process-io.ts';
 
 const failing = (code: string) =>
   new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });

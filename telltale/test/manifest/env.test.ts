@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
-import { substituteEnv } from '../../src/manifest/env/substitute-env.ts';
+import { substituteEnv } from '../../src/manifest/environment.ts';
 import { formatDiagnostic } from '../../src/manifest/format-diagnostic.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import { readManifests } from '../../src/manifest/read-manifests.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { globFiles } from '../../src/manifest/files/files.ts';
+import { globFiles } from '../../src/manifest/files.ts';
 import { temporaryProject } from './temporary-project.ts';
 
 const many = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`d${i % 6}/f${i}.yml`, '']));

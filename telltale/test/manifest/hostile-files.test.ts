@@ -3,7 +3,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, symlinkSync, truncateSync, w
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MANIFEST_LIMITS } from '../../src/manifest/diagnostic.ts';
-import { createNodeFiles } from '../../src/manifest/files/files.ts';
+import { createNodeFiles } from '../../src/manifest/files.ts';
 import { loadManifests } from '../../src/manifest/load-manifests.ts';
 import { temporaryProject } from './temporary-project.ts';
 

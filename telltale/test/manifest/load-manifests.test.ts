@@ -3,7 +3,7 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MANIFEST_LIMITS } from '../../src/manifest/diagnostic.ts';
-import { createNodeFiles } from '../../src/manifest/files/files.ts';
+import { createNodeFiles } from '../../src/manifest/files.ts';
 import { type LoadOptions, loadManifests } from '../../src/manifest/load-manifests.ts';
 import { validateManifests } from '../../src/manifest/validate-manifests.ts';
 import { temporaryProject } from './temporary-project.ts';

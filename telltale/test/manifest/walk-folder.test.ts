@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 import { MANIFEST_LIMITS } from '../../src/manifest/diagnostic.ts';
-import { walkFolder } from '../../src/manifest/files/walk-folder.ts';
+import { walkFolder } from '../../src/manifest/files.ts';
 import { temporaryProject } from './temporary-project.ts';
 
 it('files come folder by folder, each in the order of its names, whatever the disk says', async () => {

@@ -3,18 +3,20 @@ import { basename, resolve } from 'node:path';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
-import type { ArtifactDraft, Artifacts, ArtifactVersion } from '../../tools/artifacts/artifacts.ts';
-import { GENESIS } from '../../tools/artifacts/artifacts.ts';
+import {
+  type ArtifactDraft,
+  type Artifacts,
+  type ArtifactVersion,
+  GENESIS,
+} from '../../tools/artifacts/artifacts.ts';
 import { readDraft } from '../../tools/artifacts/open-artifacts.ts';
 import type { ArtifactTested } from '../../tools/artifacts/test-artifact.ts';
-import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../command.ts';
-import type { Io } from '../io.ts';
-import { paletteFor } from '../io.ts';
+import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
+import { type Io, paletteFor } from '../io.ts';
 import { usage } from '../options.ts';
 import { readJson, readObject } from '../parse/read-text.ts';
 import { startProgress } from '../progress.ts';
-import { checkedManifests } from '../validate/checked-manifests.ts';
+import { checkedManifests } from '../validate/print-result.ts';
 import { countText, spanText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { jsonText } from '../view/json-text.ts';

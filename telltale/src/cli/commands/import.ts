@@ -72,7 +72,7 @@ async function importPaths(
   const format = FORMATS[name] as Format;
   const [{ importSources }, { createNodeFiles }, { isModelRef }, importer] = await Promise.all([
     import('../../importers/made.ts'),
-    import('../../manifest/files/files.ts'),
+    import('../../manifest/files.ts'),
     import('../../manifest/schema/model-ref.ts'),
     format.load(),
   ]);

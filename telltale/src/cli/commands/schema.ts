@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { nearest } from '../../lib/nearest.ts';
-import { makeFolder } from '../../manifest/files/files.ts';
+import { makeFolder } from '../../manifest/files.ts';
 import type { RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';

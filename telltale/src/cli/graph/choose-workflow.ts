@@ -2,12 +2,12 @@ import { resolve } from 'node:path';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
-import { type EnvValue, envOf, hideEnv } from '../../manifest/env/hide-env.ts';
+import { type EnvValue, envOf, hideEnv } from '../../manifest/environment.ts';
 import type { LoadedManifest } from '../../manifest/project/project.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../options.ts';
-import { checkedManifests } from '../validate/checked-manifests.ts';
+import { checkedManifests } from '../validate/print-result.ts';
 
 /**
  * The workflow in a file, or one that the file imports. It runs nothing. If the file is invalid, it prints every

@@ -3,7 +3,7 @@ import { open, readdir, readFile, rmdir, unlink, writeFile } from 'node:fs/promi
 import { basename, dirname, join, resolve } from 'node:path';
 import { RuntimeError } from '../../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
-import { makeFolder } from '../../manifest/files/files.ts';
+import { makeFolder } from '../../manifest/files.ts';
 import type { Io } from '../io.ts';
 import { usage } from '../options.ts';
 import type { ProjectFile } from './project-files.ts';

@@ -1,7 +1,7 @@
 import { dirname, relative } from 'node:path';
 import { sourceText } from '../../feeds/create-keeper.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
-import { envOf, hideEnv } from '../../manifest/env/hide-env.ts';
+import { envOf, hideEnv } from '../../manifest/environment.ts';
 import { KIND_OF_LIST, type LoadedManifest } from '../../manifest/project/project.ts';
 import type { AgentManifest, Manifest } from '../../manifest/schema/kinds.ts';
 

@@ -2,11 +2,9 @@ import { leadRun } from '../../agent/guided/guidance.ts';
 import type { Runtime } from '../../agent/runtime-types.ts';
 import { readRun } from '../../engine/read-run.ts';
 import type { RunState } from '../../log/run-state.ts';
-import type { Palette } from '../../manifest/format-diagnostic.ts';
-import { displayWidth } from '../../manifest/format-diagnostic.ts';
+import { displayWidth, type Palette } from '../../manifest/format-diagnostic.ts';
 import type { Store } from '../../store/store.ts';
-import type { Io } from '../io.ts';
-import { paletteFor } from '../io.ts';
+import { type Io, paletteFor } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { errorText } from '../view/describe-event.ts';
 import { waitingText } from '../view/describe-run-event.ts';
@@ -14,7 +12,7 @@ import { countText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { brief } from '../view/text-width.ts';
 import type { StartedWorkflow } from './follow-session.ts';
-import type { RunMode } from './run-mode.ts';
+import type { RunMode } from './run-options.ts';
 
 export interface AwaitRunsOptions {
   readonly mode: RunMode;

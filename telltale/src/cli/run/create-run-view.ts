@@ -6,7 +6,7 @@ import { type Io, paletteFor } from '../io.ts';
 import { startProgress } from '../progress.ts';
 import { eventAsTyped } from '../session/store-options.ts';
 import { closingLines } from '../view/closing-lines.ts';
-import type { Debug } from '../view/debug.ts';
+import type { Debug } from '../view/describe-event.ts';
 import { eventJson, jsonText } from '../view/json-text.ts';
 import { resultText } from '../view/note-line.ts';
 import { createPlainLines } from '../view/plain-lines.ts';
@@ -15,7 +15,7 @@ import { plainRunLine } from '../view/run-note.ts';
 import { createModelPhase } from '../view/run-progress.ts';
 import { asksPerson } from './ask-person.ts';
 import { endsInterruptedTurn, STOPPING, STOPPING_TURN } from './report-slow-stop.ts';
-import type { RunMode } from './run-mode.ts';
+import type { RunMode } from './run-options.ts';
 import type { RunView } from './run-view.ts';
 
 /** The view of a mode. */

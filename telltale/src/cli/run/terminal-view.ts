@@ -3,7 +3,7 @@ import { type Io, paletteFor } from '../io.ts';
 import { shellWord } from '../options.ts';
 import { eventAsTyped } from '../session/store-options.ts';
 import { closingLines } from '../view/closing-lines.ts';
-import type { Debug } from '../view/debug.ts';
+import type { Debug } from '../view/describe-event.ts';
 import { createLiveScreen, type Frame } from '../view/live-screen.ts';
 import { createPainter } from '../view/plain-lines.ts';
 import { runNote } from '../view/run-note.ts';

@@ -4,7 +4,7 @@ import type { LoadedAgent } from '../../agent/loaded-agent.ts';
 import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { usage } from '../options.ts';
 import { openEarly } from '../session/with-runtime.ts';
-import { checkedManifests } from '../validate/checked-manifests.ts';
+import { checkedManifests } from '../validate/print-result.ts';
 import type { WorkOptions } from './work-session.ts';
 
 /** Reads the agent of a manifest while the store opens, then calls `work` with both. */

@@ -7,20 +7,18 @@ import type { RunEvent, RunEventType } from '../../log/run-event.ts';
 import type { RunState } from '../../log/run-state.ts';
 import type { Store } from '../../store/store.ts';
 import type { Chat } from '../chat/chat.ts';
-import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../command.ts';
+import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import type { Io } from '../io.ts';
 import { followLog } from '../session/print-log.ts';
 import { isDatabase, isInMemory, storeFlag, storeLocation } from '../session/store-options.ts';
-import type { EarlyStore } from '../session/with-runtime.ts';
-import { withRuntime } from '../session/with-runtime.ts';
+import { type EarlyStore, withRuntime } from '../session/with-runtime.ts';
 import { askPerson, askRuns, oneAtATime } from './ask-person.ts';
 import { awaitRuns, watchTriggered } from './await-runs.ts';
 import { conclude, isLost, outputLost, type Unshown } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
 import { type FollowedSession, followSession, type Steering, steerByTyping } from './follow-session.ts';
 import { reportSlowStop } from './report-slow-stop.ts';
-import { type ModeOptions, runMode } from './run-mode.ts';
+import { type ModeOptions, runMode } from './run-options.ts';
 import type { RunView } from './run-view.ts';
 
 export interface WorkOptions extends ModeOptions {

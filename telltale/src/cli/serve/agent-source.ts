@@ -1,8 +1,7 @@
 import { access, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makeFolder } from '../../manifest/files/files.ts';
-import { looksLikeAgent, MANIFEST_FILE } from '../../manifest/files/walk-folder.ts';
+import { looksLikeAgent, MANIFEST_FILE, makeFolder } from '../../manifest/files.ts';
 import { readTemplate } from '../demo/run-demo.ts';
 import { usage } from '../options.ts';
 import type { Workspace } from './workspaces.ts';

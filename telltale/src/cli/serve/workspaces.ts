@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { RuntimeError } from '../../lib/errors.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
-import { isInside } from '../../manifest/files/files.ts';
+import { isInside } from '../../manifest/files.ts';
 
 /** A folder in which an agent's commands may create files. */
 export interface Workspace {

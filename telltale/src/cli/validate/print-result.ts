@@ -1,9 +1,7 @@
-import type { Diagnostic } from '../../manifest/diagnostic.ts';
-import { MANIFEST_LIMITS } from '../../manifest/diagnostic.ts';
+import { type Diagnostic, MANIFEST_LIMITS } from '../../manifest/diagnostic.ts';
 import { formatDiagnostic } from '../../manifest/format-diagnostic.ts';
 import type { ValidateResult } from '../../manifest/validate-manifests.ts';
-import type { Io, Output } from '../io.ts';
-import { paletteFor } from '../io.ts';
+import { type Io, type Output, paletteFor } from '../io.ts';
 import { asTyped } from '../session/store-options.ts';
 import { countText } from '../view/figures.ts';
 import { jsonText } from '../view/json-text.ts';
@@ -67,3 +65,21 @@ export async function printText(
 
 const count = (diagnostics: readonly Diagnostic[], severity: Diagnostic['severity']) =>
   diagnostics.filter((each) => each.severity === severity).length;
+
+/**
+ * The manifests in a file and in its imports. If any is invalid, it prints every mistake as `telltale validate` does
+ * and returns undefined.
+ */
+export async function checkedManifests(
+  path: string,
+  io: Io,
+  options: { readonly json?: true },
+): Promise<ValidateResult | undefined> {
+  const { validateManifests } = await import('../../manifest/validate-manifests.ts');
+  const { env, cwd, signal, stdout, stderr } = io;
+  const checked = await validateManifests([path], { env, cwd, signal });
+  if (checked.ok) return checked;
+  const { printJson, printText } = await import('./print-result.ts');
+  await (options.json === true ? printJson(checked, stdout) : printText(checked, stderr, io));
+  return undefined;
+}

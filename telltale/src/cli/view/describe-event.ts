@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { resolveReferences } from '../../expressions/references/resolve-references.ts';
-import type { InvokeRecord } from '../../lib/calls.ts';
-import { FRAME_MARK } from '../../lib/calls.ts';
+import { FRAME_MARK, type InvokeRecord } from '../../lib/calls.ts';
 import type { ErrorJson } from '../../lib/errors.ts';
 import { identityText } from '../../lib/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
@@ -332,3 +331,9 @@ export const filesText = (changed: readonly string[] = []): string =>
   changed.length === 0 ? '' : `; changed since: ${changed.map((file) => safe(file)).join(', ')}`;
 
 const who = (by: string): string => safe(identityText(by));
+
+/** What `--debug` shows in addition. */
+export interface Debug {
+  /** Each call of an artifact. For a run, also the cost of each decision. */
+  readonly invoke?: boolean;
+}

@@ -6,7 +6,7 @@ import type { Palette } from '../../manifest/format-diagnostic.ts';
 import { actionLines } from './action-line.ts';
 import { type ActionView, createActionLog, isOver } from './action-log.ts';
 import { createChangingLines } from './changing-lines.ts';
-import type { Debug } from './debug.ts';
+import type { Debug } from './describe-event.ts';
 import { harmlessLines, spelledOutLine } from './harmless.ts';
 import { jsonRows } from './json-text.ts';
 import { createMarkdown, type MarkdownOptions } from './markdown.ts';

@@ -1,7 +1,7 @@
 import { YES_OR_NO } from '../../agent/reviews/read-review.ts';
 import type { RunEvent, RunEventType } from '../../log/run-event.ts';
 import type { Palette } from '../../manifest/format-diagnostic.ts';
-import type { Debug } from './debug.ts';
+import type { Debug } from './describe-event.ts';
 import { describeRunEvent } from './describe-run-event.ts';
 import { spanText } from './figures.ts';
 import { spelledOutLine } from './harmless.ts';

@@ -2,13 +2,11 @@ import type { ResumeRunOptions, Workflows } from '../../agent/runs/run-types.ts'
 import type { Json } from '../../lib/json.ts';
 import type { StepDecision } from '../../log/run-event.ts';
 import type { ChangeDecisions, StepChange, WorkflowChanges } from '../../log/run-state.ts';
-import type { CommandContext } from '../command.ts';
-import { EXIT, type ExitCode } from '../command.ts';
-import type { Io, Output } from '../io.ts';
-import { paletteFor } from '../io.ts';
+import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
+import { type Io, type Output, paletteFor } from '../io.ts';
 import { usage } from '../options.ts';
 import { signer } from '../program.ts';
-import { runMode } from '../run/run-mode.ts';
+import { runMode } from '../run/run-options.ts';
 import { findRun } from '../session/find-session.ts';
 import { openEarly, requireStore, withRuntime } from '../session/with-runtime.ts';
 import { harmlessLine as safe } from '../view/harmless.ts';

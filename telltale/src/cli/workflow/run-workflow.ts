@@ -11,12 +11,11 @@ import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { usage } from '../options.ts';
 import { readObject } from '../parse/read-text.ts';
 import { signerFor } from '../program.ts';
-import { runMode } from '../run/run-mode.ts';
-import { readVars } from '../run/run-options.ts';
+import { readVars, runMode } from '../run/run-options.ts';
 import { findRun, streamToResume } from '../session/find-session.ts';
 import { storeFlag } from '../session/store-options.ts';
 import { openEarly, withStoredSessions } from '../session/with-runtime.ts';
-import { checkedManifests } from '../validate/checked-manifests.ts';
+import { checkedManifests } from '../validate/print-result.ts';
 import { jsonText } from '../view/json-text.ts';
 import { type WorkRunOptions, workRun } from './work-run.ts';
 

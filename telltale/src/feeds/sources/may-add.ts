@@ -1,7 +1,7 @@
 import { referencesInParameters } from '../../expressions/references/resolve-references.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { portOf } from '../../manifest/permissions/decide.ts';
+import { portOf } from '../../manifest/permission-rules.ts';
 import { urlNeed } from '../../tools/access/need.ts';
 import type { Target, TargetKind } from '../../tools/target.ts';
 import { unknownTarget } from '../../tools/target-edges.ts';

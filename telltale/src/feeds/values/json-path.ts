@@ -1,7 +1,7 @@
 import type { JSONPathQuery } from 'json-p3';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';
-import { parseJsonPath } from '../../manifest/json-path/parse-json-path.ts';
+import { parseJsonPath } from '../../manifest/json-path.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
 
 /** Values in what is searched: with the limits of the path itself a search takes half a second at the worst. */

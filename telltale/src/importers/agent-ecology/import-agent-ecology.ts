@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
-import { fileDiagnostic } from '../../manifest/files/files.ts';
+import { fileDiagnostic } from '../../manifest/files.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile, SourceFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { createTaken, type NamesTaken, nameOf } from '../names.ts';

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../lib/json.ts';
-import { fileDiagnostic } from '../../manifest/files/files.ts';
+import { fileDiagnostic } from '../../manifest/files.ts';
 import type { ImportedFile, Importer, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { createTaken, type Names, type NamesTaken, nameOf } from '../names.ts';

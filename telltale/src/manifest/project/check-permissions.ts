@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { type Diagnostic, type Finding, quoted } from '../diagnostic.ts';
-import { isInside } from '../files/files.ts';
+import { isInside } from '../files.ts';
 import {
   bareHost,
   type Decision,
@@ -10,7 +10,7 @@ import {
   portOf,
   readHostEntry,
   readRules,
-} from '../permissions/decide.ts';
+} from '../permission-rules.ts';
 import { type DocumentNode, documentNode } from '../schema/checks/document-node.ts';
 import type { AgentManifest } from '../schema/kinds.ts';
 import type { Rules } from '../schema/permissions.ts';

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { type Diagnostic, type Finding, type IssuePath, MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
-import { type Files, fileDiagnostic, fileFinding, isInside } from '../files/files.ts';
+import { type Files, fileDiagnostic, fileFinding, isInside } from '../files.ts';
 import type { ReadDocument } from '../read-manifests.ts';
 import { type DocumentNode, documentNode } from '../schema/checks/document-node.ts';
 import { checkProject } from './check-project.ts';
@@ -18,7 +18,6 @@ import {
   projectDocument,
 } from './project-document.ts';
 import { type CheckModules, checkModules, moduleOf, readCode } from './read-code.ts';
-import type { ReadSource, SourceCache } from './source-cache.ts';
 import {
   boundedMap,
   entryOutside,
@@ -28,6 +27,8 @@ import {
   globTooWide,
   globUnreadable,
   outsideProject,
+  type ReadSource,
+  type SourceCache,
   tooManyFiles,
 } from './source-cache.ts';
 

@@ -1,6 +1,6 @@
 import type { Manifest, ManifestKind } from '../check-manifest.ts';
 import type { Diagnostic } from '../diagnostic.ts';
-import type { EnvValue } from '../env/hide-env.ts';
+import type { EnvValue } from '../environment.ts';
 
 export const IMPORT_LISTS = ['tools', 'relics', 'agents', 'workflows', 'artifacts'] as const;
 export type ImportList = (typeof IMPORT_LISTS)[number];

@@ -1,17 +1,12 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { type Diagnostic, type Finding, MANIFEST_LIMITS, quoted } from '../diagnostic.ts';
-import type { Env } from '../env/substitute-env.ts';
-import { type FileProblem, type Files, fileDiagnostic, fileFinding, isInside } from '../files/files.ts';
+import type { Env } from '../environment.ts';
+import { type FileProblem, type Files, fileDiagnostic, fileFinding, isInside } from '../files.ts';
 import { type ReadDocument, readManifests } from '../read-manifests.ts';
 import { isMap } from '../schema/plain-values.ts';
 import { type Decoded, decodeSource } from '../source-text.ts';
-import {
-  type ReadVariables,
-  readVariables,
-  unreadVariables,
-  VARIABLES_FILE,
-} from '../variables/read-variables.ts';
+import { type ReadVariables, readVariables, unreadVariables, VARIABLES_FILE } from '../variables-file.ts';
 import type { LoadedSource } from './project.ts';
 
 /** An agent, or a document of unknown kind that may be meant to be one. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseJsonPath } from '../json-path/parse-json-path.ts';
+import { parseJsonPath } from '../json-path.ts';
 import { checkCel } from './checks/document-node.ts';
 import { choice, choiceByKey, choiceByValue } from './choice.ts';
 import { closed, type Slips } from './closed.ts';

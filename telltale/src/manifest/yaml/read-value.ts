@@ -13,13 +13,7 @@ import {
 } from 'yaml';
 import type { Json } from '../../lib/json.ts';
 import { type Finding, MANIFEST_LIMITS, quoted, type Span } from '../diagnostic.ts';
-import {
-  type Env,
-  type EnvRoom,
-  enabledFlag,
-  type Substituted,
-  substituteEnv,
-} from '../env/substitute-env.ts';
+import { type Env, type EnvRoom, enabledFlag, type Substituted, substituteEnv } from '../environment.ts';
 import { spanInside, spanOf, tagSpan } from './spans.ts';
 
 /** The result of reading a document's tree. The maps help to locate issues later. */

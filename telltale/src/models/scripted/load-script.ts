@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { type Diagnostic, type Finding, MANIFEST_LIMITS, quoted } from '../../manifest/diagnostic.ts';
-import { createNodeFiles, fileFinding } from '../../manifest/files/files.ts';
+import { createNodeFiles, fileFinding } from '../../manifest/files.ts';
 import { type OpenDocument, openDocument } from '../../manifest/open-document.ts';
 import { choice } from '../../manifest/schema/choice.ts';
 import { closed } from '../../manifest/schema/closed.ts';

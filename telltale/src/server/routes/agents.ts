@@ -16,7 +16,7 @@ import type {
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
-import { type EnvValue, envOf, hideEnv } from '../../manifest/env/hide-env.ts';
+import { type EnvValue, envOf, hideEnv } from '../../manifest/environment.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { namedRef } from '../../manifest/schema/model-options.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';

@@ -5,16 +5,21 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Json } from '../../lib/json.ts';
 import { MANIFEST_KINDS } from '../../manifest/check-manifest.ts';
 import { MANIFEST_LIMITS } from '../../manifest/diagnostic.ts';
-import type { Env } from '../../manifest/env/substitute-env.ts';
-import { findProjectRoot, isInside } from '../../manifest/files/files.ts';
-import { looksLikeAgent, MANIFEST_FILE, walkFolder } from '../../manifest/files/walk-folder.ts';
+import type { Env } from '../../manifest/environment.ts';
+import {
+  findProjectRoot,
+  isInside,
+  looksLikeAgent,
+  MANIFEST_FILE,
+  walkFolder,
+} from '../../manifest/files.ts';
 import { importEntries, splitGlob } from '../../manifest/project/import-entries.ts';
 import type { Project } from '../../manifest/project/project.ts';
 import { readManifests } from '../../manifest/read-manifests.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import { decodeSource } from '../../manifest/source-text.ts';
 import { looksLikeManifest } from '../../manifest/validate-manifests.ts';
-import { VARIABLES_FILE } from '../../manifest/variables/read-variables.ts';
+import { VARIABLES_FILE } from '../../manifest/variables-file.ts';
 import { coverageOfCommand } from '../definition/command-coverage.ts';
 import { commandFiles } from '../definition/covered-call.ts';
 import {

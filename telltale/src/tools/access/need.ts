@@ -2,7 +2,7 @@ import { deepEqual } from '../../expressions/values.ts';
 import { type Covered, coveredOf, fileChanges } from '../../lib/approved-files.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
-import { portOf } from '../../manifest/permissions/decide.ts';
+import { portOf } from '../../manifest/permission-rules.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import type { Coverage } from '../definition/command-coverage.ts';
 import { withCoverage } from '../definition/covered-call.ts';

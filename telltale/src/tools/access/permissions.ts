@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { RuntimeError } from '../../lib/errors.ts';
-import { type Decision, mayAsk, named, restOf } from '../../manifest/permissions/decide.ts';
+import { type Decision, mayAsk, named, restOf } from '../../manifest/permission-rules.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Rules } from '../../manifest/schema/permissions.ts';
 import { clip } from '../../manifest/schema/show-value.ts';

@@ -9,7 +9,7 @@ import {
   namesHost,
   readHostEntry,
   readRules,
-} from '../../manifest/permissions/decide.ts';
+} from '../../manifest/permission-rules.ts';
 import type { Rules } from '../../manifest/schema/permissions.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, readdir, readlink, realpath, stat } from 
 import { platform } from 'node:os';
 import { join, parse, relative, resolve, sep } from 'node:path';
 import { RuntimeError } from '../../lib/errors.ts';
-import { isInside } from '../../manifest/files/files.ts';
+import { isInside } from '../../manifest/files.ts';
 import {
   type Decision,
   decide,
@@ -12,7 +12,7 @@ import {
   named,
   type ReadRules,
   restOf,
-} from '../../manifest/permissions/decide.ts';
+} from '../../manifest/permission-rules.ts';
 import type { Rules } from '../../manifest/schema/permissions.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 

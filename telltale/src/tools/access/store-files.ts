@@ -1,6 +1,6 @@
 import { homedir, platform } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { isInside } from '../../manifest/files/files.ts';
+import { isInside } from '../../manifest/files.ts';
 
 type StoreFilesEnv = Readonly<Record<string, string | undefined>>;
 

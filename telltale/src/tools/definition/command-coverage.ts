@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { ApprovedFile, Covered } from '../../lib/approved-files.ts';
-import { isInside } from '../../manifest/files/files.ts';
+import { isInside } from '../../manifest/files.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import { innerCommands, programName, shellNamed } from '../access/inner-commands.ts';
 import { readShellLine, type ShellCommand, type ShellWord } from '../access/shell-line.ts';

@@ -4,7 +4,7 @@ import type { Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
-import { bareHost, portOf } from '../../manifest/permissions/decide.ts';
+import { bareHost, portOf } from '../../manifest/permission-rules.ts';
 import { thrownMessage } from '../output/output.ts';
 import { stopped } from '../stop-and-wait.ts';
 import { type ConnectionRules, judgeConnection } from './checked-lookup.ts';

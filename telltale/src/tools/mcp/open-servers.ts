@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { RuntimeError } from '../../lib/errors.ts';
-import { portOf } from '../../manifest/permissions/decide.ts';
+import { portOf } from '../../manifest/permission-rules.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { PermittedHosts } from '../access/permitted-hosts.ts';
 import { childEnvironment } from '../process/child-environment.ts';

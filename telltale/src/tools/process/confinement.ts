@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, opendir, readdir, realpath, stat } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { RuntimeError } from '../../lib/errors.ts';
-import { isInside } from '../../manifest/files/files.ts';
+import { isInside } from '../../manifest/files.ts';
 import type { OwnAddresses } from '../access/addresses.ts';
 import type { Permissions } from '../access/permissions.ts';
 import type { PermittedPaths } from '../access/permitted-paths.ts';

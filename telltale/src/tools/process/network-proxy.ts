@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { RuntimeError, toRuntimeError } from '../../lib/errors.ts';
-import { bareHost } from '../../manifest/permissions/decide.ts';
+import { bareHost } from '../../manifest/permission-rules.ts';
 import type { HostPort, PermittedHosts } from '../access/permitted-hosts.ts';
 import { type ConnectionRules, judgeConnection } from '../http/checked-lookup.ts';
 

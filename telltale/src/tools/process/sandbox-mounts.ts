@@ -2,8 +2,7 @@ import { type Dirent, lstatSync, mkdirSync, readFileSync, rmdirSync, rmSync, wri
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { RuntimeError } from '../../lib/errors.ts';
-import { isInside } from '../../manifest/files/files.ts';
-import { MANIFEST_FILE } from '../../manifest/files/walk-folder.ts';
+import { isInside, MANIFEST_FILE } from '../../manifest/files.ts';
 import { levelsOf } from '../access/agent-files.ts';
 import { type ClosedPlaces, CODE_FILE } from '../access/closed-locations.ts';
 import type { WritablePlaces } from './command-request.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkContextVariablesFile } from '../../../src/manifest/schema/context-variables-file.ts';
+import { checkContextVariablesFile } from '../../../src/manifest/variables-file.ts';
 
 const derived = {
   name: 'interview_complete',

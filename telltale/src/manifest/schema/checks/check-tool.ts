@@ -2,7 +2,7 @@ import { Script } from 'node:vm';
 import { parseTemplate } from '../../../expressions/templates/parse-template.ts';
 import { nearest, suggest } from '../../../lib/nearest.ts';
 import type { Issue } from '../../diagnostic.ts';
-import { readHostEntry } from '../../permissions/decide.ts';
+import { readHostEntry } from '../../permission-rules.ts';
 import { showValue } from '../show-value.ts';
 import { type DocumentNode, errorAt, textsUnder, warningAt } from './document-node.ts';
 

@@ -3,7 +3,7 @@ import { opendir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { RuntimeError } from '../../../lib/errors.ts';
 import type { Json } from '../../../lib/json.ts';
-import { globFiles } from '../../../manifest/files/files.ts';
+import { globFiles } from '../../../manifest/files.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
 import { stopped } from '../../stop-and-wait.ts';
 import { fileFailed } from './text-file.ts';

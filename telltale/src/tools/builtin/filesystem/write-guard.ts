@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { RuntimeError } from '../../../lib/errors.ts';
-import { isInside } from '../../../manifest/files/files.ts';
+import { isInside } from '../../../manifest/files.ts';
 import type { Permissions } from '../../access/permissions.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
 import { follow, isPattern, matchesPattern, splitPattern } from '../../access/permitted-paths.ts';

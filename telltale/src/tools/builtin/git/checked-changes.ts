@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { RuntimeError } from '../../../lib/errors.ts';
 import type { JsonObject } from '../../../lib/json.ts';
-import { MANIFEST_FILE } from '../../../manifest/files/walk-folder.ts';
+import { MANIFEST_FILE } from '../../../manifest/files.ts';
 import type { TargetDeps } from '../../target-edges.ts';
 import { flag, paths, reference, remoteOf } from './git-operations.ts';
 import { type GitCall, gitText, runGit } from './run-git.ts';

@@ -1,8 +1,8 @@
 import { relative, resolve, sep } from 'node:path';
 import { RuntimeError } from '../../../lib/errors.ts';
 import type { Json, JsonObject } from '../../../lib/json.ts';
-import { isInside } from '../../../manifest/files/files.ts';
-import { bareHost } from '../../../manifest/permissions/decide.ts';
+import { isInside } from '../../../manifest/files.ts';
+import { bareHost } from '../../../manifest/permission-rules.ts';
 import { pathNeed, together } from '../../access/need.ts';
 import { folded, follow, isPattern, matchesPattern, splitPattern } from '../../access/permitted-paths.ts';
 import { judgeBeforehand } from '../../http/checked-lookup.ts';

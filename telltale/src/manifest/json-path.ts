@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import type { JSONPathEnvironment, JSONPathQuery, jsonpath } from 'json-p3';
-import { compilePattern, type Pattern } from '../../expressions/linear-regex.ts';
-import { err, ok, type Result, RuntimeError } from '../../lib/errors.ts';
-import { nearest } from '../../lib/nearest.ts';
-import { quoted } from '../diagnostic.ts';
+import { compilePattern, type Pattern } from '../expressions/linear-regex.ts';
+import { err, ok, type Result, RuntimeError } from '../lib/errors.ts';
+import { nearest } from '../lib/nearest.ts';
+import { quoted } from './diagnostic.ts';
 
 const MAX_PATH_LENGTH = 512;
 

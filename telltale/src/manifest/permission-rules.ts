@@ -1,4 +1,4 @@
-import { EVERYTHING, type Rules } from '../schema/permissions.ts';
+import { EVERYTHING, type Rules } from './schema/permissions.ts';
 
 export type Decision = 'allow' | 'ask' | 'deny';
 

@@ -109,10 +109,13 @@ export function behindApproval(
     const need = together({ ...own, ...always }, await target.needs?.(...asked));
     return need && covers ? withCoverage(need, await covers(...asked), isStrict) : need;
   };
+  const inner = target.needs;
+  // Without anything to look up the answer is there at once: the question is asked before the next action can cancel it.
+  const needs: NonNullable<Target['needs']> =
+    inner === undefined ? () => own : async (...asked) => together(own, await inner(...asked));
   return {
     ...target,
-    needs: async (input, context) =>
-      covers === undefined ? together(own, await target.needs?.(input, context)) : covered(input, context),
+    needs: covers === undefined ? needs : covered,
     run: async (call) => {
       if (call.granted?.includes(grant) !== true) throw nobodyAsked(what);
       return target.run(call);

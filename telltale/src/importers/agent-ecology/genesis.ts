@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
-import { isInside } from '../../manifest/files/files.ts';
+import { isInside } from '../../manifest/files.ts';
 import type { ImportedFile, ImportOptions, MadeFile } from '../importer.ts';
 import { yamlOf } from '../made.ts';
 import { type NamesTaken, nameOf } from '../names.ts';

@@ -1,7 +1,7 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
-import { isInside } from '../../manifest/files/files.ts';
+import { isInside } from '../../manifest/files.ts';
 import type { ImportOptions, SourceFile } from '../importer.ts';
 import { createReport } from '../report.ts';
 import { SourceMap } from '../source-map.ts';

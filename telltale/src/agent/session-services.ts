@@ -26,7 +26,14 @@ import type { PreparedAgent } from './prepare-agent.ts';
 import { createReviews, type Reviews } from './reviews/create-reviews.ts';
 import type { SessionDeps } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
-import { childEdgesOf, lookupOwn, ordersOf, runsOf, type SessionWorks } from './session-works.ts';
+import {
+  childEdgesOf,
+  lookupOwn,
+  ordersOf,
+  type Performer,
+  runsOf,
+  type SessionWorks,
+} from './session-works.ts';
 import { setterOf } from './variables/session-variables.ts';
 
 export const createSessionWorks = (deps: SessionDeps): SessionWorks => new SessionServices(deps);
@@ -296,24 +303,6 @@ const listed = (names: readonly string[]): string =>
   names.length > MAX_NAMED
     ? `${names.slice(0, MAX_NAMED).join(', ')}, … (${names.length} in all)`
     : names.join(', ');
-
-/** What a session calls targets with. */
-export interface Performer {
-  readonly prepared: PreparedAgent;
-  readonly log: SessionLog;
-  view(): JsonObject;
-  readonly reviews: Pick<Reviews, 'granted'>;
-  readonly crashPoint: ((name: string) => void) | undefined;
-  /** The internal actions, bound when the first is called: most sessions call none. */
-  internal: Map<string, Target> | undefined;
-  /** What was noted on the log, so that it is once. */
-  noted: Set<string> | undefined;
-  traits(action: DeclaredAction): Target | undefined;
-  unknownTarget(action: DeclaredAction): RuntimeError;
-  runChild(call: PerformCall): Promise<Json>;
-  runWorkflow(call: PerformCall): Promise<Json>;
-  internalDeps(): InternalDeps;
-}
 
 const faceOf = ({ prepared, log }: Performer) => prepared.face(log.state.led === true);
 

@@ -1,20 +1,42 @@
-import type { Json } from '../lib/json.ts';
+import type { RuntimeError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { DeclaredAction } from '../log/action.ts';
 import type { ActionScheduler } from '../scheduler/action-scheduler.ts';
-import type { SchedulerDeps, SchedulerOptions } from '../scheduler/scheduler-deps.ts';
+import type { PerformCall, SchedulerDeps, SchedulerOptions } from '../scheduler/scheduler-deps.ts';
 import type { Target } from '../tools/target.ts';
 import type { LastSaid, TestContext } from './agent-view.ts';
 import type { ChildDeps } from './children/child-edges.ts';
 import type { CalledAtRest } from './children/idle.ts';
 import type { SessionFeeds } from './feeds/session-feeds.ts';
 import type { InboxDeps } from './inbox.ts';
+import type { InternalDeps } from './internal/definition.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
 import type { ApplyMetadata } from './metadata-writer.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
 import type { ReviewDeps, Reviews } from './reviews/create-reviews.ts';
 import { createSessionCommands, type SessionCommands } from './runs/session-commands.ts';
 import { createSessionRuns, type SessionRuns } from './runs/session-runs.ts';
 import type { SessionDeps } from './session-edges.ts';
-import type { Performer } from './session-services.ts';
+import type { SessionLog } from './session-log.ts';
 import { setterOf } from './variables/session-variables.ts';
+
+/** What a session needs to call targets. */
+export interface Performer {
+  readonly prepared: PreparedAgent;
+  readonly log: SessionLog;
+  view(): JsonObject;
+  readonly reviews: Pick<Reviews, 'granted'>;
+  readonly crashPoint: ((name: string) => void) | undefined;
+  /** The internal actions. They are bound when the first one is called, because most sessions call none. */
+  internal: Map<string, Target> | undefined;
+  /** The notes that are already on the log, because each is written once. */
+  noted: Set<string> | undefined;
+  traits(action: DeclaredAction): Target | undefined;
+  unknownTarget(action: DeclaredAction): RuntimeError;
+  runChild(call: PerformCall): Promise<Json>;
+  runWorkflow(call: PerformCall): Promise<Json>;
+  internalDeps(): InternalDeps;
+}
 
 /**
  * What the parts of a session at work have of each other: one object that its scheduler, its reviews and its inbox depend

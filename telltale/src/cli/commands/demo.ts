@@ -1,6 +1,6 @@
 import type { CommandContext, ExitCode, RegisterCommand } from '../command.ts';
 import { usage } from '../options.ts';
-import { addModeOptions, type ModeOptions, runMode } from '../run/run-options.ts';
+import { addModeOptions, type ModeOptions, runMode } from '../run/run-mode.ts';
 
 interface Options extends ModeOptions {
   readonly dir?: string;

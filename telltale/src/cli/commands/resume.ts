@@ -1,6 +1,7 @@
 import type { RegisterCommand } from '../command.ts';
 import { type ResumeSessionOptions, resumeSession } from '../run/resume-session.ts';
-import { addWorkOptions, runMode } from '../run/run-options.ts';
+import { runMode } from '../run/run-mode.ts';
+import { addWorkOptions } from '../run/run-options.ts';
 import { SESSION_HELP } from '../session/find-session.ts';
 
 const EXAMPLES = `

@@ -1,7 +1,8 @@
 import { reportUnusedEdits } from '../artifact/report-unused-edits.ts';
 import type { CommandContext, ExitCode, RegisterCommand } from '../command.ts';
 import { shellWord } from '../options.ts';
-import { addBeginOptions, type BeginOptions, readBegin, readInput, runMode } from '../run/run-options.ts';
+import { runMode } from '../run/run-mode.ts';
+import { addBeginOptions, type BeginOptions, readBegin, readInput } from '../run/run-options.ts';
 import { withAgent } from '../run/with-agent.ts';
 import { workSession } from '../run/work-session.ts';
 

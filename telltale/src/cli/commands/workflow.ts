@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { RegisterCommand } from '../command.ts';
 import { noSubcommand, type WithOptions, wholeNumber } from '../options.ts';
-import { addModeOptions } from '../run/run-options.ts';
+import { addModeOptions } from '../run/run-mode.ts';
 import { findRun, RUN_HELP } from '../session/find-session.ts';
 import type { LogOptions } from '../session/print-log.ts';
 import { addStoreOption, durabilityOption } from '../session/store-options.ts';

@@ -23,7 +23,7 @@ import { awaitRuns, watchTriggered } from '../run/await-runs.ts';
 import { conclude, isLost, outputLost, type Unshown } from '../run/conclude.ts';
 import { createRunView } from '../run/create-run-view.ts';
 import { type FollowedSession, followSession } from '../run/follow-session.ts';
-import type { RunMode } from '../run/run-options.ts';
+import type { RunMode } from '../run/run-mode.ts';
 import type { RunView } from '../run/run-view.ts';
 import { createTerminalView } from '../run/terminal-view.ts';
 import { loadForRun } from '../run/with-agent.ts';

@@ -12,7 +12,7 @@ import { countText } from '../view/figures.ts';
 import { harmlessLine } from '../view/harmless.ts';
 import { brief } from '../view/text-width.ts';
 import type { StartedWorkflow } from './follow-session.ts';
-import type { RunMode } from './run-options.ts';
+import type { RunMode } from './run-mode.ts';
 
 export interface AwaitRunsOptions {
   readonly mode: RunMode;

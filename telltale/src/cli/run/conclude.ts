@@ -11,7 +11,7 @@ import { failureLines, failureToFixLines, type RootCause } from '../view/root-ca
 import { sentences } from '../view/text-width.ts';
 import { askedLines, waitingLines } from '../workflow/waiting-lines.ts';
 import type { FollowedSession } from './follow-session.ts';
-import type { RunMode } from './run-options.ts';
+import type { RunMode } from './run-mode.ts';
 
 const EXITS: Readonly<Record<SessionResult['status'], ExitCode>> = {
   completed: EXIT.ok,

@@ -15,7 +15,7 @@ import { plainRunLine } from '../view/run-note.ts';
 import { createModelPhase } from '../view/run-progress.ts';
 import { asksPerson } from './ask-person.ts';
 import { endsInterruptedTurn, STOPPING, STOPPING_TURN } from './report-slow-stop.ts';
-import type { RunMode } from './run-options.ts';
+import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
 
 /** The view of a mode. */

@@ -6,7 +6,7 @@ import type { Io } from '../io.ts';
 import { type ActionView, createActionLog, createWorkedTime } from '../view/action-log.ts';
 import type { Times } from '../view/closing-lines.ts';
 import { createRootCauseFold, type RootCause } from '../view/root-cause.ts';
-import type { RunMode } from './run-options.ts';
+import type { RunMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
 
 /** A workflow run that a trigger started. */

@@ -1,6 +1,6 @@
 import type { ObservedEvent } from '../../log/event.ts';
 import type { Io } from '../io.ts';
-import type { RunMode } from './run-options.ts';
+import type { RunMode } from './run-mode.ts';
 
 /** A stop that takes less time needs no message. */
 const PATIENCE_MS = 500;

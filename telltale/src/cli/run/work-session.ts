@@ -18,7 +18,7 @@ import { conclude, isLost, outputLost, type Unshown } from './conclude.ts';
 import { createRunView } from './create-run-view.ts';
 import { type FollowedSession, followSession, type Steering, steerByTyping } from './follow-session.ts';
 import { reportSlowStop } from './report-slow-stop.ts';
-import { type ModeOptions, runMode } from './run-options.ts';
+import { type ModeOptions, runMode } from './run-mode.ts';
 import type { RunView } from './run-view.ts';
 
 export interface WorkOptions extends ModeOptions {

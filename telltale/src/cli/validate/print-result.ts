@@ -79,7 +79,6 @@ export async function checkedManifests(
   const { env, cwd, signal, stdout, stderr } = io;
   const checked = await validateManifests([path], { env, cwd, signal });
   if (checked.ok) return checked;
-  const { printJson, printText } = await import('./print-result.ts');
   await (options.json === true ? printJson(checked, stdout) : printText(checked, stderr, io));
   return undefined;
 }

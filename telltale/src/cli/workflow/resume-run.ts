@@ -6,7 +6,7 @@ import { type CommandContext, EXIT, type ExitCode } from '../command.ts';
 import { type Io, type Output, paletteFor } from '../io.ts';
 import { usage } from '../options.ts';
 import { signer } from '../program.ts';
-import { runMode } from '../run/run-options.ts';
+import { runMode } from '../run/run-mode.ts';
 import { findRun } from '../session/find-session.ts';
 import { openEarly, requireStore, withRuntime } from '../session/with-runtime.ts';
 import { harmlessLine as safe } from '../view/harmless.ts';

@@ -11,7 +11,7 @@ import { awaitRuns, watchTriggered } from '../run/await-runs.ts';
 import { type ConcludedWork, concludeEnd, outputLost, type Unshown, waitsFor } from '../run/conclude.ts';
 import { startSilentProgress } from '../run/create-run-view.ts';
 import { reportSlowStop, STOPPING } from '../run/report-slow-stop.ts';
-import { type ModeOptions, type RunMode, runMode } from '../run/run-options.ts';
+import { type ModeOptions, type RunMode, runMode } from '../run/run-mode.ts';
 import { createTerminalFrames, showingWhole } from '../run/terminal-view.ts';
 import { eventAsTyped, isInMemory, storeFlag, storeLocation } from '../session/store-options.ts';
 import { type EarlyStore, withRuntime } from '../session/with-runtime.ts';

@@ -16,6 +16,7 @@ export async function run({ until }, { idempotencyKey, signal }) {
 `;
 const hold = (until: string) =>
   `<action mode="sync" id="a">{"name": "hold", "parameters": {"until": "${until}"}}</action>`;
+const SINCE = 'Since the first of March, when you paid the last of the three invoices that were open.';
 const FILES = {
   'hold.mjs': TOOL,
   'hold.yml': `kind: Tool
@@ -39,10 +40,11 @@ name: billing
 model: scripted:./billing.turns.yml
 import: { tools: [./hold.yml] }
 `,
-  'billing.turns.yml': `turns:
+  'billing.turns.yml': `tokens_per_second: 20
+turns:
   - '${hold('second')}'
   - '<response final="true">You owe nothing.</response>'
-  - '<response final="true">Since March.</response>'
+  - '<response final="true">${SINCE}</response>'
 `,
 };
 
@@ -57,6 +59,28 @@ interface LoggedEvent {
   readonly action?: string;
   readonly text?: string;
   readonly event?: { readonly text?: string; readonly final?: boolean };
+}
+
+/** A client of the server that follows the session, and what it was sent. */
+async function follow(server: Started, session: string) {
+  const { url, token } = JSON.parse(server.out()) as { readonly url: string; readonly token: string };
+  const abort = new AbortController();
+  const answer = await fetch(`${url}/sessions/${session}/events`, {
+    headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
+    signal: abort.signal,
+  });
+  let text = '';
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const bytes of answer.body ?? []) text += decoder.decode(bytes, { stream: true });
+  })().catch(() => undefined); // the connection is cut below
+  return {
+    heard: () => text,
+    leave: () => {
+      abort.abort();
+      return reading;
+    },
+  };
 }
 
 describe('a conversation in a fleet', () => {
@@ -96,12 +120,16 @@ describe('a conversation in a fleet', () => {
     const expected = ['One moment.', 'speaker:billing: You owe nothing.'];
     await expect.poll(answers, { timeout: 20_000 }).toEqual(expected);
     // A message to the conversation reaches the agent that has it, wherever that is.
+    const follower = await follow(server, session);
     await server.post(`/sessions/${session}/say`, { text: 'Since when?' });
-    await expect.poll(answers, { timeout: 20_000 }).toEqual([...expected, 'speaker:billing: Since March.']);
+    await expect.poll(answers, { timeout: 20_000 }).toEqual([...expected, `speaker:billing: ${SINCE}`]);
+    // Its answer reached the server's client piece by piece, from the worker.
+    await expect.poll(follower.heard).toMatch(/"type":"response\.delta"[^\n]*"speaker":"billing"/);
+    await follower.leave();
     const log = await eventsOf(session);
     expect(log.filter(({ type }) => type === 'handoff')).toHaveLength(1);
-    const heard = (await eventsOf(billing)).filter(({ type }) => type === 'message.received');
-    expect(heard.map(({ text }) => text)).toEqual(['Since when?']);
+    const told = (await eventsOf(billing)).filter(({ type }) => type === 'message.received');
+    expect(told.map(({ text }) => text)).toEqual(['Since when?']);
     const ends = home.journal().filter((line) => line.startsWith('end') && line.includes(session));
     expect(ends.map((line) => line.split(' ')[2])).toEqual([`${session}:a`, `${billing}:a`]);
   }, 180_000);

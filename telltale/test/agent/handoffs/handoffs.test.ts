@@ -100,7 +100,10 @@ describe('a handoff', () => {
     expect(ran.of('message.received').map(({ text }) => text)).toEqual(['And who pays?', 'Is it paid?']);
   });
 
-  it('goes on exactly once, wherever the process is killed', async () => {
+  it.each([
+    ['before', `${handoff('billing')}${final('One moment.')}`],
+    ['behind', `${final('One moment.')}${handoff('billing')}`],
+  ])('%s a final response goes on exactly once, wherever the process is killed', async (_, turn) => {
     const handedOver = {
       async setUp() {
         const billing = await defineAgent({
@@ -109,7 +112,7 @@ describe('a handoff', () => {
         });
         const agent = await defineAgent({
           name: 'triage',
-          model: scripted([`${handoff('billing')}${final('One moment.')}`, final('Triage again.')]),
+          model: scripted([turn, final('Triage again.')]),
           handoff: ['billing'],
           agents: [billing],
         });
@@ -120,6 +123,7 @@ describe('a handoff', () => {
     await crashEverywhere(handedOver, ({ result, events }) => {
       expect(result).toMatchObject({ status: 'completed', result: 'You owe nothing.' });
       expect(events.filter(({ type }) => type === 'handoff')).toHaveLength(1);
+      expect(events.filter(({ type }) => type === 'response')).toHaveLength(1);
       expect(events.flatMap((event) => (event.type === 'child.response' ? [event.event.text] : []))).toEqual([
         'You owe nothing.',
       ]);

@@ -10,7 +10,7 @@ const COMMANDS = 'cli/commands';
  * what commands load once they are begun.
  */
 const LAYERS = [
-  'tools/sandbox/shared-box',
+  'tools/sandbox/shared-buffer',
   'store/sqlite/thread/worker',
   'tools/sandbox/thread/worker',
   'manifest/printable',

@@ -193,7 +193,6 @@ export type { Store, StreamInfo } from './store/store.ts';
 export type { ArtifactVersion, DecisionContext } from './tools/artifacts/artifacts.ts';
 export type {
   McpAnswer,
-  McpAsk,
   McpCall,
   McpHttpStart,
   McpProcessStart,
@@ -201,6 +200,7 @@ export type {
   McpPromptAnswer,
   McpPromptArgument,
   McpPrompts,
+  McpRequest,
   McpResourceList,
   McpResources,
   McpSend,

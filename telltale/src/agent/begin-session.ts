@@ -125,7 +125,7 @@ export async function beginSession(
     // It was alive when somebody found that it should go on: nobody asks for one that has ended since.
     if (begin.resume.by === 'runtime' && hasEnded(state.status)) throw sessionEnded(begin.id, state.status);
     const sentBefore = hasEnded(state.status) ? ((await writer.inbox()).at(-1)?.id ?? 0) : 0;
-    const { endOrphans, ofStream } = await import('../tools/process/orphans.ts');
+    const { endOrphans, isProgramOf: ofStream } = await import('../tools/process/orphans.ts');
     await endOrphans(
       deps.clock,
       ofStream(begin.id, (action) => hasActionEnded(state, action)),

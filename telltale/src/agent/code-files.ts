@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
-import { commandFiles, moduleFiles } from '../tools/definition/covered-call.ts';
+import { commandFiles, moduleFiles } from '../tools/definition/approved-files.ts';
 import { fileHash } from '../tools/definition/definition-hash.ts';
 import { agentCode } from './define/agent-code.ts';
 import type { LoadedAgent } from './loaded-agent.ts';

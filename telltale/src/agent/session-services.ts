@@ -11,7 +11,7 @@ import { mayBeLost } from '../store/quarantine.ts';
 import type { InboxMessage } from '../store/store.ts';
 import type { AgentTargets } from '../tools/create-targets.ts';
 import type { Target, TargetCall } from '../tools/target.ts';
-import { unknownTarget } from '../tools/target-edges.ts';
+import { unknownTarget } from '../tools/target-deps.ts';
 import { agentView, createTestContext, NOTHING_SAID, type TestContext } from './agent-view.ts';
 import { createChildRunner } from './children/child-runner.ts';
 import { type CalledAtRest, createCalledAtRest } from './children/idle.ts';

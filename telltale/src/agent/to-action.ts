@@ -16,7 +16,7 @@ import {
   meantTarget,
 } from '../parser/calls/call-names.ts';
 import type { ActionIntent } from '../parser/intents.ts';
-import { KIND_LABELS } from '../tools/target-edges.ts';
+import { KIND_LABELS } from '../tools/target-deps.ts';
 
 /**
  * What the model asked for, with the defaults of its template: ready for the log. `groups` are the `<parallel>`s that it

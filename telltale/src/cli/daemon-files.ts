@@ -4,7 +4,7 @@ import { uptime } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { RuntimeError } from '../lib/errors.ts';
-import { DAEMONS, stateFolder } from '../tools/access/store-files.ts';
+import { DAEMONS, stateFolder } from '../tools/access/runtime-paths.ts';
 import type { Io } from './io.ts';
 
 /**

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { RuntimeError } from '../lib/errors.ts';
 import type { McpProcessStart, McpServerStart } from '../tools/mcp/mcp-server.ts';
 
-/** All that a server said: beside its messages, and in those that are for a log. */
+/** Everything a server printed besides its messages, including its log messages. */
 export interface AllWords extends ServerWords {
   readonly log: string;
 }
@@ -13,11 +13,11 @@ export function cannotStart(
   { name, command, cwd }: McpProcessStart,
   cause: NodeJS.ErrnoException,
 ): RuntimeError {
-  // Node says the same of a missing folder as of a missing program.
+  // Node reports the same error for a missing folder and a missing program.
   if (cause.code === 'ENOENT' && !existsSync(cwd))
     return new RuntimeError(
       'folder_missing',
-      `The folder "${cwd}" that the MCP server "${name}" should run in is not there.`,
+      `The folder "${cwd}" of the MCP server "${name}" does not exist.`,
       {
         hint: 'Create it, or correct "cwd".',
         cause,
@@ -26,11 +26,11 @@ export function cannotStart(
   if (cause.code === 'ENOENT' || cause.code === 'EACCES')
     return new RuntimeError(
       'command_missing',
-      `The program "${command}" of the MCP server "${name}" ${cause.code === 'ENOENT' ? 'is not there' : 'may not be run'}.`,
-      { hint: 'Install it, or write its whole path. Its PATH is the one that this process has.', cause },
+      `The program "${command}" of the MCP server "${name}" ${cause.code === 'ENOENT' ? 'was not found' : 'cannot be run: permission denied'}.`,
+      { hint: 'Install it, or write its full path. It is searched on the PATH of this process.', cause },
     );
   return new RuntimeError('mcp_failed', `The MCP server "${name}" (${command}) cannot be started.`, {
-    hint: 'The cause says why.',
+    hint: 'See the cause.',
     cause,
   });
 }
@@ -42,8 +42,8 @@ export const startTooSlow = (start: McpServerStart, doing: string, ms: number, w
     {
       hint:
         start.type === 'stdio'
-          ? 'Run the command by hand: an MCP server waits for messages on its standard input and prints nothing but messages.'
-          : 'Look at its "url", and whether the server is up.',
+          ? 'Run the command by hand. An MCP server waits for messages on its standard input, and prints only messages.'
+          : 'Check its "url", and whether the server is running.',
       retryable: true,
     },
   );
@@ -56,18 +56,18 @@ export const startFailed = (start: McpServerStart, why: string, words: AllWords,
       hint:
         start.type === 'stdio'
           ? 'Run the command by hand to see what it does.'
-          : 'Look at its "url": is that an MCP server?',
+          : 'Check whether its "url" is an MCP server.',
       cause,
     },
   );
 
-/** It ended while a call was under way. */
+/** The server ended during a call. */
 export const endedMeanwhile = (name: string, what: string, how: string, words: AllWords) =>
   new RuntimeError(
     'mcp_failed',
     `The MCP server "${name}" ended during the call of ${what}: ${how}.${said(words)}`,
     {
-      hint: 'Whether the call had an effect is not known. The server is started again at the next call.',
+      hint: 'It is unknown whether the call had an effect. The next call starts the server again.',
       retryable: true,
     },
   );
@@ -77,13 +77,13 @@ export const endsTooOften = (name: string, times: number, waitMs: number) =>
     'mcp_failed',
     `The MCP server "${name}" has ended ${times} times without answering a call.`,
     {
-      hint: `It is not begun with again for ${waitMs / 1000} s. Its own messages, in the errors before, may say why.`,
+      hint: `It is not started again for ${waitMs / 1000} s. Its output in the previous errors may explain why.`,
     },
   );
 
 const MAX_LISTED = 30;
 
-/** It listed the tool (or prompt) once, and does not any more; `known` are those that it has, as actions call them. */
+/** The server no longer lists the tool or prompt. `known` are the ones it lists now, by the names that actions use. */
 export const toolGone = (name: string, what: string, known: readonly string[]) =>
   new RuntimeError('tool_gone', `The MCP server "${name}" no longer has what ${what} stands for.`, {
     hint:
@@ -92,24 +92,24 @@ export const toolGone = (name: string, what: string, known: readonly string[]) =
         : `It has now: ${known.slice(0, MAX_LISTED).join(', ')}${known.length > MAX_LISTED ? `, … (${known.length} in all)` : ''}.`,
   });
 
-/** An error in place of an answer: the server's own word. */
+/** The server answered with an error. */
 export const refusedByServer = (what: string, message: string, cause: unknown) =>
   new RuntimeError('tool_failed', `The call of ${what} failed: ${clip(message)}`, { cause });
 
 export const badAnswer = (name: string, what: string, cause: unknown) =>
   new RuntimeError(
     'mcp_failed',
-    `What the MCP server "${name}" answered to the call of ${what} is no result.`,
+    `The response of the MCP server "${name}" to the call of ${what} is not a result.`,
     {
-      hint: 'The cause says what is wrong with it.',
+      hint: 'See the cause.',
       cause,
     },
   );
 
 export const serverClosed = (name: string) =>
-  new RuntimeError('cancelled', `The MCP server "${name}" was ended: the runtime is being closed.`);
+  new RuntimeError('cancelled', `The MCP server "${name}" was stopped because the runtime is closing.`);
 
-/** The path of an address may hold a secret. */
+/** Shows only the origin, because the path of a URL may contain a secret. */
 function whereOf(start: McpServerStart): string {
   if (start.type === 'stdio') return clip([start.command, ...start.args].join(' '), 200);
   return URL.canParse(start.url) ? new URL(start.url).origin : 'over HTTP';
@@ -117,8 +117,8 @@ function whereOf(start: McpServerStart): string {
 
 function said({ stderr, junk, log }: AllWords): string {
   const parts = [
-    ['It said', stderr],
-    ['It sent what is no message', junk],
+    ['It printed', stderr],
+    ['It sent invalid messages', junk],
     ['Its log', log],
   ].flatMap(([label, text = '']) => (text.trim() === '' ? [] : [`${label}: ${tail(text.trim())}`]));
   return parts.length === 0 ? '' : ` ${parts.join(' ')}`;
@@ -127,46 +127,46 @@ function said({ stderr, junk, log }: AllWords): string {
 const tail = (text: string) => (text.length > MAX_SHOWN ? `…${text.slice(-MAX_SHOWN)}` : text);
 const clip = (text: string, max = MAX_SHOWN) => (text.length > max ? `${text.slice(0, max)}…` : text);
 
-/** What a server said beside its messages: the ends of each. */
+/** The ends of what a server printed besides its messages. */
 export interface ServerWords {
   readonly stderr: string;
-  /** What came where messages should, and is none. */
+  /** Data that arrived in place of messages. */
   readonly junk: string;
 }
 
 export interface ChannelListener {
-  /** An object of JSON; nothing more is known of it. */
+  /** A JSON object. Nothing else about it has been checked. */
   message(message: object): void;
-  /** It is gone, or has been given up; `how` in words, undefined if `end` was called. Once. */
+  /** The channel has ended or was given up. `how` is a reason, or undefined if `end` was called. Called once. */
   ended(how: string | undefined): void;
 }
 
-/** The way to one server and back: a process and its pipes, or a session over HTTP. */
+/** The connection to one server: a process and its pipes, or a session over HTTP. */
 export interface ServerChannel {
   listen(listener: ChannelListener): void;
   /**
-   * Rejects where a message cannot be sent; over HTTP also where the answer to it cannot come any more, and then it
-   * resolves only behind that answer.
+   * Rejects if a message cannot be sent. Over HTTP, it resolves only after the answer, and also rejects if the answer
+   * can no longer arrive.
    */
   send(message: object): Promise<void>;
-  /** The version that was agreed on. */
+  /** Sets the agreed version of the protocol. */
   useVersion(version: string): void;
   readonly words: ServerWords;
-  /** The process of the runtime stays for it; `letGo`: it may end, and the server with it. */
+  /** Keeps the runtime's process alive. After `letGo`, the process may end, and the server with it. */
   hold(): void;
   letGo(): void;
-  /** Says good-bye and waits until it is gone; `how` is what those hear who wait for an answer. */
+  /** Closes the channel and waits until it is closed. `how` is the reason for calls that are still waiting. */
   end(how?: string): Promise<void>;
 }
 
-/** Of one message of a server. */
+/** The largest message of a server. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-/** Of what is kept of its words. */
+/** How much of its other output is kept. */
 export const KEPT_WORDS = 8 * 1024;
-/** Lines or events that are no messages, after which a server is given up. */
+/** A server is given up after this many lines or events that are not messages. */
 export const MAX_JUNK = 10_000;
 
-/** Undefined for what is no object of JSON. */
+/** Undefined for text that is not a JSON object. */
 export function readMessage(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -4,18 +4,18 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { RuntimeError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { abortError } from '../tools/abort.ts';
 import type {
   McpAnswer,
-  McpAsk,
   McpCall,
   McpPromptAnswer,
+  McpRequest,
   McpResourceList,
   McpServerStart,
   OpenMcpServer,
 } from '../tools/mcp/mcp-server.ts';
 import { mcpTargetName } from '../tools/mcp/mcp-server.ts';
-import { createKeptOutput, thrownMessage } from '../tools/output/output.ts';
-import { stopped } from '../tools/stop-and-wait.ts';
+import { createBoundedOutput, thrownMessage } from '../tools/output/output.ts';
 import { isSessionLost } from './http/http-errors.ts';
 import {
   type AllWords,
@@ -44,9 +44,9 @@ import {
   soundMessage,
 } from './read-answer.ts';
 
-/** `npx` may have to fetch a server first. */
+/** `npx` may have to download a server first. */
 const START_TIMEOUT_MS = 60_000;
-/** Beginnings in a row behind which nothing was answered; then it is left alone for a while. */
+/** After this many starts in a row without an answer, a server is left alone for a while. */
 const MAX_RESTARTS = 5;
 const REST_MS = 60_000;
 
@@ -61,7 +61,7 @@ export function createMcpClient(options: Partial<ConnectOptions> = {}): OpenMcpS
     let lastStart = 0;
     let isClosed = false;
 
-    /** What is the same as before stays the same list: who keeps something made of it can tell by that. */
+    /** Keeps unchanged lists identical, so that callers can compare them by reference. */
     const take = (found: Offers) => {
       const before = offers;
       offers = before === undefined ? found : unchanged(before, found);
@@ -75,7 +75,7 @@ export function createMcpClient(options: Partial<ConnectOptions> = {}): OpenMcpS
     };
     let connecting = connect();
 
-    /** A connection that was open a moment ago: one that has ended is made anew, once for all who ask. */
+    /** Returns an open connection. One that has ended is reopened, once for all waiting calls. */
     const connected = async (): Promise<McpServerConnection> => {
       const current = connecting;
       const found = await current.catch(() => undefined);
@@ -86,12 +86,12 @@ export function createMcpClient(options: Partial<ConnectOptions> = {}): OpenMcpS
         if (restarts >= MAX_RESTARTS && !rested) throw endsTooOften(name, restarts + 1, REST_MS);
         restarts++;
         connecting = connect();
-        connecting.catch(() => undefined); // whoever waits for it hears of it; the next call tries again
+        connecting.catch(() => undefined); // each waiting call gets the error, and the next call tries again
         return connecting;
       }
       return connected();
     };
-    /** A request of a session that the server has forgotten was not acted on: it is made once more, in a new one. */
+    /** Repeats a request once in a new session if the server has lost the session, because then it was not executed. */
     const asking = async <T>(work: (connection: McpServerConnection) => Promise<T>): Promise<T> => {
       const once = async () => work(await connected());
       const answer = await once().catch((thrown: unknown) => {
@@ -104,15 +104,16 @@ export function createMcpClient(options: Partial<ConnectOptions> = {}): OpenMcpS
 
     await connecting;
     const has = () => offers ?? NOTHING;
-    const gone = ({ what }: McpAsk) =>
+    const gone = ({ what }: McpRequest) =>
       toolGone(
         name,
         what,
         has().tools.map((tool) => mcpTargetName(name, tool.name)),
       );
     const resources = {
-      list: (ask: McpAsk) => asking((connection) => connection.listResources(ask)),
-      read: (ask: McpAsk & { readonly uri: string }) => asking((connection) => connection.readResource(ask)),
+      list: (ask: McpRequest) => asking((connection) => connection.listResources(ask)),
+      read: (ask: McpRequest & { readonly uri: string }) =>
+        asking((connection) => connection.readResource(ask)),
     };
     const prompts = {
       get all() {
@@ -153,7 +154,7 @@ export function createMcpClient(options: Partial<ConnectOptions> = {}): OpenMcpS
 
 const NOTHING: Offers = { tools: [], prompts: undefined, hasResources: false };
 
-/** Each list as it was where it is the same, and all of it where nothing is new. */
+/** Keeps each list that has not changed, and the whole object if nothing has. */
 function unchanged(before: Offers, found: Offers): Offers {
   const tools = same(before.tools, found.tools) ? before.tools : found.tools;
   const prompts = same(before.prompts, found.prompts) ? before.prompts : found.prompts;
@@ -170,31 +171,31 @@ export interface ConnectOptions {
   readonly maxMessageBytes: number;
 }
 
-/** A server that has been greeted, and has said what it has. */
+/** An initialized server with known offers. */
 export interface McpServerConnection {
   readonly isOpen: boolean;
   readonly offers: Offers;
   call(call: McpCall): Promise<McpAnswer>;
-  listResources(ask: McpAsk): Promise<McpResourceList>;
-  readResource(ask: McpAsk & { readonly uri: string }): Promise<readonly JsonObject[]>;
+  listResources(ask: McpRequest): Promise<McpResourceList>;
+  readResource(ask: McpRequest & { readonly uri: string }): Promise<readonly JsonObject[]>;
   getPrompt(
-    ask: McpAsk & { readonly prompt: string; readonly input: Readonly<Record<string, string>> },
+    ask: McpRequest & { readonly prompt: string; readonly input: Readonly<Record<string, string>> },
   ): Promise<McpPromptAnswer>;
   close(): Promise<void>;
 }
 
-/** The limit of each request is the action's own; timers take no more than this. */
+/** Each action has its own time limit. This is the longest that timers support. */
 const NO_TIMEOUT_MS = 2_147_483_647;
 const MAX_PROGRESS = 10_000;
-/** Resources are listed whenever they are asked for. */
+/** Resources are listed at each request, so their changes do not matter. */
 const LISTS_CHANGED: ReadonlySet<string> = new Set([
   'notifications/tools/list_changed',
   'notifications/prompts/list_changed',
 ]);
 
 /**
- * Reaches a server, greets it and asks what it has; `onOffers` hears of it whenever the server says that this is another
- * thing now. The SDK is loaded by the first: it takes longer to load than all the rest of us.
+ * Connects to a server, initializes it and asks what it offers. `onOffers` is called whenever that changes. The SDK is
+ * loaded here, because it takes longer to load than everything else.
  */
 async function connectServer(
   start: McpServerStart,
@@ -207,7 +208,7 @@ async function connectServer(
   ]);
   const { name, clock } = start;
   const server = await openChannel(start, maxMessageBytes);
-  const log = createKeptOutput(KEPT_WORDS);
+  const log = createBoundedOutput(KEPT_WORDS);
   const words = (): AllWords => ({ ...server.words, log: log.text() });
   let isOpen = true;
   let ended: string | undefined;
@@ -215,12 +216,12 @@ async function connectServer(
     isOpen = false;
     ended = how;
   });
-  // Nothing is offered to servers: what they ask for beside a ping is refused as a method that is not there.
+  // The client offers no capabilities, so requests of the server other than ping are refused.
   const client: Client = new SdkClient({ name: 'telltale', version: ownVersion() }, { capabilities: {} });
   const request: Request = (method, params, options) =>
     client.request({ method, params }, ResultSchema, { timeout: NO_TIMEOUT_MS, ...options });
 
-  /** Within the time for a start. */
+  /** Runs one step within the time limit of a start. */
   const timely = async <T>(doing: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     const controller = new AbortController();
     const cancel = clock.after(startTimeoutMs, () => controller.abort());
@@ -262,13 +263,13 @@ async function connectServer(
 
   let underWay = 0;
   let isLost = false;
-  /** One request for an action, which is cancelled at the server where the action is stopped. */
+  /** Sends one request for an action, and cancels it at the server if the action is stopped. */
   const ask = async <T>(
-    { what, signal }: McpAsk,
+    { what, signal }: McpRequest,
     work: (signal: AbortSignal) => Promise<T | undefined>,
   ): Promise<T> => {
-    if (signal.aborted) throw stopped(what, signal);
-    // One of our own: the SDK never lets go of the signal it is given.
+    if (signal.aborted) throw abortError(what, signal);
+    // A separate controller, because the SDK keeps the signal it is given forever.
     const controller = new AbortController();
     const onAbort = () => controller.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -278,7 +279,7 @@ async function connectServer(
       if (answer === undefined) throw badAnswer(name, what, undefined);
       return answer;
     } catch (thrown) {
-      if (signal.aborted) throw stopped(what, signal);
+      if (signal.aborted) throw abortError(what, signal);
       if (isSessionLost(thrown)) {
         isLost = true;
         isOpen = false;
@@ -293,7 +294,8 @@ async function connectServer(
       signal.removeEventListener('abort', onAbort);
       if (--underWay === 0) {
         server.letGo();
-        // Not before: the others of its requests hear for themselves that the session is lost, and are made again.
+        // Only after the last request, because the others find out by themselves that the session is lost, and are
+        // repeated.
         if (isLost) await server.end('it no longer knows the session');
       }
     }
@@ -340,7 +342,7 @@ const ownVersion = (): string => {
   return version;
 };
 
-/** Each way is loaded by those who use it. */
+/** Each kind of channel is only loaded if it is needed. */
 async function openChannel(start: McpServerStart, maxMessageBytes: number): Promise<ServerChannel> {
   if (start.type === 'http') {
     const { openHttpChannel } = await import('./http/http-channel.ts');
@@ -354,14 +356,15 @@ async function openChannel(start: McpServerStart, maxMessageBytes: number): Prom
 
 type SdkMessage = Parameters<NonNullable<Transport['onmessage']>>[0];
 
-/** What the SDK speaks through. */
+/** The transport that the SDK uses. */
 function sdkTransport(server: ServerChannel, onEnd: (how: string | undefined) => void): Transport {
   const transport: Transport = {
     async start() {
       server.listen({
         message(message) {
           const hand = () => transport.onmessage?.(soundMessage(message) as SdkMessage);
-          // The SDK looks at a notification a moment after it came: an answer must not overtake the last of the progress.
+          // The SDK handles a notification a moment after it arrives, so answers are delayed to not overtake the last
+          // progress.
           if ('method' in message) hand();
           else queueMicrotask(hand);
         },
@@ -379,24 +382,24 @@ function sdkTransport(server: ServerChannel, onEnd: (how: string | undefined) =>
 }
 
 export interface KeptList<T> {
-  /** Lists for the first time; what has changed meanwhile is listed again behind it. */
+  /** Lists for the first time. Changes meanwhile are listed afterwards. */
   first(): Promise<T>;
-  /** The server says that its list has changed. */
+  /** The server reports that its list has changed. */
   changed(): void;
 }
 
 export interface ListDeps<T> {
   readonly list: () => Promise<T>;
   readonly onList: (list: T) => void;
-  /** A new list could not be read: the old one counts. */
+  /** A new list could not be read, so the old one stays valid. */
   readonly onFailure: (thrown: unknown) => void;
   readonly isOpen: () => boolean;
 }
 
-/** Between two lists of a server that says again and again that its list has changed. */
+/** The pause between two lists of a server that keeps reporting changes. */
 const PAUSE_MS = 250;
 
-/** Lists again when a list has changed: one list at a time, and however often it is said, no more than now and then. */
+/** Lists again after changes, one list at a time, and at most once per pause. */
 function keepListed<T>({ list, onList, onFailure, isOpen }: ListDeps<T>): KeptList<T> {
   let isStale = false;
   let isBusy = true; // until it has been listed for the first time
@@ -407,7 +410,7 @@ function keepListed<T>({ list, onList, onFailure, isOpen }: ListDeps<T>): KeptLi
       while (isStale && isOpen()) {
         isStale = false;
         onList(await list());
-        // Of no clock: the process must not stay for it.
+        // A plain timer, which does not keep the process alive.
         await wait(PAUSE_MS, undefined, { ref: false });
       }
     } catch (thrown) {

@@ -7,10 +7,10 @@ import type {
   McpTool,
 } from '../tools/mcp/mcp-server.ts';
 
-/** As deep as what a model sends may be: who walks or writes a value later may not take any depth. */
+/** The same depth as for model output, because later code that walks or writes a value may not handle any depth. */
 export const MAX_DEPTH = 500;
 
-/** Whether lists and objects stand in each other more than `MAX_DEPTH` times. */
+/** Whether lists and objects nest deeper than `MAX_DEPTH`. */
 export const isTooDeep = (value: Json): boolean => isDeeperThan(value, MAX_DEPTH);
 
 function isDeeperThan(value: Json, levels: number): boolean {
@@ -26,7 +26,7 @@ export interface AnswerPage<T> {
   readonly next: string | undefined;
 }
 
-/** Undefined where it is no list of `key`. What `read` cannot read is left out. */
+/** Undefined if the result has no list named `key`. Items that `read` rejects are left out. */
 function readPage<T>(
   result: AnswerResult,
   key: string,
@@ -40,7 +40,7 @@ function readPage<T>(
   };
 }
 
-/** Undefined for what is no tool of a name, and for one that can only be run as a task, which this client cannot do. */
+/** Undefined for a tool without a name, and for one that only runs as a task, which this client does not support. */
 function readTool(tool: unknown): McpTool | undefined {
   if (!isMap(tool) || typeof tool.name !== 'string' || tool.name === '') return undefined;
   if (isMap(tool.execution) && tool.execution.taskSupport === 'required') return undefined;
@@ -74,19 +74,19 @@ function readPrompt(prompt: unknown): McpPrompt | undefined {
   };
 }
 
-/** A resource has a `uri`, a template of some a `uriTemplate`. */
+/** A resource has a `uri`, a template has a `uriTemplate`. */
 const readNamed =
   (key: 'uri' | 'uriTemplate') =>
   (item: unknown): JsonObject | undefined =>
     isMap(item) && typeof item[key] === 'string' ? item : undefined;
 
-/** Undefined where it is no contents of a resource. */
+/** Undefined if the result is not the content of a resource. */
 export function readContents(result: AnswerResult): readonly JsonObject[] | undefined {
   const { contents } = result;
   return Array.isArray(contents) && contents.every(isMap) ? contents : undefined;
 }
 
-/** Undefined where it is no prompt. */
+/** Undefined if the result is not a prompt. */
 export function readPromptAnswer(result: AnswerResult): McpPromptAnswer | undefined {
   const { messages, description } = result;
   if (!Array.isArray(messages) || !messages.every(isMap)) return undefined;
@@ -95,7 +95,7 @@ export function readPromptAnswer(result: AnswerResult): McpPromptAnswer | undefi
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Undefined where it is no answer of a tool. */
+/** Undefined if the result is not an answer of a tool. */
 export function readAnswer(result: AnswerResult): McpAnswer | undefined {
   const { content = [], structuredContent, isError } = result;
   if (!Array.isArray(content) || !content.every(isMap)) return undefined;
@@ -108,22 +108,22 @@ export function readAnswer(result: AnswerResult): McpAnswer | undefined {
   };
 }
 
-/** JSON-RPC's code for what cannot be read. */
+/** The JSON-RPC code for messages that cannot be parsed. */
 const UNREADABLE = -32_700;
 
 /**
- * An answer that is neither a result nor an error as JSON-RPC has them becomes an error: the SDK would pass it over, and
- * the call would wait for ever.
+ * Turns an answer that is neither a valid result nor a valid error into an error. The SDK would ignore it, and the call
+ * would wait forever.
  */
 export function soundMessage(message: object): object {
   if ('method' in message || !('id' in message)) return message;
   const { result, error } = message as { readonly result?: unknown; readonly error?: unknown };
   const isError = isMap(error) && Number.isInteger(error.code) && typeof error.message === 'string';
   if (isMap(result) || isError) return message;
-  return { jsonrpc: '2.0', id: message.id, error: { code: UNREADABLE, message: 'It is no answer.' } };
+  return { jsonrpc: '2.0', id: message.id, error: { code: UNREADABLE, message: 'Invalid response.' } };
 }
 
-/** Whether the server itself said no: other errors of the SDK have no code, or ours. */
+/** Whether the server itself refused. Other errors of the SDK have no code, or ours. */
 export const isRefusal = (thrown: unknown): boolean => {
   const { code } = thrown as { readonly code?: unknown };
   return typeof code === 'number' && code !== UNREADABLE;
@@ -133,15 +133,15 @@ export const isRefusal = (thrown: unknown): boolean => {
 const isMap = (value: unknown): value is JsonObject & Record<string, Json | undefined> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a server has. */
+/** What a server offers. */
 export interface Offers {
   readonly tools: readonly McpTool[];
-  /** Undefined where it has none, and so for resources, which are listed when they are asked for. */
+  /** Undefined if it has no prompts. Resources are listed on request. */
   readonly prompts: readonly McpPrompt[] | undefined;
   readonly hasResources: boolean;
 }
 
-/** What a server said of itself when it was greeted. */
+/** What a server declared during initialization. */
 export interface Capabilities {
   readonly tools?: unknown;
   readonly prompts?: unknown;
@@ -150,9 +150,9 @@ export interface Capabilities {
 
 export interface OffersDeps {
   readonly request: Request;
-  /** Does one of the steps within the time for it. */
+  /** Runs one step within its time limit. */
   readonly timely: <T>(doing: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
-  /** Makes the error of a list that cannot be used. */
+  /** Creates the error of a list that cannot be used. */
   readonly bad: (why: string) => Error;
 }
 
@@ -195,7 +195,7 @@ export async function listOffers(
 ): Promise<Offers> {
   const tools = await timely('list its tools', (signal) => {
     const listed = listAll(request, TOOLS, signal, bad);
-    // A server of resources alone has no such method.
+    // A server with only resources has no such method.
     return hasTools === undefined ? listed.catch(noneWhereRefused) : listed;
   });
   const prompts =
@@ -222,7 +222,7 @@ function noneWhereRefused(thrown: unknown): readonly never[] {
   throw thrown;
 }
 
-/** Asks a server; the result is whatever it answered. */
+/** Sends a request to a server and returns its result unchecked. */
 export type Request = (
   method: string,
   params: Record<string, unknown>,
@@ -231,19 +231,19 @@ export type Request = (
 
 export interface Listing<T> {
   readonly method: string;
-  /** Under which a page has its items. */
+  /** The key of the items on a page. */
   readonly key: string;
   /** For messages: `tools`. */
   readonly what: string;
   readonly max: number;
-  /** Whether what is above `max` is left out rather than refused. */
+  /** Whether items beyond `max` are dropped instead of refused. */
   readonly cut?: boolean;
   readonly read: (item: unknown) => T | undefined;
 }
 
 const MAX_PAGES = 100;
 
-/** All pages of a list. `bad` makes the error of one that cannot be used. */
+/** Reads all pages of a list. `bad` creates the error of one that cannot be used. */
 async function listAll<T>(
   request: Request,
   { method, key, what, max, cut = false, read }: Listing<T>,
@@ -258,7 +258,7 @@ async function listAll<T>(
       key,
       read,
     );
-    if (page === undefined) throw bad(`what it listed are no ${what}`);
+    if (page === undefined) throw bad(`its list of ${what} is invalid`);
     all.push(...page.items);
     if (all.length > max && !cut) throw bad(`it lists more than ${max} ${what}`);
     if (page.next === undefined || all.length >= max) return all.slice(0, max);

@@ -1,18 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import type { McpProcessStart } from '../tools/mcp/mcp-server.ts';
-import { createKeptOutput } from '../tools/output/output.ts';
+import { createBoundedOutput } from '../tools/output/output.ts';
 import { endOrphans, markedEnvironment, watchGroup } from '../tools/process/orphans.ts';
 import { signalGroup } from '../tools/process/run-process.ts';
 import { type ChannelListener, KEPT_WORDS, MAX_JUNK, readMessage, type ServerChannel } from './mcp-errors.ts';
 
-/** What a server that does not read leaves in our memory. */
+/** The most unsent data kept for a server that does not read. */
 const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
-/** How long a server has to end by itself once its input is closed. */
+/** How long a server has to exit after its input is closed. */
 const CLOSE_MS = 200;
 const LINGER_MS = 200;
 
-/** A server's process, which is ended by closing its input; what does not end by that gets SIGTERM, then SIGKILL. Resolves once it runs; rejects with the system's error. */
+/**
+ * Starts a server's process. It is stopped by closing its input, then by SIGTERM, then by SIGKILL. Resolves once it
+ * runs. Rejects with the system's error.
+ */
 export async function startServerProcess(
   start: McpProcessStart,
   maxMessageBytes: number,
@@ -24,8 +27,8 @@ export async function startServerProcess(
   return new Promise((resolve, reject) => {
     const child = spawnServer({ ...start, env });
     const unwatch = watchGroup(child);
-    const stderr = createKeptOutput(KEPT_WORDS);
-    const junk = createKeptOutput(KEPT_WORDS);
+    const stderr = createBoundedOutput(KEPT_WORDS);
+    const junk = createBoundedOutput(KEPT_WORDS);
     let junkLines = 0;
     let listener: ChannelListener | undefined;
     let isGone = false;
@@ -50,7 +53,7 @@ export async function startServerProcess(
       const message = readMessage(line);
       if (message === undefined) {
         junk.push(Buffer.from(`${line.slice(0, KEPT_WORDS)}\n`));
-        if (++junkLines > MAX_JUNK) giveUp(`it printed ${MAX_JUNK} lines that are no messages`);
+        if (++junkLines > MAX_JUNK) giveUp(`it printed ${MAX_JUNK} lines that are not messages`);
       } else listener?.message(message);
     });
     const end = async () => {
@@ -81,10 +84,10 @@ export async function startServerProcess(
       if (child.pid === undefined) reject(error);
     });
     child.once('exit', (code, signal) => {
-      // What the server itself has started is ended with it.
+      // Processes that the server has started end with it.
       gone(signalGroup(child, 'SIGKILL').then(unwatch));
       const how = signal === null ? `it exited with ${code}` : `the signal ${signal} ended it`;
-      // Its last messages may still be in the pipe, which something else may hold open.
+      // Its last messages may still be in the pipe, which another process may hold open.
       const cancel = clock.after(LINGER_MS, () => tellEnd(how));
       child.once('close', () => {
         cancel();
@@ -121,7 +124,7 @@ export async function startServerProcess(
   });
 }
 
-/** Pipes have these, though the types of streams do not say so. */
+/** Pipes have these methods, although the types of streams do not. */
 interface MaybeHeld {
   ref?(): void;
   unref?(): void;
@@ -130,17 +133,17 @@ interface MaybeHeld {
 const spawnServer = ({ command, args, cwd, env }: McpProcessStart): ChildProcess =>
   spawn(command, args, { cwd, env, stdio: 'pipe', detached: platform() !== 'win32', windowsHide: true });
 
-/** Cuts a stream of bytes into lines. */
+/** Splits a byte stream into lines. */
 export interface MessageLines {
-  /** False once a line is longer than the limit: nothing of it is kept, and nothing more is taken. */
+  /** False once a line is longer than the limit. That line is dropped, and no more data is accepted. */
   push(chunk: Uint8Array): boolean;
 }
 
 const LINE_FEED = 10;
 
-/** Holds `maxBytes` at the most. Each line comes without its end, empty ones not at all. */
+/** Buffers at most `maxBytes`. Lines come without their line break, and empty lines are skipped. */
 export function createMessageLines(maxBytes: number, onLine: (line: string) => void): MessageLines {
-  /** The beginning of a line whose end has not come: joined once, when it has. */
+  /** The beginning of an incomplete line, joined once it is complete. */
   let parts: Uint8Array[] = [];
   let size = 0;
   let isOver = false;

@@ -1,8 +1,8 @@
 import type { Model } from './model.ts';
 
-/** A figure of a Model that cannot be one. */
+/** An invalid figure in a Model object. */
 export interface BadFigure {
-  /** Where it stands: `price.input`. */
+  /** The path to it: `price.input`. */
   readonly path: readonly string[];
   readonly found: unknown;
   readonly hint: string;
@@ -13,8 +13,8 @@ const WINDOW =
   'Give the number of tokens that fit into a request. Leave "contextWindow" out if you do not know it.';
 
 /**
- * The first figure that cannot be one of what a Model of somebody's own says of itself. A cost that comes out as NaN
- * would be less than every limit, and so would be none.
+ * Finds the first invalid figure of a program's own Model. A cost of NaN would be below every limit, and so disable all
+ * of them.
  */
 export function badFigure({ price, contextWindow }: Model): BadFigure | undefined {
   if (contextWindow !== undefined && !(isFigure(contextWindow) && contextWindow > 0))

@@ -1,14 +1,17 @@
 import type { RuntimeError } from '../lib/errors.ts';
 
-/** What a provider said of a prompt that it refused as too long, as far as it gave figures. */
+/** The figures in a provider's refusal of a prompt that is too long, as far as it gave any. */
 export interface ContextFigures {
-  /** Tokens that the model can read. */
+  /** How many tokens the model can read. */
   readonly window?: number;
-  /** Tokens that the prompt came to. */
+  /** How many tokens the prompt had. */
   readonly tokens?: number;
 }
 
-/** As OpenAI, Anthropic, Google, Bedrock, Mistral, xAI, Groq, Together, vLLM, SGLang, llama.cpp, LM Studio, Ollama, LiteLLM, OpenRouter, Kimi and MiniMax say it. */
+/**
+ * Messages of OpenAI, Anthropic, Google, Bedrock, Mistral, xAI, Groq, Together, vLLM, SGLang, llama.cpp, LM Studio,
+ * Ollama, LiteLLM, OpenRouter, Kimi and MiniMax.
+ */
 const TOO_LONG = [
   /context[_ ]length[_ ]exceeded|exceed_context_size|model_context_window_exceeded|request_too_large/i,
   /maximum (?:context|prompt|input) length|maximum allowed input length/i,
@@ -21,7 +24,7 @@ const TOO_LONG = [
   /request too large for model/i,
 ];
 
-/** Whether these are the words of a provider whose model cannot read a prompt of that length. */
+/** Whether a provider's message says that a prompt is too long for the model. */
 export const saysTooLong = (words: string): boolean => TOO_LONG.some((pattern) => pattern.test(words));
 
 const NUMBER = String.raw`\(?(\d[\d,_]*)`;
@@ -48,10 +51,10 @@ const TOKENS = [
   pattern(String.raw`(?:request|input)\s*N tokens\)`),
 ];
 
-/** Smaller figures are of something else. */
+/** Smaller figures mean something else. */
 const MIN_WINDOW = 256;
 
-/** The figures in such words. Pure. */
+/** Extracts the figures from such a message. Pure. */
 export function contextFiguresIn(words: string): ContextFigures {
   const window = firstNumber(WINDOW, words);
   const tokens = firstNumber(TOKENS, words);
@@ -69,7 +72,7 @@ function firstNumber(patterns: readonly RegExp[], words: string): number | undef
   return undefined;
 }
 
-/** Gives an error the figures that the provider gave. */
+/** Attaches the provider's figures to an error. */
 export const withContextFigures = <E extends RuntimeError>(error: E, figures: ContextFigures): E =>
   Object.assign(error, { contextFigures: figures });
 

@@ -1,16 +1,16 @@
-/** What a model reads at once, where nothing is known of it. */
+/** The context window of unknown models. */
 export const DEFAULT_CONTEXT_WINDOW = 128_000;
 
 const MILLION = 1_000_000;
-/** Of 400,000 tokens 128,000 are kept for the answer. */
+/** 128,000 of 400,000 tokens are reserved for the answer. */
 const GPT_5 = 272_000;
-/** Of 1,050,000 tokens 128,000 are kept for the answer. */
+/** 128,000 of 1,050,000 tokens are reserved for the answer. */
 const GPT_5_4 = 922_000;
 const GEMINI = 1_048_576;
 
 /**
- * Tokens that fit into a request, by the beginning of the model's name: as its provider published them in November
- * 2026. The longest beginning counts.
+ * How many tokens fit into a request, by the beginning of the model's name, as published by its provider in November
+ * 2026. The longest match counts.
  */
 const WINDOWS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   anthropic: {
@@ -66,11 +66,11 @@ const WINDOWS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   },
 };
 
-/** What `provider/model` can read, if that is known. Gateways name models by their maker's names. */
+/** The context window of `provider/model`, if it is known. Gateways use the names of the model's maker. */
 export function knownContextWindow(ref: string): number | undefined {
   const slash = ref.indexOf('/');
   const provider = ref.slice(0, slash);
-  // How much Ollama reads is a setting of the server's, whatever the model could.
+  // With Ollama, the window is a setting of the server, whatever the model supports.
   if (slash < 0 || provider === 'ollama') return undefined;
   const own = Object.hasOwn(WINDOWS, provider) ? WINDOWS[provider] : undefined;
   if (own !== undefined) return windowIn(own, ref.slice(slash + 1));
@@ -90,6 +90,6 @@ function windowIn(windows: Readonly<Record<string, number>>, name: string): numb
   return windows[best];
 }
 
-/** `gpt-5` is the beginning of `gpt-5-mini` and `gpt-5.9`, and not of `gpt-50`. */
+/** Matches `gpt-5` with `gpt-5-mini` and `gpt-5.9`, but not with `gpt-50`. */
 const beginsWith = (name: string, beginning: string): boolean =>
   name.startsWith(beginning) && !/^[a-z0-9]/.test(name.slice(beginning.length));

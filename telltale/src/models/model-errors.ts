@@ -1,7 +1,7 @@
 import { RuntimeError } from '../lib/errors.ts';
 import type { ModelEnd } from './model.ts';
 
-/** How a call of a model can fail for reasons outside this process: what a script may fail with, too. */
+/** The ways in which a model call can fail outside this process. A script can fail with them, too. */
 export const MODEL_FAILURES = [
   'model_rate_limited',
   'model_overloaded',
@@ -15,12 +15,12 @@ export const MODEL_FAILURES = [
   'model_no_tools',
 ] as const;
 
-/** A turn that was asked to be recorded and could not be: the one failure that also counts of a turn that was cut. */
+/** A turn could not be recorded as requested. The only failure that also counts for an interrupted turn. */
 export const RECORD_FAILED = 'record_failed';
 
 export type ModelFailure = (typeof MODEL_FAILURES)[number];
 
-/** Whether the same call may succeed if it is made again, and what to do otherwise. */
+/** Whether the same call may succeed later, and what to do otherwise. */
 const FAILURES: Readonly<Record<ModelFailure, { readonly retryable: boolean; readonly hint: string }>> = {
   model_rate_limited: {
     retryable: true,
@@ -64,10 +64,10 @@ const FAILURES: Readonly<Record<ModelFailure, { readonly retryable: boolean; rea
   },
 };
 
-/** The hint where the provider does not know the model. */
+/** The hint if the provider does not know the model. */
 export const NO_SUCH_MODEL = 'Check the name of the model and the base URL.';
 
-/** Whether the provider said that it does not have the model. */
+/** Whether the provider does not have the model. */
 export const isNoSuchModel = ({ code, hint }: RuntimeError): boolean =>
   code === 'model_bad_request' && hint === NO_SUCH_MODEL;
 
@@ -77,7 +77,7 @@ export interface ModelFailedOptions {
   readonly cause?: unknown;
 }
 
-/** `what` is a sentence that says what was found. */
+/** `what` is a sentence that describes the failure. */
 export const modelFailed = (
   code: ModelFailure,
   what: string,
@@ -85,13 +85,13 @@ export const modelFailed = (
 ): RuntimeError<ModelFailure> => new RuntimeError(code, what, { ...FAILURES[code], ...options });
 
 export const firstTokenLate = (id: string, ms: number) =>
-  modelFailed('model_timeout', `${id} did not begin to answer within ${ms / 1000} s.`, {
+  modelFailed('model_timeout', `${id} did not start to answer within ${ms / 1000} s.`, {
     hint: 'The provider is slow or does not respond, or the model thinks for a long time. To wait longer, set "limits: { first_token: 20m }".',
   });
 
 /**
- * What a model's stream resolved to, if that says how it ended: a Model of somebody's own may be no TypeScript. Figures
- * that are none count as not given: added up, they would put an end to every limit.
+ * Checks the result of a model's stream, because a program's own Model may be untyped. Invalid usage counts as missing,
+ * because adding it up would disable every limit.
  */
 export function modelEnd(id: string, end: unknown): ModelEnd {
   const { finish, usage } = Object(end) as Partial<ModelEnd>;
@@ -115,16 +115,16 @@ const isUsage = (usage: unknown): boolean => {
 const modelEndMissing = (id: string, end: unknown) =>
   new RuntimeError(
     'model_end_missing',
-    `The stream of ${id} resolved to ${typeof end === 'object' && end !== null ? 'an object without "finish"' : String(end)}, not to how it ended.`,
+    `The stream of ${id} resolved to ${typeof end === 'object' && end !== null ? 'an object without "finish"' : String(end)}.`,
     {
-      hint: 'stream() of a Model resolves to { finish: "stop" }, or "length" where it came to its limit, with usage: { input, output } if that is known. What it says it gives to sink.text(delta) as it comes.',
+      hint: 'stream() of a Model must resolve to { finish: "stop" }, or "length" if it reached its limit, with usage: { input, output } if that is known. It passes its output to sink.text(delta) as it arrives.',
     },
   );
 
-/** Providers send pieces without text, too: the first one, the one with the figures. */
+/** Providers also send pieces without text, such as the first one and the one with the usage. */
 export const modelNotText = (id: string, call: 'text' | 'reasoning', given: unknown) =>
   new RuntimeError('model_not_text', `${id} called sink.${call} with ${typeof given}, not with text.`, {
-    hint: `Call it only where there is some: if (typeof delta === "string") sink.${call}(delta).`,
+    hint: `Call it only with text: if (typeof delta === "string") sink.${call}(delta).`,
   });
 
 export const modelCancelled = (id: string) =>

@@ -4,12 +4,12 @@ import { modelFacts } from './prices.ts';
 import { fromLanguageModel } from './providers/from-language-model.ts';
 import type { LanguageModel, ProviderOptions } from './providers/language-model.ts';
 
-/** What a program may give as a model: one of its own, or what any provider of the AI SDK makes. */
+/** A model object of a program: its own Model, or a model of any AI SDK provider. */
 export type ModelObject = Model | LanguageModel;
 
 const VERSIONS: readonly unknown[] = ['v2', 'v3', 'v4'];
 
-/** What to give, for whoever gave something else. */
+/** The hint for any other value. */
 export const MODEL_HINT =
   'Give "provider/model", "scripted:FILE", a model of the AI SDK (anthropic("claude-sonnet-4-5"), of a package with specification v2 to v4), or an object with "id" and "stream(request, sink)".';
 
@@ -32,7 +32,7 @@ function isLanguageModel(value: unknown): value is LanguageModel {
 
 const made = new WeakMap<LanguageModel, Model>();
 
-/** The model to ask; the same object always gives the same one. */
+/** The Model for an object. The same object always returns the same Model. */
 export function modelOf(given: ModelObject): Model {
   if (!isLanguageModel(given)) return given;
   const known = made.get(given) ?? wrapped(given);
@@ -41,13 +41,13 @@ export function modelOf(given: ModelObject): Model {
 }
 
 /**
- * OpenAI's responses are not kept by the provider: the runtime often ends a stream before its end, and what the provider
- * has not seen whole it cannot be referred to. The log holds the conversation.
+ * OpenAI must not store responses: the runtime often ends a stream early, and an incomplete response cannot be
+ * referenced later. The conversation is on the log.
  */
 const NOT_STORED: ProviderOptions = { openai: { store: false }, azure: { store: false } };
 
 function wrapped(model: LanguageModel): Model {
-  // "openai.responses" is of "openai", as in "openai/gpt-5".
+  // "openai.responses" becomes "openai", as in "openai/gpt-5".
   const id = `${model.provider.split('.')[0] ?? model.provider}/${model.modelId}`.replaceAll(/\s/g, '_');
   const isResponses = /^(?:openai|azure).*\.responses$/.test(model.provider);
   const contextWindow = knownContextWindow(id);

@@ -1,7 +1,7 @@
 import type { GivenPart, ProviderPart } from '../lib/calls.ts';
 import type { JsonObject } from '../lib/json.ts';
 
-/** What one native tool call brought, as the model is told. */
+/** The result of a native tool call, as the model sees it. */
 export interface ToolAnswer {
   /** The provider's id of the call. */
   readonly call: string;
@@ -10,18 +10,18 @@ export interface ToolAnswer {
   readonly failed?: true;
 }
 
-/** A message of the conversation, as the runtime builds it. */
+/** A message of the conversation. */
 export interface ModelMessage {
   readonly role: 'user' | 'assistant' | 'tool';
-  /** The assistant's native calls stand in it as frames (lib/calls.ts); of `tool`, all answers in a row. */
+  /** Native calls of the assistant are embedded as frames (lib/calls.ts). For role `tool`, all answers in a row. */
   readonly text: string;
-  /** Of role `tool`, and only there: one for each call of the assistant's message before it. */
+  /** Only for role `tool`: one answer for each call in the preceding assistant message. */
   readonly answers?: readonly ToolAnswer[];
-  /** Of role `assistant`: what providers want back with the text. */
+  /** Only for role `assistant`: parts that the provider needs back together with the text. */
   readonly parts?: readonly ProviderPart[];
 }
 
-/** A tool that the model may call natively. */
+/** A tool that the model can call natively. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
@@ -29,7 +29,7 @@ export interface ModelTool {
   readonly parameters: JsonObject;
 }
 
-/** Sampling options, by the names of the AI SDK. What is absent is left to the provider. */
+/** Sampling options with the names of the AI SDK. Absent options are left to the provider. */
 export interface ModelCallOptions {
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
@@ -43,59 +43,65 @@ export interface ModelCallOptions {
 
 export interface ModelRequest extends ModelCallOptions {
   readonly system: string;
-  /** Grows from turn to turn and is never changed before its end: it may be the same array each time. */
+  /** Only ever appended to, from turn to turn. It may be the same array each time. */
   readonly messages: readonly ModelMessage[];
-  /** Counts requests from 1 on: a scripted model goes on from it after a restart. */
+  /** Counts requests from 1. A scripted model continues from it after a restart. */
   readonly turn: number;
   /**
-   * Characters of this turn's answer that are on the log from before a restart. They stand at the end of `messages`; tags that
-   * were open there are closed.
+   * How many characters of this turn's answer are on the log from before a restart. They are at the end of `messages`,
+   * with open tags closed.
    */
   readonly said?: number;
-  /** The same for each restart: how many characters had been said since the one before it. */
+  /** The same for each restart: the characters since the previous one. */
   readonly saidParts?: readonly number[];
   readonly signal: AbortSignal;
-  /** How long the first word may take, where the caller has a limit for it. */
+  /** The time limit for the first token, if the caller sets one. */
   readonly firstTokenMs?: number;
-  /** What the model may call natively, in the dialects `tools` and `step`; the same in every turn of a session. */
+  /**
+   * The tools that the model can call natively, in the dialects `tools` and `step`. The same in every turn of a
+   * session.
+   */
   readonly tools?: readonly ModelTool[];
-  /** The tool that it must call, exactly once; without it, it is free to call any, or none. */
+  /** The tool that it must call, exactly once. Without it, it may call any tool or none. */
   readonly toolChoice?: string;
-  /** How a native call reads as text, for models that make one although no tools were offered. */
+  /** Writes a native call as text, for models that make one although no tools were offered. */
   readonly writeCall?: (name: string, input: string) => string;
 }
 
-/** What of a request is shown beside the conversation. */
+/** The parts of a request that are shown besides the conversation. */
 export type LookedAtRequest = Pick<ModelRequest, 'tools' | 'toolChoice' | keyof ModelCallOptions>;
 
-/** Where a model's stream goes. Called synchronously, as pieces come in; must not throw. */
+/** Receives a model's stream. Called synchronously as pieces arrive. Must not throw. */
 export interface ModelSink {
-  /** Prose; and native tool calls as frames (lib/calls.ts), each closed as soon as its input is complete. */
+  /**
+   * Receives prose, and native tool calls as frames (lib/calls.ts). Each frame is closed as soon as its input is
+   * complete.
+   */
   text(delta: string): void;
-  /** A provider's own reasoning, where it is given apart from the text. */
+  /** Receives the provider's reasoning, if it is separate from the text. */
   reasoning(delta: string): void;
-  /** A part that the provider wants back, once all of it has come; it stands behind all text so far. */
+  /** Receives a complete part that the provider needs back. Its position is after all text so far. */
   part?(part: GivenPart): void;
 }
 
 export interface ModelUsage {
   readonly input: number;
   readonly output: number;
-  /** Of the input, what came from the provider's cache. */
+  /** The input tokens that came from the provider's cache. */
   readonly cached?: number;
-  /** Of the input, what was written to the provider's cache. */
+  /** The input tokens that were written to the provider's cache. */
   readonly written?: number;
-  /** Of the output, what was reasoning. */
+  /** The output tokens that were reasoning. */
   readonly reasoning?: number;
 }
 
 export interface ModelEnd {
   readonly finish: 'stop' | 'length';
-  /** Undefined where the provider gave none. */
+  /** Undefined if the provider reported none. */
   readonly usage?: ModelUsage;
 }
 
-/** Dollars for a million tokens. */
+/** Dollars per million tokens. */
 export interface ModelPrice {
   readonly input: number;
   readonly output: number;
@@ -104,18 +110,21 @@ export interface ModelPrice {
 }
 
 /**
- * A language model. `stream` ends with the stream, and rejects with a RuntimeError (`model_…`, `retryable` set;
- * `RetryAfter` in `retryAfterMs`) when it breaks off or cannot begin; what had been given to the sink stays given.
- * After an abort it rejects with code `model_cancelled`, soon.
+ * A language model. `stream` resolves at the end of the stream. It rejects with a RuntimeError (`model_…`, with
+ * `retryable`, and `retryAfterMs` from `Retry-After`) if the stream breaks off or cannot start. Output already passed
+ * to the sink stays valid. After an abort it soon rejects with code `model_cancelled`.
  */
 export interface Model {
   /** `anthropic/claude-sonnet-4-5`, `scripted:./x.yml`. */
   readonly id: string;
-  /** Tokens that fit into a request, if known. */
+  /** How many tokens fit into a request, if known. */
   readonly contextWindow?: number;
-  /** Undefined where nothing is known of it. */
+  /** Undefined if the price is unknown. */
   readonly price?: ModelPrice;
   stream(request: ModelRequest, sink: ModelSink): Promise<ModelEnd>;
-  /** What such a request has beside conversation and tools, as the provider gets it: for people who look at a prompt. */
+  /**
+   * The options of such a request besides conversation and tools, as the provider would get them. For people who
+   * inspect a prompt.
+   */
   requestOptions?(request: LookedAtRequest): Promise<JsonObject>;
 }

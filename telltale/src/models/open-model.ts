@@ -6,13 +6,13 @@ import { fullModelRef } from '../manifest/schema/model-ref.ts';
 import type { Model, ModelCallOptions, ModelPrice } from './model.ts';
 
 export interface OpenModelOptions {
-  /** Keys and addresses of providers. */
+  /** Keys and base URLs of providers. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where the path of a script begins: the folder of the manifest that names it. */
+  /** Paths of scripts are relative to this folder: the one of the manifest. */
   readonly folder: string;
   readonly clock: Clock;
   readonly fetch?: typeof globalThis.fetch;
-  /** It is only looked at: a key or an address that is missing does not matter. */
+  /** The model is only inspected, so a missing key or base URL does not matter. */
   readonly unasked?: boolean;
 }
 
@@ -20,13 +20,13 @@ const SCRIPTED = 'scripted:';
 const PROVIDER_MODEL = /^[^/\s]+\/\S+$/;
 
 /**
- * The model that a reference names: `scripted:FILE`, `provider/model`, or a known name without its provider; names from
- * an agent's `models` are looked up before. Loads no more than the one provider's package. Rejects with a RuntimeError.
+ * Opens the model for a reference: `scripted:FILE`, `provider/model`, or a known name without its provider. Names in an
+ * agent's `models` must be resolved before. Loads only the package of that provider. Rejects with a RuntimeError.
  */
 export async function openModel(name: string, options: OpenModelOptions): Promise<Model> {
   const ref = fullModelRef(name);
   if (ref.startsWith(SCRIPTED) && ref.length > SCRIPTED.length) {
-    // Reading YAML takes ten times as long to load as all else here.
+    // Loading the YAML parser takes ten times as long as everything else here.
     const [{ loadScript }, { createScriptedModel }] = await Promise.all([
       import('./scripted/load-script.ts'),
       import('./scripted/scripted-model.ts'),
@@ -40,7 +40,7 @@ export async function openModel(name: string, options: OpenModelOptions): Promis
   return createProviderModel(ref, { env, clock, unasked, ...(fetch === undefined ? {} : { fetch }) });
 }
 
-/** A model that is opened when it is first asked. A key or a package that is missing is a failure of its request. */
+/** A model that is opened at its first request. A missing key or package makes that request fail. */
 export function openedLater(ref: string, open: () => Promise<Model>): Model {
   let opened: Model | undefined;
   return {
@@ -58,13 +58,13 @@ export function openedLater(ref: string, open: () => Promise<Model>): Model {
   };
 }
 
-/** What a manifest says of a model beyond its name. */
+/** A manifest's settings of a model besides its name. */
 export interface ModelSettings {
   readonly contextWindow?: number | undefined;
   readonly options?: ModelOptionsManifest;
 }
 
-/** The same model as a manifest wants it asked. What a request says itself comes first. */
+/** Applies a manifest's settings to a model. Options of a request take precedence. */
 export function withSettings(model: Model, { contextWindow, options = {} }: ModelSettings): Model {
   const call = callOptionsOf(options);
   const isPlain = Object.keys(call).length === 0;
@@ -74,7 +74,7 @@ export function withSettings(model: Model, { contextWindow, options = {} }: Mode
   return {
     id: model.id,
     ...(window === undefined ? {} : { contextWindow: window }),
-    // The price of a program's own model may change, or come later.
+    // The price of a program's own model may change, or be set later.
     get price() {
       return model.price as ModelPrice;
     },

@@ -1,6 +1,6 @@
 import type { ModelPrice, ModelUsage } from './model.ts';
 
-/** What is known of a model: dollars for a million tokens. */
+/** Known facts about a model, in dollars per million tokens. */
 export interface ModelFacts {
   readonly price: ModelPrice;
 }
@@ -15,7 +15,7 @@ const known = (input: number, output: number, cached: number): ModelFacts => ({
   price: { input, output, cached },
 });
 
-/** By `provider/model`, without dates: list prices of October 2026, of which long prompts may cost more. */
+/** List prices of October 2026 by `provider/model`, without dates. Long prompts may cost more. */
 const FACTS: ReadonlyMap<string, ModelFacts> = new Map([
   ['anthropic/claude-fable-5-1', claude(10, 50, 0.25)],
   ['anthropic/claude-fable-5', claude(10, 50, 1)],
@@ -65,14 +65,17 @@ const FACTS: ReadonlyMap<string, ModelFacts> = new Map([
 export const knownModels = (provider: string): readonly string[] =>
   [...FACTS.keys()].filter((ref) => ref.startsWith(`${provider}/`));
 
-/** What stands behind a model's name without making it another model: a date, a number of a preview. */
+/** Suffixes that do not make it another model: a date, or the number of a preview. */
 const EDITION = /(?:[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3}|latest|preview(?:-\d{2}-\d{2,4})?))+$/;
 
-/** What is known of a model by its reference, or undefined. A variant by another name is another model. */
+/** The facts about a model. A variant with another name is another model. */
 export const modelFacts = (ref: string): ModelFacts | undefined =>
   FACTS.get(ref) ?? FACTS.get(ref.replace(EDITION, ''));
 
-/** Dollars. `cached` and `written` are parts of the input; where they have no price of their own, the input's holds. */
+/**
+ * The cost in dollars. `cached` and `written` are parts of the input. Without prices of their own, they cost as much as
+ * input.
+ */
 export function costOf(price: ModelPrice, usage: ModelUsage): number {
   const { input, output, cached = 0, written = 0 } = usage;
   const plain = Math.max(0, input - cached - written);

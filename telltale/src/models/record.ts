@@ -24,8 +24,8 @@ import {
 import { doubleQuoted, yamlText } from './scripted/yaml-text.ts';
 
 /**
- * The same model, recorded as a `scripted:` file at `path` (absolute). The file is whole at any instant. A session
- * that begins writes it anew; one that goes on keeps what the file has of the turns before.
+ * Records a model as a `scripted:` file at the absolute `path`. The file is complete at any moment. A new session
+ * overwrites it, and a resumed one keeps the earlier turns.
  */
 export function recordToFile(model: Model, path: string, clock: Clock): Model {
   const temporary = `${path}.part`;
@@ -33,11 +33,11 @@ export function recordToFile(model: Model, path: string, clock: Clock): Model {
     clock,
     before: async (turn) => {
       await makeFolder(dirname(path));
-      // Before a model is paid for what cannot be kept.
+      // Check that the file can be written before a model call costs money.
       await writeFile(temporary, '');
       await rm(temporary);
       const found = await kindOf(path);
-      // What is whole is put in its place by its name: a device would be gone.
+      // The file is replaced by renaming, which would destroy a device.
       if (found !== 'nothing' && found !== 'file') throw new Error(`${path} is ${found}`);
       return turn === 1 ? undefined : readBefore(path);
     },
@@ -62,7 +62,7 @@ async function kindOf(path: string): Promise<'nothing' | 'file' | 'a folder' | '
   return found.isFile() ? 'file' : found.isDirectory() ? 'a folder' : 'not a file';
 }
 
-/** A file that is there and is no script is not written over. */
+/** An existing file that is not a script is not overwritten. */
 async function readBefore(path: string): Promise<Script | undefined> {
   const { loadScript } = await import('./scripted/load-script.ts');
   try {
@@ -75,15 +75,15 @@ async function readBefore(path: string): Promise<Script | undefined> {
 
 export interface RecordOptions {
   readonly clock: Clock;
-  /** Keeps the script in place of the one before. Called after each turn, one call at a time. */
+  /** Replaces the stored script. Called after each turn, one call at a time. */
   readonly write: (script: string) => Promise<void>;
-  /** Asked once, before the first call of the model: what was recorded of the turns before it. */
+  /** Called once before the first model call. Returns the recording of earlier turns. */
   readonly before?: (turn: number) => Promise<Script | undefined>;
 }
 
 /**
- * The same model, whose turns are written down as a script that says them again: text, reasoning, pace, usage, and
- * where a turn failed. A turn is over when it is written. A turn that is asked for again replaces what it was.
+ * Records the turns of a model as a script that replays them: text, reasoning, pace, usage, and failures. A turn is
+ * over once it is written. A repeated turn replaces the earlier one.
  */
 export function recordModel(model: Model, { clock, write, before }: RecordOptions): Model {
   const turns = new Map<number, ScriptTurn>();
@@ -117,9 +117,9 @@ export function recordModel(model: Model, { clock, write, before }: RecordOption
       const { turn, end, error } = await listen(model, request, sink, clock);
       if (end === undefined) {
         const kept = keep(request.turn, turn);
-        // A turn that the runtime has cut is as good as any: that it is missing from the file must not go unsaid.
+        // A turn that the runtime interrupted is valid, so a missing record must be reported.
         if (request.signal.aborted) await kept;
-        // What the model failed with is worth more than that it could not be written down.
+        // The model's error is more important than a failure to record it.
         else await kept.catch(() => {});
         throw error;
       }
@@ -141,7 +141,7 @@ async function listen(
   sink: ModelSink,
   clock: Clock,
 ): Promise<RecordHeard> {
-  // Whoever listened before a restart wrote nothing down of it.
+  // Output from before a restart was not recorded.
   const before = saidBefore(request);
   let text = '';
   let reasoning = '';
@@ -186,9 +186,8 @@ async function listen(
 }
 
 /**
- * What the model has said in answer to the same request, before each restart: it stands at the end of the conversation, in
- * as many messages as there were restarts. Empty where these are not what was said, letter for letter: a call that broke
- * off is told as text.
+ * The output for the same request before each restart. It is at the end of the conversation, in as many messages as
+ * there were restarts. Empty if the messages differ from the output, because an interrupted call is shown as text.
  */
 function saidBefore({ said = 0, messages }: ModelRequest): string {
   let before = '';
@@ -199,7 +198,7 @@ function saidBefore({ said = 0, messages }: ModelRequest): string {
   return before.length === said ? before : '';
 }
 
-/** What comes in one piece, or at once, has no pace. */
+/** Output that arrives at once has no pace. */
 function pace(characters: number, asked: number, first: number, last: number) {
   const delayMs = Math.round(first - asked);
   const seconds = (last - first) / 1000;
@@ -210,7 +209,7 @@ function pace(characters: number, asked: number, first: number, last: number) {
   };
 }
 
-/** A turn between others that was never heard fails at once. */
+/** A turn that was never recorded fails immediately. */
 const UNHEARD: ScriptTurn = { text: '', failAfter: 0 };
 
 function inOrder(turns: ReadonlyMap<number, ScriptTurn>): Script {
@@ -224,18 +223,14 @@ function inOrder(turns: ReadonlyMap<number, ScriptTurn>): Script {
 }
 
 const recordFailed = (cause: unknown) =>
-  new RuntimeError(
-    RECORD_FAILED,
-    `The model's turns cannot be written down: ${toRuntimeError(cause).message}`,
-    {
-      hint: 'Check the path, the permissions and the disk, or run without recording.',
-      cause,
-    },
-  );
+  new RuntimeError(RECORD_FAILED, `The model's turns cannot be recorded: ${toRuntimeError(cause).message}`, {
+    hint: 'Check the path, the permissions and the disk, or run without recording.',
+    cause,
+  });
 
 /**
- * A script as a file: what `readScript` reads back says the same. Turns that are texts with native calls are written
- * in parts. `from` is said in a comment. Pure.
+ * Formats a script as a file that `readScript` reads back unchanged. Turns with native calls are written in parts. A
+ * comment names `from`. Pure.
  */
 export function formatScript(script: Script, from?: string): string {
   const lines = from === undefined ? [] : [`# Recorded from ${printable(from)}.`];
@@ -296,10 +291,10 @@ function fields(
   );
 }
 
-/** Values of a script that may go into inputs shown as maps: a file has at most 50,000, and a turn needs some ten. */
+/** The most values in inputs shown as maps. A file can have at most 50,000, and a turn needs about ten. */
 const MAX_MAP_VALUES = 20_000;
 
-/** Writes what turns say, as the first lines of each; `indent` is that of a turn's keys. */
+/** Writes the text of a turn as its first lines. `indent` is the indent of a turn's keys. */
 function formatSaying(indent: string): (turn: ScriptSaying, number: number) => readonly string[] {
   const dash = `${indent.slice(2)}- `;
   const inner = `${indent}  `;
@@ -311,7 +306,7 @@ function formatSaying(indent: string): (turn: ScriptSaying, number: number) => r
     room -= written.values;
     return written.text;
   };
-  /** Undefined where the call cannot be written so: then the turn is written as one text. */
+  /** Undefined if the call cannot be written this way. Then the turn is written as one text. */
   const callLines = ({ call, id, input, meta, cut }: ScriptCall): readonly string[] | undefined => {
     const keyIndent = `${inner}  `;
     const metaText = meta === undefined ? undefined : flow(meta);
@@ -350,8 +345,8 @@ const nameText = (name: string): string =>
   PLAIN_NAME.test(name) && !NOT_TEXT.test(name) ? name : doubleQuoted(name);
 
 /**
- * The parts that a script can show of a turn with native calls: those that say exactly this text again. Undefined
- * where it has no calls, or where no parts do (a head that is cut off). Pure.
+ * The parts of a turn with native calls, if a script with them has exactly the same text. Undefined if there are no
+ * calls, or no parts reproduce the text, such as with a truncated header. Pure.
  */
 function readableParts(turn: string): readonly ScriptPart[] | undefined {
   if (!turn.includes(FRAME_MARK)) return undefined;
@@ -372,7 +367,7 @@ function readableParts(turn: string): readonly ScriptPart[] | undefined {
   return textOfParts(parts, 1) === turn ? parts : undefined;
 }
 
-/** Whether a script may hold these parts: what `scriptParts` refuses is said as one text. */
+/** Whether a script may contain these parts. If `scriptParts` would refuse them, the turn is written as one text. */
 function isSayable(parts: readonly ScriptPart[]): boolean {
   const calls = parts.filter((part) => typeof part !== 'string');
   const ids = calls.flatMap(({ id }) => (id === undefined ? [] : [id]));
@@ -387,7 +382,10 @@ function isSayable(parts: readonly ScriptPart[]): boolean {
   );
 }
 
-/** The call that a turn ends in; wrong, and so not the same text again, where more than its input is cut off. */
+/**
+ * The incomplete call at the end of a turn. If more than its input is missing, the result is wrong, and so does not
+ * reproduce the text.
+ */
 function cutCall(turn: string): ScriptCall {
   const mark = turn.lastIndexOf(FRAME_MARK);
   const headEnd = turn.indexOf(FRAME_BREAK, mark);
@@ -395,7 +393,7 @@ function cutCall(turn: string): ScriptCall {
   return { call: name, id, input: turn.slice(headEnd + 1), cut: true };
 }
 
-/** An input that is an object and is written as `JSON.stringify` writes it. */
+/** An input that is an object, formatted like `JSON.stringify`. */
 function compactMap(input: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(input);
@@ -405,25 +403,25 @@ function compactMap(input: string): JsonObject | undefined {
   }
 }
 
-/** A map that is written on one line is read by people up to here; longer ones stay the text they were. */
+/** A map on one line is readable up to this size. Larger ones stay text. */
 const MAX_VALUES = 200;
 const MAX_DEPTH = 12;
-/** YAML wants the key and the colon of a line close together. */
+/** YAML needs a key and its colon close together. */
 const MAX_KEY = 128;
 
-/** What manifests refuse as a key, since it reaches into prototypes. */
+/** Keys that manifests refuse, because they access prototypes. */
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 const PLAIN_KEY = /^(?!(?:true|false|null)$)[a-z_][a-z0-9_]*$/i;
 
 export interface Flow {
   readonly text: string;
-  /** Lists, maps and scalars in it. */
+  /** The number of lists, maps and scalars. */
   readonly values: number;
 }
 
 /**
- * An object as a YAML value on one line, read back as it was: `{ query: "x", top: 3 }`. Undefined where a reader of
- * manifests would refuse it, or where it is too large to be read by people. Pure.
+ * An object as a YAML value on one line, which is read back unchanged: `{ query: "x", top: 3 }`. Undefined if manifests
+ * would refuse it, or it is too large to be readable. Pure.
  */
 function yamlFlow(object: JsonObject): Flow | undefined {
   let values = 0;
@@ -451,7 +449,7 @@ function yamlFlow(object: JsonObject): Flow | undefined {
   return text === undefined ? undefined : { text, values };
 }
 
-/** Not what JSON cannot hold, and no whole number that may have lost its last digits. */
+/** Excludes values that JSON cannot represent, and whole numbers that may have lost digits. */
 const isPlainNumber = (value: number): boolean =>
   Number.isFinite(value) &&
   !Object.is(value, -0) &&

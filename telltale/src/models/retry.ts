@@ -1,18 +1,18 @@
 import { parseHttpDate } from '../lib/dates.ts';
 import type { RuntimeError } from '../lib/errors.ts';
 
-/** Failures in a row after which a model is given up. */
+/** A model is given up after this many failures in a row. */
 export const MAX_MODEL_TRIES = 6;
 
 const FIRST_MS = 500;
 const MAX_MS = 30_000;
-/** A provider that asks for more is asked earlier than it wants. */
+/** If a provider asks for more, it is asked again earlier than it wants. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
 /**
- * How long to wait before a model is called again, or undefined where that is of no use. Exponential with full
- * jitter; never sooner than the provider asked for, and then spread a little, since it asks everyone for the same.
- * `failuresInARow` counts this one. `random` is from 0 to below 1. Pure.
+ * How long to wait before the next attempt, or undefined if another one is useless. Exponential with full jitter, but
+ * never earlier than the provider asked for. That delay gets some jitter, too, because all clients get the same one.
+ * `failuresInARow` includes this one. `random` is from 0 to below 1. Pure.
  */
 export function nextDelay(
   failuresInARow: number,
@@ -26,12 +26,12 @@ export function nextDelay(
   return Math.max(random * ceiling, floor);
 }
 
-/** Gives an error the time a provider asked to be left alone. */
+/** Attaches the delay that a provider asked for to an error. */
 export function withRetryAfter<E extends RuntimeError>(error: E, ms: number | undefined): E {
   return ms === undefined ? error : Object.assign(error, { retryAfterMs: ms });
 }
 
-/** How long the provider asked to be left alone, if it said so. */
+/** The delay that the provider asked for, if any. */
 export function retryAfterMs(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !Object.hasOwn(error, 'retryAfterMs')) return undefined;
   const { retryAfterMs: ms } = error as { readonly retryAfterMs: unknown };
@@ -39,8 +39,8 @@ export function retryAfterMs(error: unknown): number | undefined {
 }
 
 /**
- * Milliseconds from `retry-after-ms` or `retry-after`, which is a number of seconds or an HTTP date. Undefined where
- * there is neither, or nothing that can be read; a date that has passed is 0. Names of headers are in lower case.
+ * Milliseconds from `retry-after-ms` or `retry-after`, which is a number of seconds or an HTTP date. Undefined if there
+ * is neither, or neither is readable. A past date is 0. Names of headers are in lower case.
  */
 export function readRetryAfter(
   headers: Readonly<Record<string, string | undefined>>,

@@ -25,27 +25,27 @@ export interface BackgroundOptions {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onError: (thrown: unknown) => void;
-  /** What whoever watches the process should know, a line each. */
+  /** Receives notes for whoever watches the process, one line each. */
   readonly onNote: (text: string) => void;
-  /** Ends a process that hangs while it recovers something. */
+  /** Kills a process that hangs during recovery. */
   readonly hangWatch?: HangWatch | undefined;
-  /** Where a stream can be looked at, for what people are told of it. */
+  /** The URL of a session or run in the console, for notifications. */
   readonly pageOf: (kind: 'session' | 'run', stream: string) => string | undefined;
 }
 
-/** All that goes on in a process without anybody asking: schedules, notifications, and taking up what is alive. */
+/** The background work of a server process: schedules, notifications, and the recovery of live sessions and runs. */
 export interface Background {
   readonly audit: Audit;
   readonly listeners: Listeners;
   readonly notifications: Notifications;
-  /** Takes up what was alive. In a fleet that goes on all the time. */
+  /** Recovers sessions and runs that were alive. In a fleet this happens continuously. */
   recover(): Promise<Recovered>;
-  /** Begins nothing more, and waits for `drainMs` at most for calls that must not be made twice. */
+  /** Starts nothing new, and waits at most `drainMs` for calls that must not be repeated. */
   close(drainMs?: number): Promise<void>;
 }
 
 const waitingText = (calls: number, withinMs: number) =>
-  `Waiting for ${calls} ${calls === 1 ? 'call that must not be made twice' : 'calls that must not be made twice'}, for ${Math.ceil(withinMs / 1000)} s at most.`;
+  `Waiting up to ${Math.ceil(withinMs / 1000)} s for ${calls} ${calls === 1 ? 'call' : 'calls'} that must not be repeated.`;
 
 export function startBackground(options: BackgroundOptions): Background {
   const { runtime, catalog, clock, env, onError, onNote, pageOf, hangWatch } = options;
@@ -66,11 +66,12 @@ export function startBackground(options: BackgroundOptions): Background {
     catalog,
     onError,
     onDue(agent, trigger, _outcome, { missed }) {
-      if (missed > 0) onNote(`${agent}: ${trigger} had missed ${missed} of its times while nobody ran.`);
+      if (missed > 0)
+        onNote(`${agent}: ${trigger} missed ${missed} of its times while no process was running.`);
     },
   });
   const onLeft = (stream: string, why: string) => {
-    onNote(`${stream} cannot go on here: ${why}`);
+    onNote(`${stream} cannot continue here: ${why}`);
     const what = `cannot go on: ${why}`;
     audit.add({ who: 'server', role: 'admin', what, about: stream, status: 409 }).catch(onError);
   };
@@ -94,10 +95,10 @@ export function startBackground(options: BackgroundOptions): Background {
           }),
         })
       : createFleetCaretaker({ runtime, catalog }, fleet);
-  // An idle conversation gives its place to others, where there are only so many.
+  // Idle conversations free their slots, if slots are limited.
   const isLimited = fleet !== undefined || runtime.places !== undefined;
   const stopResting = isLimited ? restIdleChats({ runtime, clock }) : undefined;
-  // Whoever follows a session from another machine hears it speak.
+  // Publish live events for clients that follow a session from another machine.
   const publishing =
     store.shared === undefined ? undefined : publishLive({ runtime, live: store.shared.live, clock });
   return {
@@ -121,21 +122,21 @@ export function startBackground(options: BackgroundOptions): Background {
 }
 
 /**
- * In a fleet, what is alive and has nobody at work on it is found by whichever process looks for it, and goes to one that
- * has room: there is nothing to take up at a start, and nothing to be watched for here. What cannot go on here is tried
- * by others, and laid aside in the end.
+ * In a fleet, any process finds live streams without an owner, and one with a free slot resumes them. So there is
+ * nothing to recover at startup. A stream that cannot continue here is tried by other processes and quarantined in the
+ * end.
  */
 function createFleetCaretaker(
   { runtime, catalog }: Pick<CaretakerDeps, 'runtime' | 'catalog'>,
   fleet: Pick<Fleet, 'workOnSessions' | 'drain'>,
 ): Pick<Caretaker, 'recover' | 'close'> {
-  const deps = { runtime, catalog, onError: () => undefined }; // its log has what went wrong
+  const deps = { runtime, catalog, onError: () => undefined }; // errors are on the log of the session
   return {
     async recover() {
       fleet.workOnSessions(async (session, _signal, taken) => {
         await takeUp(deps, session);
         const live = runtime.session(session);
-        if (live === undefined) return { kind: 'done' }; // another has it, or it has ended
+        if (live === undefined) return { kind: 'done' }; // another process owns it, or it has ended
         taken();
         const { status } = await live.result;
         return { kind: status === 'waiting' ? 'waiting' : 'done' };
@@ -151,15 +152,15 @@ export interface RestIdleChatsDeps {
   readonly clock: Pick<Clock, 'after'>;
 }
 
-/** For how long a conversation stays in its process after its last word: the next one often comes soon. */
+/** How long an idle conversation stays in its process. The next message often comes soon. */
 const IDLE_MS = 60_000;
 
 /**
- * Lets go of conversations in which nobody has said anything for a while: their places are for others of the fleet's
- * streams, and a message has them taken up by whoever has room. The returned function ends that.
+ * Releases conversations that have been idle for a while, so that other streams of the fleet can use their slots. A
+ * message makes a process with a free slot resume the conversation. The returned function ends this.
  */
 export function restIdleChats({ runtime, clock }: RestIdleChatsDeps): () => void {
-  /** By session, what takes its letting go back. */
+  /** For each session, a function that cancels its release. */
   const idle = new Map<string, () => void>();
   const unwatch = runtime.watch((event) => {
     if (!('session' in event) || event.session === undefined) return;
@@ -171,7 +172,7 @@ export function restIdleChats({ runtime, clock }: RestIdleChatsDeps): () => void
     if (event.type !== 'session.waiting' || event.for !== 'message') return;
     const letGo = () => {
       idle.delete(session);
-      // What is said in this very moment waits in its inbox: that has it taken up again.
+      // A message that arrives at this moment waits in the inbox, and resumes the session.
       void runtime.session(session)?.interrupt();
     };
     idle.set(session, clock.after(IDLE_MS, letGo));
@@ -186,7 +187,7 @@ export function restIdleChats({ runtime, clock }: RestIdleChatsDeps): () => void
 export interface ListenersOptions {
   readonly runtime: { readonly workflows: Pick<Runtime['workflows'], 'listen'> };
   readonly catalog: Pick<AgentCatalog, 'list' | 'onChange'>;
-  /** Told of each time that a schedule was due. */
+  /** Called each time a schedule is due. */
   readonly onDue?: (agent: string, trigger: string, outcome: OutsideOutcome, due: DueTime) => void;
   readonly onError: (thrown: unknown) => void;
 }
@@ -198,9 +199,9 @@ interface BackgroundOpen {
 }
 
 /**
- * Listens for every agent of a catalog. When the catalog changes, agents that are as they were are left alone, those
- * that changed are listened for as they are now, and those that are gone no longer. One that cannot be listened for
- * keeps what it had.
+ * Subscribes to the triggers of every agent in a catalog. When the catalog changes, changed agents are subscribed again
+ * and removed ones are dropped. Unchanged agents are left alone. An agent that fails to subscribe keeps its previous
+ * subscription.
  */
 export function createListeners({ runtime, catalog, onDue, onError }: ListenersOptions): Listeners {
   const open = new Map<string, BackgroundOpen>();
@@ -228,7 +229,7 @@ export function createListeners({ runtime, catalog, onDue, onError }: ListenersO
       const before = open.get(name);
       if (before?.hash === agent.hash && before.path === agent.path) continue;
       try {
-        // The new one first: there is no moment at which nobody listens.
+        // Subscribe to the new version first, so that no event is missed.
         const listening = listenFor(name, agent);
         before?.listening.close();
         open.set(name, { hash: agent.hash, path: agent.path, listening });
@@ -281,31 +282,31 @@ export function createListeners({ runtime, catalog, onDue, onError }: ListenersO
   };
 }
 
-/** Nothing is lost by it: senders try again what was answered so. */
+/** The error is retryable, so senders deliver the request again and nothing is lost. */
 const hookAmbiguous = (hook: string, agents: readonly string[]) =>
   new RuntimeError(
     'hook_ambiguous',
-    `The agents ${agents.join(' and ')} both listen to the hook "${hook}": none of them is started by it.`,
+    `The agents ${agents.join(' and ')} both listen to the hook "${hook}", so it starts none of them.`,
     {
-      hint: 'Give one of their triggers another "hook", or have only one of them import the workflow.',
+      hint: 'Give one of their triggers another "hook", or import the workflow in only one of them.',
       retryable: true,
     },
   );
 
 export interface ListenProblem {
-  /** The agents that it is about. */
+  /** The affected agents. */
   readonly agents: readonly string[];
   readonly error: ErrorJson;
 }
 
-/** The schedules and hooks of all agents of a catalog, as it changes. */
+/** The schedules and hooks of all agents in a catalog, kept up to date. */
 export interface Listeners {
-  /** As `Listening.deliver`, whichever agent listens. Rejects with `hook_ambiguous` where several do. */
+  /** Delivers a request to whichever agent listens to the hook. Rejects with `hook_ambiguous` if several do. */
   deliver(hook: string, body: string | Uint8Array, headers: HookHeaders): Promise<OutsideOutcome>;
-  /** Who listens to what. */
+  /** Which agent listens to which hook. */
   hooks(): readonly { readonly hook: string; readonly agent: string }[];
-  /** Why hooks or schedules of agents are not listened to, or only as they were before the last change. */
+  /** Errors of agents whose hooks or schedules are inactive, or still those from before the last change. */
   problems(): readonly ListenProblem[];
-  /** Starts nothing any more. What waits for its turn by a schedule is started after the next start. */
+  /** Stops starting workflows. Scheduled runs that are due start after the next startup. */
   close(): void;
 }

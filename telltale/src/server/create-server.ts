@@ -32,29 +32,29 @@ import {
 import { openStaticFiles, type StaticFiles } from './http/static-files.ts';
 import type { AppEnv, Caller, ServerDeps } from './server-edges.ts';
 
-/** Adds routes. `c.get('caller')` is who asks; what needs more than `read` or `run` says so by `needs`. */
+/** Adds routes. `c.get('caller')` is the sender. Routes that need more than `read` or `run` use `needs`. */
 export type Mount = (app: App, deps: ServerDeps) => void;
 
 export interface ServerOptions extends Omit<ServerDeps, 'closing'> {
-  /** What to listen on: `127.0.0.1`. */
+  /** The address to listen on: `127.0.0.1`. */
   readonly host: string;
-  /** 0 for a free one. */
+  /** 0 for a free port. */
   readonly port: number;
   /** The folder of the built console. */
   readonly web?: string;
   /** @deprecated Every request needs a token. */
   readonly requireToken?: boolean;
-  /** Pages of other origins that may use the server: `https://app.example.com`. None by default. */
+  /** Origins of other web pages that may use the server: `https://app.example.com`. None by default. */
   readonly origins?: readonly string[];
-  /** Names that the server is reached by, besides addresses in numbers and loopback's own. */
+  /** Names by which the server may be reached, besides IP addresses and localhost. */
   readonly allowHosts?: readonly string[];
   readonly limits?: Partial<ServerLimits>;
-  /** What Prometheus reads. */
+  /** The metrics for Prometheus. */
   readonly metrics?: () => string | Promise<string>;
   /** Why the server is not ready yet: `recovering`. */
   readonly notReady?: () => string | undefined;
   readonly mounts: readonly Mount[];
-  /** The hooks that are listened to: posts to others are refused before their bodies are read. */
+  /** The active hooks. A request to any other hook is refused before its body is read. */
   readonly hooks?: Pick<Listeners, 'hooks'>;
 }
 
@@ -63,17 +63,17 @@ export interface Server {
   readonly url: string;
   readonly port: number;
   readonly deps: ServerDeps;
-  /** Not ready any more: ends streams, refuses what changes anything, and waits for what is being answered. */
+  /** Stops being ready: ends streams, refuses changes, and waits for requests in progress. */
   drain(): Promise<void>;
-  /** Closes every connection. Drains first, without waiting, where that was not done. */
+  /** Closes every connection. Drains first, without waiting, if that has not been done. */
   close(): Promise<void>;
 }
 
 /**
- * Serves. A request goes through the guard (Host, Origin, path), then who sent it, how often, its body, its
- * `Idempotency-Key`, then the routes; what changes something is audited. Every request needs a token, but for the console's
- * files, probes, hooks and `/openapi.json`. Rejects with `cannot_listen`, and with `usage` where other machines are
- * served and the store has no token for them, or a name or an origin is none.
+ * Starts a server. A request first passes the guard (Host, Origin, path), then authentication, rate limits, its body,
+ * its `Idempotency-Key`, and then the routes. Changes are audited. Every request needs a token, except for the
+ * console's files, probes, hooks and `/openapi.json`. Rejects with `cannot_listen`. Rejects with `usage` if the server
+ * is open to other machines but the store has no token, or if a host name or an origin is invalid.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const { host, clock, tokens, onError, web, runtime } = options;
@@ -107,7 +107,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   for (const mount of options.mounts) mount(app, deps);
 
   const listener = getRequestListener((request, env) => app.fetch(request, env as AppEnv['Bindings']), {
-    // The process is not ours alone.
+    // Other code shares this process, so its globals stay as they are.
     overrideGlobalObjects: false,
     errorHandler: (thrown) => {
       const error = thrown instanceof RequestError ? badUrl('cannot be read') : thrown;
@@ -193,7 +193,7 @@ const auditedOf = (c: Context<AppEnv>) => ({
   method: c.req.method,
   path: c.req.path,
   status: c.res.status,
-  // Unknown to a request that was refused before: the type says what routes may count on.
+  // Missing if the request was refused early. The type says what routes can rely on.
   caller: c.get('caller') as AppEnv['Variables']['caller'] | undefined,
   address: c.env.incoming.socket.remoteAddress ?? '',
   about: c.get('about'),
@@ -215,7 +215,7 @@ const noteRefused = (
 
 const HOST_NAME = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
 
-/** An origin as browsers send it, of what a person wrote. Throws `usage` where no browser would ever send it. */
+/** Normalizes an origin to the form that browsers send. Throws `usage` if no browser would ever send it. */
 function readOrigin(given: string): string {
   const url = URL.parse(given);
   const isOrigin =
@@ -224,7 +224,7 @@ function readOrigin(given: string): string {
   return url.origin;
 }
 
-/** The name of a host as it is held against the one in `Host`. Throws `usage` where that is never such. */
+/** Normalizes a host name for comparison with the `Host` header. Throws `usage` if it can never match. */
 function readHostName(given: string): string {
   const name = given.toLowerCase();
   if (!HOST_NAME.test(name)) throw badHostName(given);
@@ -236,8 +236,8 @@ const RESPONSE_HEADERS = 'location, retry-after, idempotency-replayed, www-authe
 const PREFLIGHT_S = '600';
 
 /**
- * Gives pages of the origins that were named leave to use the server; all others get none. Without cookies there is
- * nothing to be had by a page that its token does not give it. True where that is the whole answer.
+ * Allows pages of the listed origins to use the server. There are no cookies, so a page can do only what its token
+ * allows. Returns true if the response is complete.
  */
 function answerCors(
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
@@ -253,7 +253,7 @@ function answerCors(
   if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false;
   response.writeHead(204, {
     'access-control-allow-methods': METHODS,
-    // Clients of the UI protocols send headers of their own.
+    // Clients of the UI protocols send additional headers.
     'access-control-allow-headers': headers['access-control-request-headers'] ?? '',
     'access-control-max-age': PREFLIGHT_S,
   });
@@ -263,7 +263,7 @@ function answerCors(
 
 type HealthDeps = Pick<ServerDeps, 'clock' | 'runtime' | 'version'>;
 
-/** The console's files, to anybody. */
+/** Serves the console's files without a token. */
 function serveFiles(app: App, files: StaticFiles): void {
   app.use(async (c, next) => {
     if (!isReading(c.req.method) || !files.has(c.req.path)) return next();
@@ -273,7 +273,7 @@ function serveFiles(app: App, files: StaticFiles): void {
   });
 }
 
-/** For probes: whether it lives, and whether requests should come here. */
+/** Health checks: whether the server is alive, and whether it should get requests. */
 function serveHealth(app: App, deps: HealthDeps, reason: () => string | undefined): void {
   const { clock, runtime, version } = deps;
   const startedMs = clock.monotonic();
@@ -287,19 +287,19 @@ function serveHealth(app: App, deps: HealthDeps, reason: () => string | undefine
   });
 }
 
-/** For Prometheus. */
+/** Metrics for Prometheus. */
 function serveMetrics(app: App, metrics: () => string | Promise<string>): void {
   app.get('/metrics', async (c) =>
     c.body(await metrics(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
   );
 }
 
-/** The requests that are being answered. */
+/** The requests in progress. */
 export interface InHand {
   add(response: ServerResponse): void;
-  /** Has every connection end with its answer. */
+  /** Makes every connection close after its response. */
   closeAfterAnswers(): void;
-  /** Resolves when none is left, or after `withinMs`. */
+  /** Resolves when none are left, or after `withinMs`. */
   settled(withinMs: number): Promise<void>;
   readonly count: number;
 }
@@ -339,20 +339,20 @@ export interface AuditedRequest {
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** Nobody where the request was refused before it was known who sent it. */
+  /** Undefined if the request was refused before its sender was known. */
   readonly caller: Caller | undefined;
   readonly address: string;
   readonly about: string | undefined;
 }
 
-/** Puts what was asked for on the audit, once it is answered. */
+/** Records requests in the audit, after their responses. */
 export interface AuditRequests {
   note(request: AuditedRequest): void;
-  /** Resolves when all that was noted is written. */
+  /** Resolves when everything is written. */
   settled(): Promise<void>;
 }
 
-/** Refused requests that are noted: a flood of them must not fill the store. */
+/** Limits how many refused requests are recorded, so that a flood cannot fill the store. */
 const REFUSED = { perSecond: 0.2, burst: 50 };
 const MAX_CHARS = 300;
 
@@ -366,7 +366,7 @@ function createAuditRequests(
   return {
     note(request) {
       const { method, path, status, caller, address, about = secondPart(path) } = request;
-      // Anybody can post to a hook: what is not signed counts as what was refused.
+      // Anyone can post to a hook, so an unsigned request counts as refused.
       const isRefused = status === 401 || status === 403 || (status >= 400 && path.startsWith(HOOKS));
       if (caller === undefined || isRefused) {
         if (refused.take('refused', clock.monotonic()) > 0) return;
@@ -388,5 +388,5 @@ function createAuditRequests(
   };
 }
 
-/** Of `/sessions/ses_1/steer`: what a request is about unless its route knows better. */
+/** The `ses_1` of `/sessions/ses_1/steer`: what a request is about, unless its route knows better. */
 const secondPart = (path: string): string | undefined => path.split('/')[2] || undefined;

@@ -9,7 +9,7 @@ import type { Streams } from './stream/create-streams.ts';
 
 export type { TokensCaller as Caller };
 
-/** What every part of the server has at hand. */
+/** What every part of the server uses. */
 export interface ServerDeps {
   readonly runtime: Runtime;
   readonly catalog: AgentCatalog;
@@ -20,24 +20,24 @@ export interface ServerDeps {
   readonly clock: Clock;
   readonly version: string;
   readonly dev: boolean;
-  /** Says which providers' keys are set; the keys themselves are for the runtime. */
+  /** Tells which providers' keys are set. Only the runtime uses the keys themselves. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Aborted when the server begins to close: what waits for long ends by it. */
+  /** Aborted when the server starts to close, so that long waits end. */
   readonly closing: AbortSignal;
-  /** What no client can be told of. */
+  /** Receives errors that no client can be sent. */
   readonly onError: (thrown: unknown) => void;
 }
 
-/** Of the Hono app: `c.get('caller')`, `c.env.outgoing`. */
+/** The types of the Hono app: `c.get('caller')`, `c.env.outgoing`. */
 export interface AppEnv {
   Bindings: HttpBindings;
   Variables: {
     readonly caller: TokensCaller;
-    /** What the request turned out to be about, for the audit: `c.set('about', id)`. */
+    /** The subject of the request, for the audit: `c.set('about', id)`. */
     about?: string;
-    /** With an `Idempotency-Key`: when it was first begun, and a digest of it. See `onceId`. */
+    /** For a request with an `Idempotency-Key`: when it first started, and its digest. See `onceId`. */
     once?: { readonly since: number; readonly digest: Uint8Array };
-    /** The answer holds what is shown once: it is kept nowhere. */
+    /** Whether the response contains a secret, which is shown once and never stored. */
     isSecret?: boolean;
   };
 }

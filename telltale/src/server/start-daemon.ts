@@ -24,32 +24,32 @@ export interface DaemonOptions
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   readonly dev: boolean;
-  /** Who starts it: signs what is done with its own token. `user:ana` on the command line; `program` if absent. */
+  /** Signs what is done with the daemon's own token: `user:ana` on the command line, `program` by default. */
   readonly startedBy?: string;
-  /** Ends a process that hangs while it recovers something. */
+  /** Kills a process that hangs during recovery. */
   readonly hangWatch?: HangWatch | undefined;
-  /** What whoever watches the process should know, a line each. */
+  /** Receives notes for whoever watches the process, one line each. */
   readonly onNote: (text: string) => void;
 }
 
-/** A server that works on its own: HTTP, and all that goes on without anybody asking. */
+/** A complete server: HTTP and all background work. */
 export interface Daemon {
   readonly url: string;
   readonly port: number;
-  /** An admin's token, made anew at each start. It is kept nowhere, and ends with this process. */
+  /** An admin token, created at each start. It is never stored, and expires with this process. */
   readonly token: string;
-  /** The address of the console, with the token behind `#`: a browser sends that part to nobody. */
+  /** The URL of the console, with the token after `#`, which browsers do not send. */
   readonly link: string;
-  /** Resolves once everything that was alive is worked on. */
+  /** Resolves once everything that was alive is running again. */
   readonly recovered: Promise<Recovered>;
-  /** Not ready first, then what is being answered, then the rest. Sessions go on at the next start. */
+  /** First stops being ready, then finishes requests, then the rest. Sessions continue at the next start. */
   close(): Promise<void>;
 }
 
-/** Sessions' modules are loaded once the first requests have been answered: they take longer than all the rest. */
+/** The modules of sessions are loaded after the first responses, because they take longer than everything else. */
 const PRELOAD_MS = 250;
 
-/** Listens, then takes up what was alive: `/readyz` says so once that is done. */
+/** Starts listening, then recovers what was alive. `/readyz` reports when that is done. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { runtime, catalog, clock, env, onError, onNote, startedBy = 'program' } = options;
   const { tokens, token } = withStartToken(createTokens(runtime.store, clock), startedBy);
@@ -116,8 +116,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 }
 
 /**
- * `POST /hooks/:name`: 202 with what came of it, 200 where it came before and nothing was started. The signature is all
- * that a sender needs; the body is taken as it came, whatever its type.
+ * `POST /hooks/:name`: 202 with the outcome, or 200 if the delivery is a repetition and nothing was started. The
+ * signature is the only authentication, and the body may have any type.
  */
 export const mountHooks =
   (listeners: Pick<Listeners, 'deliver'>): Mount =>

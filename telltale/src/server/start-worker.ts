@@ -3,9 +3,9 @@ import { type BackgroundOptions, startBackground } from './background.ts';
 
 export type WorkerOptions = Omit<BackgroundOptions, 'pageOf'>;
 
-/** Works for a fleet, and answers nobody. */
+/** Works for a fleet, without serving HTTP. */
 export interface FleetWorker {
-  /** Takes nothing more. What it works on is let go of, for others, when the runtime closes. */
+  /** Takes no more work. Its streams are released for other workers when the runtime closes. */
   close(): Promise<void>;
 }
 
@@ -19,6 +19,6 @@ export async function startWorker(options: WorkerOptions): Promise<FleetWorker> 
 }
 
 export const noFleet = (location: string) =>
-  new RuntimeError('not_shared', `${location} is a store of one machine: there is no fleet to work for.`, {
-    hint: 'Name a PostgreSQL database (--store postgres://USER@HOST/DATABASE), or serve this one alone: telltale serve',
+  new RuntimeError('not_shared', `${location} is a store of a single machine, so it has no fleet.`, {
+    hint: 'Use a PostgreSQL database (--store postgres://USER@HOST/DATABASE), or serve this store alone: telltale serve',
   });

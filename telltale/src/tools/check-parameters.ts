@@ -6,12 +6,13 @@ import { isMap } from '../manifest/schema/plain-values.ts';
 import { clip, showValue } from '../manifest/schema/show-value.ts';
 import { compile, type SchemaErrors, TOO_COMPLEX_KEYWORD } from '../manifest/schema/user-schemas/ajv.ts';
 
-/** Says what is wrong with a value, and where; undefined if nothing is. */
+/** Returns what is wrong with the parameters, and where. Undefined if they are fine. */
 export type Check = (value: JsonObject) => RuntimeError | undefined;
 
 /**
- * Judges a target's parameters by its schema, which the manifest's own check has found sound. `what` names the target:
- * `tool "search"`. Compiled at the first call: that takes a millisecond, and most tools are never called.
+ * Checks a target's parameters against its schema, which loading the manifest has already validated. `what` names the
+ * target: `tool "search"`. The schema is compiled at the first call, because that takes a millisecond and most tools
+ * are never called.
  */
 export function compileCheck(schema: JsonObject, what: string, whose = `The schema of ${what}`): Check {
   const violation = compileViolation(schema, whose);
@@ -23,30 +24,33 @@ export function compileCheck(schema: JsonObject, what: string, whose = `The sche
   };
 }
 
-export interface ParametersViolation {
+export interface ParameterViolation {
   readonly message: string;
   readonly hint?: string;
 }
 
-/** The first violation of a schema: where, what was found and what is allowed. An error if the schema is at fault. */
+/**
+ * Finds the first violation of a schema: where it is, what was found and what is allowed. Returns an error if the
+ * schema itself is broken.
+ */
 export function compileViolation(
   schema: JsonObject,
   whose: string,
-): (value: unknown) => ParametersViolation | RuntimeError | undefined {
+): (value: unknown) => ParameterViolation | RuntimeError | undefined {
   let validate: ReturnType<typeof compile> | RuntimeError | undefined;
   return (value) => {
-    validate ??= compiled(schema, whose);
+    validate ??= compileSafely(schema, whose);
     if (validate instanceof RuntimeError) return validate;
     const errors = validate(value);
     if (errors.length === 0) return undefined;
     if (errors[0]?.keyword === TOO_COMPLEX_KEYWORD) return schemaTooComplex(whose);
-    // Of alternatives (anyOf) each complains; the one that came deepest is most likely the one that was meant.
+    // Each alternative of an anyOf reports errors. The deepest one most likely belongs to the intended alternative.
     const [deepest] = errors.toSorted((a, b) => depth(b) - depth(a));
     return deepest === undefined ? undefined : describe(deepest, value, schema);
   };
 }
 
-function compiled(schema: JsonObject, whose: string): ReturnType<typeof compile> | RuntimeError {
+function compileSafely(schema: JsonObject, whose: string): ReturnType<typeof compile> | RuntimeError {
   try {
     return compile(schema);
   } catch (cause) {
@@ -55,15 +59,15 @@ function compiled(schema: JsonObject, whose: string): ReturnType<typeof compile>
 }
 
 const schemaTooComplex = (whose: string) =>
-  new RuntimeError('schema_too_complex', `${whose} takes too many steps to judge this value.`, {
-    hint: 'Give a smaller value, with less nested in it. Whoever wrote the schema can fix it: it refers to itself in several alternatives.',
+  new RuntimeError('schema_too_complex', `${whose} takes too many steps to check this value.`, {
+    hint: 'Give a smaller value with less nesting. The author of the schema can fix it: it refers to itself in several alternatives.',
   });
 
 type SchemaError = SchemaErrors[number];
 
 const depth = ({ instancePath }: SchemaError) => instancePath.split('/').length;
 
-function describe(error: SchemaError, root: unknown, schema: JsonObject): ParametersViolation {
+function describe(error: SchemaError, root: unknown, schema: JsonObject): ParameterViolation {
   const steps = pathOf(error.instancePath, root);
   const value = readPath(root, steps);
   const place = error.instancePath === '' ? '' : `"${clip(error.instancePath, 200)}" `;
@@ -71,7 +75,7 @@ function describe(error: SchemaError, root: unknown, schema: JsonObject): Parame
   switch (error.keyword) {
     case 'required':
     case 'dependentRequired':
-      return lacking(place, String(params.missingProperty), value, schema);
+      return missingProperty(place, String(params.missingProperty), value, schema);
     case 'additionalProperties':
     case 'unevaluatedProperties': {
       const name = String(params.additionalProperty ?? params.unevaluatedProperty);
@@ -84,7 +88,7 @@ function describe(error: SchemaError, root: unknown, schema: JsonObject): Parame
     case 'enum': {
       const allowed = Array.isArray(params.allowedValues) ? params.allowedValues.map(String) : [];
       return {
-        message: `${place}is ${showValue(value)}, which is none of the allowed values.`,
+        message: `${place}is ${showValue(value)}, which is not an allowed value.`,
         hint: suggest(String(value), allowed),
       };
     }
@@ -97,12 +101,17 @@ function describe(error: SchemaError, root: unknown, schema: JsonObject): Parame
   }
 }
 
-function lacking(place: string, missing: string, value: unknown, schema: JsonObject): ParametersViolation {
+function missingProperty(
+  place: string,
+  missing: string,
+  value: unknown,
+  schema: JsonObject,
+): ParameterViolation {
   const known = isMap(schema.properties) ? Object.keys(schema.properties) : [];
   const given = isMap(value) ? Object.keys(value).filter((key) => !known.includes(key)) : [];
   const slip = nearest(missing, given);
   return {
-    message: place === '' ? `"${missing}" is missing.` : `${place}lacks "${missing}".`,
+    message: place === '' ? `"${missing}" is missing.` : `${place}has no "${missing}".`,
     hint: slip === undefined ? `Give "${missing}".` : `"${slip}" was given: did you mean "${missing}"?`,
   };
 }
@@ -122,7 +131,7 @@ const typeName = (type: unknown): string =>
     .map((name) => TYPE_NAMES[String(name)] ?? name)
     .join(' or ');
 
-/** A JSON pointer as a path, with numbers where the value has lists. */
+/** A JSON pointer as a path, with numbers for list indexes. */
 function pathOf(pointer: string, root: unknown): readonly (string | number)[] {
   const path: (string | number)[] = [];
   for (const part of pointer.split('/').slice(1)) {

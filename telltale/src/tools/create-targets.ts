@@ -6,65 +6,67 @@ import type { LoadedManifest, Project } from '../manifest/project/project.ts';
 import type { BUILTIN_TOOLS } from '../manifest/schema/agent-input.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Model } from '../models/model.ts';
+import { withTimeout } from './abort.ts';
 import { createOwnAddresses } from './access/addresses.ts';
-import { ClosedLocations } from './access/closed-locations.ts';
 import { createPermissions } from './access/permissions.ts';
-import { hiddenState, storeFiles } from './access/store-files.ts';
+import { ProtectedPaths } from './access/protected-paths.ts';
+import { hiddenStateFolders, runtimePaths } from './access/runtime-paths.ts';
 import type { CodeRelic, CodeTool } from './code/code-tool.ts';
 import { type Resolver, systemResolver } from './http/checked-lookup.ts';
 import { type AskText, createAskText, llmTargets } from './llm/llm-targets.ts';
 import type { McpServers, OpenMcpServer } from './mcp/mcp-server.ts';
 import { closeServers, openServers } from './mcp/open-servers.ts';
 import type { ListedTargets } from './mcp/server-targets.ts';
-import { type ChildEnvironmentEnv, childEnvironment } from './process/child-environment.ts';
+import { childEnvironment, type ProcessEnvironment } from './process/child-environment.ts';
 import type { RunCommand } from './process/command-request.ts';
 import { createConfinement } from './process/confinement.ts';
 import { createSandboxFinder, type FindSandbox } from './process/find-sandbox.ts';
 import type { RelicStore } from './relics/relic-driver.ts';
 import { createSandbox } from './sandbox/create-sandbox.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
-import { withTimeout } from './stop-and-wait.ts';
 import type { Target, TargetKind, TargetTable } from './target.ts';
-import type { TargetDeps } from './target-edges.ts';
+import type { TargetDeps } from './target-deps.ts';
 
 export interface TargetsOptions {
   readonly agent: AgentManifest;
-  /** What the agent was loaded with: its imports are found there. */
+  /** The project the agent was loaded from. Its imports are found there. */
   readonly project: Project;
-  /** The agent's folder: paths of calls and `permissions.paths` are relative to it. */
+  /** The agent's folder. Paths of calls and `permissions.paths` are relative to it. */
   readonly folder: string;
   readonly clock: Clock;
-  readonly env: ChildEnvironmentEnv;
+  readonly env: ProcessEnvironment;
   readonly store: RelicStore;
   readonly openModel: (ref: string) => Promise<Model>;
-  /** The folder of the process; the current one if absent. */
+  /** The working folder of the process. Defaults to the current one. */
   readonly cwd?: string;
-  /** Folders that a server watches or serves: what lies there may be loaded, too. */
+  /** Folders that a server watches or serves, because manifests and code there may be loaded, too. */
   readonly served?: readonly string[];
-  /** The agents that it may call: only a session can run one. */
+  /** The agents it may call. Only a session can run one. */
   readonly agents?: readonly Target[];
-  /** The workflows that its actions may call: only a session can run one. */
+  /** The workflows its actions may call. Only a session can run one. */
   readonly workflows?: readonly Target[];
-  /** Between SIGTERM and SIGKILL of a command. */
+  /** The time between SIGTERM and SIGKILL of a command. */
   readonly graceMs?: number;
-  /** In place of the system's resolver. */
+  /** Replaces the system's resolver. */
   readonly resolveHost?: Resolver;
-  /** Finds bubblewrap; one that is shared looks for it once. */
+  /** Finds bubblewrap. A shared finder searches only once. */
   readonly findSandbox?: FindSandbox;
-  /** Starts MCP servers. Without it an agent that imports one is refused. */
+  /** Starts MCP servers. Without it, an agent that imports one is refused. */
   readonly mcp?: OpenMcpServer | undefined;
-  /** Where scripts run; one of the table's own if absent. */
+  /** Where scripts run. By default, the table creates its own. */
   readonly sandbox?: Sandbox | undefined;
 }
 
-/** The targets of an agent, and what programs, scripts and questions that stand in a workflow need to run as they do. */
+/**
+ * The targets of an agent, plus what workflow steps need to run commands, scripts and model requests in the same way.
+ */
 export interface AgentTargets extends TargetTable {
   readonly deps: TargetDeps;
   readonly ask: AskText;
   /**
-   * The table of this moment: this one, unless an MCP server lists something else by now. What is called in this table
-   * is found in that one first. Throws where it cannot be made: two things have one name, a tool is gone that a Tool
-   * stands for.
+   * The present table. It differs from this one only if an MCP server has changed its list. Calls through this table
+   * look there first. Throws if it cannot be built, because two targets share a name or a tool behind a Tool manifest
+   * is gone.
    */
   latest(): AgentTargets;
 }
@@ -74,22 +76,22 @@ const HOMES = ['/home', '/root'];
 const TEMPORARY = ['/tmp', '/var/tmp', '/run'];
 
 /**
- * All that an agent's actions can call: its tools, relics and prompts. Nothing in it belongs to a session, so one table
- * serves all sessions of an agent. Rejects where the manifest asks for what cannot be had.
+ * Builds everything that an agent's actions can call: its tools, relics and prompts. Nothing in it belongs to one
+ * session, so all sessions of an agent share a table. Rejects if the manifest asks for something unavailable.
  */
 export async function createTargets(options: TargetsOptions): Promise<AgentTargets> {
   const { agent, project, env, served = [] } = options;
   const cwd = resolve(options.cwd ?? '.');
   const folder = resolve(options.folder);
-  const state = hiddenState(options.env, folder);
+  const state = hiddenStateFolders(options.env, folder);
   const commands = {
     readsLines: platform() !== 'win32',
     ignoresCase: platform() === 'win32' || platform() === 'darwin',
     path: env.PATH,
   };
   const permissions = createPermissions(agent.permissions, folder, commands, {
-    own: [...storeFiles(options.store.location, [cwd, folder, project.root, ...served]), ...state],
-    closed: new ClosedLocations({ project, folder, cwd, served, env, clock: options.clock }),
+    own: [...runtimePaths(options.store.location, [cwd, folder, project.root, ...served]), ...state],
+    closed: new ProtectedPaths({ project, folder, cwd, served, env, clock: options.clock }),
   });
   const closers: (() => Promise<void>)[] = [];
   const resolveHost = options.resolveHost ?? systemResolver;
@@ -128,9 +130,10 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
       ...(options.agents ?? []),
       ...(options.workflows ?? []),
     );
-    const tables = createLiveTables(parts, servers);
+    const tables = createLiveTargets(parts, servers);
     const first = tables.latest();
-    // A prompt's answer takes seconds anyway, and an agent without tools then never loads the compiler.
+    // Prompts are skipped: their answers take seconds anyway, and an agent without tools never has to load the
+    // compiler.
     const endWarmUp = warmUp(first.all.filter(({ kind }) => kind !== 'llm'));
     const ask = createAskText(agent, options.openModel);
     const command = createRunCommand(own);
@@ -164,8 +167,8 @@ export async function createTargets(options: TargetsOptions): Promise<AgentTarge
 }
 
 /**
- * Compiles the schemas one by one, between other work and while the model is still thinking: the first of a process
- * takes tens of milliseconds, which the first action should not wait for.
+ * Compiles the schemas one at a time, between other work and while the model is still thinking. The first one of a
+ * process takes tens of milliseconds, which would otherwise delay the first action.
  */
 function warmUp(targets: readonly Target[]): () => void {
   const waiting = [...targets];
@@ -179,7 +182,7 @@ function warmUp(targets: readonly Target[]): () => void {
 
 const notInProject = (name: string, root: string) =>
   new RuntimeError('agent_unknown', `The agent "${name}" is not in the project ${root}.`, {
-    hint: 'Pass the project that it was loaded with.',
+    hint: 'Pass the project that it was loaded from.',
   });
 
 function createRunCommand(deps: Omit<TargetDeps, 'servers'>): RunCommand {
@@ -207,15 +210,15 @@ export interface NamedTargets {
   get(key: string): Target | undefined;
 }
 
-/** What an agent can call, which changes where a server lists something else. */
-export interface LiveTables {
-  /** The targets of this moment. Throws where two of them have one name, or one cannot be made. */
+/** The targets an agent can call. They change when a server changes its list. */
+export interface LiveTargets {
+  /** The present targets. Throws if two of them share a name, or one cannot be built. */
   latest(): NamedTargets;
-  /** Finds what can be called now; else what `targets` had, whose server says that it is gone. */
+  /** Finds a present target. Falls back to `targets`, whose server then reports that the tool is gone. */
   finder(targets: NamedTargets): (kind: TargetKind, name: string) => Target | undefined;
 }
 
-function createLiveTables(parts: readonly (Target | ListedTargets)[], servers: McpServers): LiveTables {
+function createLiveTargets(parts: readonly (Target | ListedTargets)[], servers: McpServers): LiveTargets {
   let current = namedTargets(parts);
   let isStale = false;
   for (const server of servers.values())
@@ -241,7 +244,7 @@ function createLiveTables(parts: readonly (Target | ListedTargets)[], servers: M
   };
 }
 
-/** A session that runs goes on with what it has; the next one that begins hears what is wrong. */
+/** A running session keeps its targets. The next session to start gets the error. */
 function latestOr(targets: NamedTargets, latest: () => NamedTargets): NamedTargets {
   try {
     return latest();
@@ -264,13 +267,13 @@ function namedTargets(parts: readonly (Target | ListedTargets)[]): NamedTargets 
 const keyOf = (kind: TargetKind, name: string): string => `${kind} ${name}`;
 
 const nameTaken = ({ kind, name }: Target) =>
-  new RuntimeError('name_taken', `Two things that actions can call are named ${kind} "${name}".`, {
-    hint: 'Give one of them another name; a built-in tool has its own, and those of an MCP server begin with its name.',
+  new RuntimeError('name_taken', `Two targets are named ${kind} "${name}".`, {
+    hint: 'Rename one of them. Built-in tools have fixed names, and tools of an MCP server start with the name of the server.',
   });
 
 /**
- * Tools and relics in the order of the imports; then what stands beside the agent in its own file. Loads what the agent
- * has, and nothing else: all kinds together are a hundred modules, a tenth of what the start of a run takes.
+ * Yields tools and relics in the order of the imports, then those in the agent's own file. Loads only the modules the
+ * agent needs: all kinds together are a hundred modules, a tenth of the start time of a run.
  */
 async function* importedTargets(
   agent: LoadedManifest,
@@ -317,7 +320,7 @@ async function* targetOf(
       const { implementation } = manifest;
       const server = 'mcp' in implementation ? deps.servers.get(implementation.mcp.server) : undefined;
       if (server === undefined) yield make();
-      else yield (await import('./mcp/server-targets.ts')).whileListed(server, () => [make()]);
+      else yield (await import('./mcp/server-targets.ts')).rebuiltOnChange(server, () => [make()]);
       return;
     }
     case 'Relic':

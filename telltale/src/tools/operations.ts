@@ -5,7 +5,7 @@ import { showValue } from '../manifest/schema/show-value.ts';
 import { type Check, compileCheck } from './check-parameters.ts';
 import type { Target, TargetCall, TargetOperation } from './target.ts';
 
-/** An operation, and what does it. */
+/** An operation with its implementation. */
 export interface Operation extends TargetOperation {
   run(input: JsonObject, call: TargetCall): Promise<Json>;
 }
@@ -21,9 +21,9 @@ export interface TargetOperations {
 }
 
 /**
- * Operations under one name. A native call has one flat schema, whose "operation" says what each of them takes; a call is
- * checked against its own operation's, so that an error speaks of that one alone. A call that names no operation means
- * `byDefault`, or what `unnamed` makes of it.
+ * Defines several operations under one name. A native call gets one flat schema, whose "operation" describes what each
+ * operation takes. A call is checked against its own operation's schema, so that errors concern that operation alone. A
+ * call without an operation uses `byDefault`, or the input that `unnamed` returns for it.
  */
 export function defineOperations(
   what: string,
@@ -74,7 +74,7 @@ export function defineOperations(
   };
 }
 
-/** The members of a Target that operations decide. */
+/** The members of a Target that its operations determine. */
 export const operationMembers = ({
   parameters,
   operations,
@@ -129,7 +129,7 @@ function flatSchema(
   };
 }
 
-/** The first schema of a parameter; where other operations describe theirs differently, it says what each means. */
+/** The first schema of a parameter. If operations describe it differently, the description lists each meaning. */
 function sharedSchema(key: string, operations: Readonly<Record<string, Operation>>): JsonObject {
   const users = Object.entries(operations).flatMap(([name, { parameters }]) =>
     Object.hasOwn(parameters, key) ? [[name, parameters[key] as JsonObject] as const] : [],

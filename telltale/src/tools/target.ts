@@ -6,145 +6,151 @@ import type { RunCommand } from './process/command-request.ts';
 
 export type TargetKind = 'tool' | 'agent' | 'relic' | 'workflow' | 'llm' | 'artifact' | 'internal';
 
-/** What a call of a model used. */
+/** The usage of a model call. */
 export interface ChargedUsage extends ModelUsage {
-  /** true where the provider gave no figures and they were counted here. */
+  /** true if the provider reported no figures and they were estimated. */
   readonly estimated?: true;
 }
 
-/** One try of an action, as a target gets it. Its methods are called on it: calls may share them. */
+/**
+ * One attempt of an action, as its target sees it. Call its methods on the object itself, because calls may share them.
+ */
 export interface TargetCall {
   readonly session: string;
   /** The action's id. */
   readonly id: string;
-  /** Resolved parameters; already checked against the target's schema. */
+  /** Parameters with references resolved, already checked against the target's schema. */
   readonly input: JsonObject;
-  /** From 1 on. */
+  /** Counts from 1. */
   readonly attempt: number;
-  /** Aborted on time-out and cancellation; `run` must then end soon. */
+  /** Aborted on timeout and cancellation. `run` must then end soon. */
   readonly signal: AbortSignal;
-  /** The same for every try of one action, also after a restart. */
+  /** The same for every attempt of an action, also after a restart. */
   readonly idempotencyKey: string;
-  /** The frozen `${agent.*}` snapshot, made when it is asked for. */
+  /** The frozen `${agent.*}` snapshot. It is created when it is first read. */
   agent(): JsonObject;
-  /** Partial results, shown live. */
+  /** Reports a partial result, which is shown live. */
   progress(data: Json): void;
-  /** What a call of a model used; called before `run` ends, also where it fails. */
+  /** Reports the usage of a model call. Called before `run` ends, even if it fails. */
   charge?(usage: ChargedUsage, model: Model): void;
-  /** What a person approved for this action: the `grants` of its `Need`. */
+  /** What a person approved for this action: the `grants` of its approval. */
   readonly granted?: readonly string[] | undefined;
-  /** The model that a prompt is to ask, in place of its own. */
+  /** The model that a prompt should use instead of its own. */
   readonly model?: string | undefined;
-  /** Puts a note on the session's log, each text once a session. */
+  /** Puts a note on the session's log, each text once per session. */
   note?(what: string): void;
 }
 
 /** What a person has to approve before a call may start. */
-export interface Need extends Covered {
-  /** `tool "deploy"`. */
+export interface ApprovalNeed extends Covered {
+  /** The target's name for messages: `tool "deploy"`. */
   readonly target: string;
-  /** What it would do, in a few words. */
+  /** What the call would do, in a few words. */
   readonly what: string;
-  /** What of the manifest demands it. */
+  /** The part of the manifest that requires the approval. */
   readonly because: string;
-  /** What the approval is for, as `run` will look for it: a call that turns out to do something else is refused. */
+  /** The grants that the approval gives. `run` checks them and refuses a call that does something else. */
   readonly grants: readonly string[];
   /**
-   * What it may be approved for, for the rest of a session: the `key` is the same for all calls that are covered. Absent
-   * where each call has to be asked about.
+   * An approval for the rest of the session. The `key` is the same for all calls that it covers. Absent if each call
+   * needs its own approval.
    */
   readonly always?: { readonly key: string; readonly covers: string };
 }
 
-/** One of the things that a target with an `operation` parameter can do. */
+/** One of the operations of a target with an `operation` parameter. */
 export interface TargetOperation {
-  /** The model reads it: half a sentence. */
+  /** The model reads this half sentence. */
   readonly description: string;
-  /** JSON Schemas by name. */
+  /** JSON Schemas by parameter name. */
   readonly parameters: Readonly<Record<string, JsonObject>>;
   readonly required?: readonly string[];
-  /** Whether it may be made again after a crash; where that depends on the parameters, what they say. */
+  /** Whether it may be repeated after a crash. A function if that depends on the parameters. */
   readonly idempotent: boolean | ((input: JsonObject) => boolean);
 }
 
-/** Something an action can call. */
+/** Something an action can call: a tool, an agent, a relic, a workflow, a prompt or an artifact. */
 export interface Target {
   readonly kind: TargetKind;
   readonly name: string;
   readonly description: string;
-  /** JSON Schema (2020-12) of the parameters; the model reads it. */
+  /** JSON Schema (2020-12) of the parameters. The model reads it. */
   readonly parameters: JsonObject;
-  /** Where "operation" chooses what it does: what each takes. */
+  /** The operations, if an "operation" parameter chooses one. */
   readonly operations?: Readonly<Record<string, TargetOperation>> | undefined;
   /** The operation of a call that names none. */
   readonly byDefault?: string | undefined;
-  /** A call that only reads, what it could return and what to make of that: the example in the prompt. */
+  /** An example for the prompt: a read-only call, its result, and an answer based on it. */
   readonly example?: { readonly input: JsonObject; readonly output: Json; readonly answer: string };
-  /** Whether it may be run again after a crash. */
+  /** Whether it may be repeated after a crash. */
   readonly idempotent: boolean;
-  /** Where that depends on the parameters: counts in place of `idempotent`. */
+  /** Replaces `idempotent` if that depends on the parameters. */
   idempotentFor?(input: JsonObject): boolean;
   readonly start: 'on_close' | 'on_turn_end';
-  /** Whether an async call of it runs in the background: no turn waits for it. */
+  /** Whether an async call runs in the background, so that no turn waits for it. */
   readonly background?: boolean;
   /**
-   * Where only so many calls of it run at once, over all sessions and runs: whoever calls `run` has taken one of these
-   * slots before, and gives it back afterwards. The key is by its name: agents with a tool of that name share them.
+   * Limits the calls that run at the same time, across all sessions and runs. Whoever calls `run` must have acquired
+   * one of these slots and releases it afterwards. The key is the name, so agents with a tool of the same name share
+   * the slots.
    */
   readonly slots?: { readonly key: string; readonly max: number } | undefined;
-  /** Time for each try, unless the action sets its own. */
+  /** The time limit of each attempt, unless the action sets its own. */
   readonly timeoutMs?: number;
-  /** How long it may take to stop once its signal is aborted, where it needs more than most. */
+  /** How long it may take to stop after its signal is aborted, if it needs more than the default. */
   readonly graceMs?: number;
-  /** The parameters as they are meant, where they leave out the operation. Hooks, people and the log see these. */
+  /** Adds an omitted operation to the parameters. Hooks, people and the log see the result. */
   inFull?(input: JsonObject): JsonObject;
-  /** What is wrong with the parameters, with the path; undefined if nothing is. */
+  /** Returns what is wrong with the parameters, with the path. Undefined if they are fine. */
   check(input: JsonObject): RuntimeError | undefined;
   /**
-   * What a person has to approve before this call may start; throws or rejects where it may not be made at all. Absent
-   * where no call of it ever has to be asked for. Without the approval `run` refuses.
+   * Returns what a person has to approve before this call may start. Throws or rejects if the call is not allowed at
+   * all. Absent if no call ever needs approval. Without the approval, `run` refuses.
    */
-  needs?(input: JsonObject, context: Pick<TargetCall, 'agent'>): Need | undefined | Promise<Need | undefined>;
+  needs?(
+    input: JsonObject,
+    context: Pick<TargetCall, 'agent'>,
+  ): ApprovalNeed | undefined | Promise<ApprovalNeed | undefined>;
   /**
-   * The hash of what a call would run, as it is now: its manifest, and the files that are its code. An approval is of
-   * this definition and of no other. Absent where it is part of the runtime.
+   * A hash of what a call would run at this moment: its manifest and its code files. An approval covers this definition
+   * only. Absent for built-in targets.
    */
   definition?(): string;
-  /** Rejects with a RuntimeError, or with whatever a user's code throws. The result is plain JSON of bounded size. */
+  /** Rejects with a RuntimeError, or with whatever a user's code throws. The result is plain JSON of limited size. */
   run(call: TargetCall): Promise<Json>;
 }
 
-/** All that the actions of one agent can call. */
+/** Everything that the actions of one agent can call. */
 export interface TargetTable {
   find(kind: TargetKind, name: string): Target | undefined;
   /** In the order of the manifest. */
   readonly all: readonly Target[];
-  /** Runs a program under the same permissions as the agent's command tools. */
+  /** Runs a program with the same permissions as the agent's command tools. */
   readonly command: RunCommand;
-  /** Ends what outlives a call (servers, connections). */
+  /** Closes whatever outlives a call, such as servers and connections. */
   close(): Promise<void>;
 }
 
-/** A person's word, and whose it is. */
+/** A person's decision about an approval. */
 export interface Answer {
   readonly approved: boolean;
-  /** Approved for the rest of the session, where the question offers that. */
+  /** Approved for the rest of the session, if that was offered. */
   readonly always?: boolean;
-  /** Which of the options that a workflow's step gives. */
+  /** The chosen option of a workflow step. */
   readonly choice?: string;
   readonly by?: string;
   readonly note?: string;
 }
 
-/** Asks a person; resolves with their word. The signal is aborted once the answer no longer matters. */
+/** Asks a person and resolves with the decision. The signal is aborted once the decision no longer matters. */
 export type Approve = (
   question: Covered & {
     readonly what: string;
     readonly target: string;
     readonly input: JsonObject;
-    /** What the answer `always` covers for the rest of the session. Absent where it is not offered. */
+    /** What `always` would cover for the rest of the session. Absent if it is not offered. */
     readonly always?: string;
-    /** What has changed since it was approved before, where it was: that approval counts no longer. */
+    /** What has changed since an earlier approval, which no longer counts. */
     readonly changed?: readonly string[];
     readonly signal: AbortSignal;
   },

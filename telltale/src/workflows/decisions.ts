@@ -9,7 +9,7 @@ import { err, ok, type Result, RuntimeError, toRuntimeError } from '../lib/error
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { AgentManifest } from '../manifest/schema/kinds.ts';
 import type { Artifacts, DecisionContext } from '../tools/artifacts/artifacts.ts';
-import type { Invocation, Invoke, Wanted } from '../tools/artifacts/create-invoke.ts';
+import type { ExpectedAnswer, Invocation, Invoke } from '../tools/artifacts/create-invoke.ts';
 import type { Locals, Scope } from './scope.ts';
 import { type ResolveOptions, resolveDeep } from './scope.ts';
 import type { Decisions, Test } from './step-executor.ts';
@@ -25,7 +25,7 @@ export function createDecisions(deps: DecisionDeps): Decisions {
   const put = async (
     { where, step, locals, at }: DecisionQuestion,
     invocation: Invocation<unknown>,
-    wanted: Wanted,
+    wanted: ExpectedAnswer,
     about: JsonObject = {},
     within: AbortSignal = hasEnded(),
   ): Promise<InvokeRecord> => {
@@ -33,8 +33,8 @@ export function createDecisions(deps: DecisionDeps): Decisions {
     const record = await invoke({
       where,
       invocation: { ...invocation, args: args.ok ? args.value : invocation.args } as Invocation,
-      ...(args.ok ? {} : { unasked: args.error }),
-      wanted,
+      ...(args.ok ? {} : { unavailable: args.error }),
+      expected: wanted,
       context: { ...(await context(step)), ...about },
       signal: within,
     });
@@ -52,7 +52,7 @@ export function createDecisions(deps: DecisionDeps): Decisions {
   const ask: AskArtifact = async <Answer>(
     asker: DecisionQuestion,
     invocation: Invocation<Answer>,
-    wanted: Wanted,
+    wanted: ExpectedAnswer,
   ) => {
     const known = state.answers.get(asker.where);
     return (known ?? (await put(asker, invocation, wanted)).result) as Answer;
@@ -302,7 +302,7 @@ export interface DecisionQuestion {
 export type AskArtifact = <Answer>(
   asker: DecisionQuestion,
   invocation: Invocation<Answer>,
-  wanted: Wanted,
+  wanted: ExpectedAnswer,
 ) => Promise<Answer>;
 
 /** The name of the artifact's method for the log: `gate.should_continue`. */

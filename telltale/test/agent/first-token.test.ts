@@ -78,7 +78,7 @@ it('a model that never says a word ends the session, which says which limit that
     status: 'failed',
     error: {
       code: 'model_timeout',
-      message: expect.stringContaining('did not begin to answer within 0.1 s'),
+      message: expect.stringContaining('did not start to answer within 0.1 s'),
       hint: expect.stringContaining('first_token'),
     },
   });

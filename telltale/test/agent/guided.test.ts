@@ -171,9 +171,7 @@ describe('what a step asks for', () => {
     expect(result.status).toBe('completed');
     expect(prompts[0]).toContain('"risk" ({"enum":["low","high"]})');
     expect(prompts[1]).toContain('lacks "risk"');
-    expect(prompts[2]).toContain(
-      '"/risk" is "huge", which is none of the allowed values. Allowed: low, high.',
-    );
+    expect(prompts[2]).toContain('"/risk" is "huge", which is not an allowed value. Allowed: low, high.');
     expect(prompts[3]).toContain('"rsk"');
     expect(of('task.claimed')[0]?.context_updates).toEqual({ risk: 'low' });
   });

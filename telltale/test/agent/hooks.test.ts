@@ -22,7 +22,7 @@ import type { RunEventBody } from '../../src/log/run-event.ts';
 import { emptyRun } from '../../src/log/run-state.ts';
 import type { SimpleStep } from '../../src/manifest/schema/steps/step.ts';
 import { resumeEverywhere } from '../../src/testing/crash.ts';
-import type { Question } from '../../src/tools/artifacts/create-invoke.ts';
+import type { InvokeRequest } from '../../src/tools/artifacts/create-invoke.ts';
 import { agentFolder, runAgent, tool } from './run-agent.ts';
 import { speak } from './speak.ts';
 
@@ -420,9 +420,13 @@ const invocation = (invoke: string, fallback: Json = true) => ({
   fallback,
 });
 
-function fakeHooks(sources: HookSources, decide: (question: Question) => Partial<InvokeRecord>, start = 5) {
+function fakeHooks(
+  sources: HookSources,
+  decide: (question: InvokeRequest) => Partial<InvokeRecord>,
+  start = 5,
+) {
   const log: HookEvent[] = [];
-  const questions: Question[] = [];
+  const questions: InvokeRequest[] = [];
   const deps: HookDeps = {
     stream: 'run_1',
     clock: createSystemClock(),

@@ -47,7 +47,7 @@ describe.each(FORMATS)('a provider that speaks the format %s', (format) => {
       expect(result).toMatchObject({ status: 'failed', error: { code: 'model_broke_off' } });
       expect(message).toMatch(/^(?:openai|anthropic|google)\S*\/\S+: /);
       if (what !== 'bytes that are no text')
-        expect(message).toMatch(/ sent something that is no part of a model's stream[.:]/);
+        expect(message).toMatch(/ sent data that is not part of a model's stream[.:]/);
       // A model object of the program's own does not say where it asks.
       expect(hint).toContain("The server did not answer with a model's stream. Check the base URL");
       if (format !== 'openai-responses') expect(hint).toMatch(/which is http:\/\/127\.0\.0\.1:\d+\/v1\.$/);

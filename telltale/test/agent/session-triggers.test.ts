@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { InvokeRecord } from '../../src/lib/calls.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import type { Invoke, Question } from '../../src/tools/artifacts/create-invoke.ts';
+import type { Invoke, InvokeRequest } from '../../src/tools/artifacts/create-invoke.ts';
 import { moreRuns } from '../more-runs.ts';
 import { openStage, type Stage, type StageOptions, workflowOf } from './reaction-stage.ts';
 
@@ -517,7 +517,7 @@ describe('tests that artifacts decide', () => {
   const asks = { invoke: 'decider', method: 'go', fallback: false };
   /** Answers when it is told to, in any order. */
   const slowInvoke = () => {
-    const open: { readonly question: Question; readonly answer: (result: boolean) => void }[] = [];
+    const open: { readonly question: InvokeRequest; readonly answer: (result: boolean) => void }[] = [];
     const invoke: Invoke = (question) =>
       new Promise((resolve) => {
         const { invoke: artifact, method, args } = question.invocation;

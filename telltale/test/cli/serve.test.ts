@@ -122,7 +122,7 @@ steps: [{ name: pay, type: tool, target: pay }]
     const { id } = await first.post('/runs', { agent: 'helper', workflow: 'flow' });
     await expect.poll(() => existsSync(join(folder, 'paid'))).toBe(true);
     expect(await first.stop('SIGTERM')).toBe(0);
-    expect(first.said()).toContain('Waiting for 1 call that must not be made twice, for 20 s at most.');
+    expect(first.said()).toContain('Waiting up to 20 s for 1 call that must not be repeated.');
     expect(paid()).toBe('paying\npaid\n');
     const second = await served(folder, 'serve', '--port', '0');
     await expect

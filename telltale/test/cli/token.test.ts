@@ -64,7 +64,7 @@ it('a name that is taken, a role that is none and a missing one are said so', as
   await token(['create', 'ann', '--role', 'admin'], cwd);
   const taken = await token(['create', 'ann', '--role', 'read'], cwd);
   expect(taken.code).toBe(1);
-  expect(taken.err).toContain('There is a token named "ann" already.');
+  expect(taken.err).toContain('A token named "ann" already exists.');
   expect((await token(['create', 'bob', '--role', 'root'], cwd)).code).toBe(2);
   expect((await token(['create', 'bob'], cwd)).code).toBe(2);
   expect((await token(['crate', 'bob'], cwd)).err).toContain('Did you mean "create"?');

@@ -166,7 +166,7 @@ describe('a schema', () => {
       const tool = defineTool({ name: 'odd', parameters, jsonSchema: { type: 'object' }, run: () => 1 });
       expect((await callTool(tool, {})).error).toMatchObject({
         code: 'schema_failed',
-        message: 'The schema fails by itself: no luck',
+        message: 'The schema threw an error: no luck',
       });
     }
   });

@@ -82,7 +82,7 @@ test.each(['tools', 'prompts'])(
 );
 
 test.each([
-  [`on['tools/list'] = ({ id }) => reply(id, { tools: 5 })`, 'what it listed are no tools'],
+  [`on['tools/list'] = ({ id }) => reply(id, { tools: 5 })`, 'its list of tools is invalid'],
   [`on['tools/list'] = ({ id }) => reply(id, { tools: [], nextCursor: 'again' })`, 'more than 100 pages'],
   [`tools = Array.from({ length: 1500 }, (_, n) => ({ name: 't' + n }))`, 'more than 1000 tools'],
   [
@@ -129,7 +129,7 @@ test('a server that prints without end what is no message is ended', async () =>
   );
   const error = await failureOf(server.call(callOf()));
   expect(error).toMatchObject({ code: 'mcp_failed', retryable: true });
-  expect(error.message).toContain('lines that are no messages');
+  expect(error.message).toContain('lines that are not messages');
 });
 
 test('a message without end is not kept, and ends its server', async () => {
@@ -287,7 +287,7 @@ test('a server of resources alone has no tools, and its resources can be read', 
   });
   expect(await server.resources?.read({ ...ask, uri: 'a:1' })).toEqual([{ uri: 'a:1', text: 'one' }]);
   const odd = await failureOf(server.resources?.read({ ...ask, uri: 'a:2' }) ?? Promise.resolve());
-  expect(odd).toMatchObject({ code: 'mcp_failed', message: expect.stringContaining('is no result') });
+  expect(odd).toMatchObject({ code: 'mcp_failed', message: expect.stringContaining('is not a result') });
 });
 
 test('resources without end are listed up to a limit, and prompts without end are refused', async () => {

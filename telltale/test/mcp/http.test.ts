@@ -168,7 +168,7 @@ test('headers are sent, and are never shown, though the server quotes them', asy
   const error = await failureOf(openHttp(`${url}/in-the-path`, { headers }));
   expect(seen[0]?.headers).toMatchObject({ authorization: 'Bearer s3cr3t-token', 'x-key': 'k3y-value' });
   expect(error.code).toBe('mcp_failed');
-  expect(error.message).toContain('"far" answered with the status 401: not with [hidden] nor [hidden]');
+  expect(error.message).toContain('"far" responded with status 401: not with [hidden] nor [hidden]');
   expect(error.hint).toContain('"headers"');
   expect(JSON.stringify(error)).not.toMatch(/s3cr3t|k3y|in-the-path/);
 });
@@ -280,7 +280,7 @@ test('a stream that never brings anything is not resumed for ever', async () => 
       headers['last-event-id'] === undefined ? response.writeHead(405).end() : response.writeHead(502).end(),
   });
   const error = await failureOf((await openHttp(url)).call(callOf()));
-  expect(error.message).toContain('could not be resumed in 5 tries');
+  expect(error.message).toContain('could not be resumed in 5 attempts');
   expect(seen.filter(({ method }) => method === 'GET')).toHaveLength(6);
 });
 
@@ -308,25 +308,25 @@ test.each<[string, Answer, string]>([
   [
     'a web page',
     (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Hi'),
-    'answered with "text/html"',
+    'responded with "text/html"',
   ],
-  ['no type', (_, response) => response.writeHead(200).end('hm'), 'answered with no type'],
+  ['no type', (_, response) => response.writeHead(200).end('hm'), 'responded with no content type'],
   [
     'no JSON',
     (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"a"'),
-    'is no answer to what was asked',
+    'does not answer the request',
   ],
   [
     'an answer to another question',
     (_, response) => json(response, done(999)),
-    'is no answer to what was asked',
+    'does not answer the request',
   ],
   [
     'events without end',
     (_, response) => {
       sse(response, 'data: noise\n\n'.repeat(10_001));
     },
-    'events that are no messages',
+    'events that are not messages',
   ],
   [
     'a stream that ends',
@@ -347,7 +347,7 @@ test.each<[string, Answer, string]>([
   [
     'a status',
     (_, response) => response.writeHead(500).end('{"error":{"message":"on fire"}}'),
-    'the status 500: on fire',
+    'status 500: on fire',
   ],
   ['nothing at all', (_, response) => void response.destroy(), 'cannot be reached'],
 ])('%s in place of an answer fails the call, and the next one is made', async (_, answer, words) => {

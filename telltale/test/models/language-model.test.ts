@@ -150,7 +150,7 @@ describe('a language model of the AI SDK', () => {
     await clock.advance(600_000);
     expect(await second.error).toMatchObject({
       code: 'model_timeout',
-      message: 'fake/m did not begin to answer within 600 s.',
+      message: 'fake/m did not start to answer within 600 s.',
     });
     expect(clock.pending).toBe(0);
   });
@@ -403,7 +403,7 @@ describe('native calls of a language model of the AI SDK', () => {
     expect(await error).toMatchObject({
       code: 'model_no_tools',
       retryable: false,
-      message: expect.stringMatching(/^fake\/m: the provider leaves out native tools[.:]/),
+      message: expect.stringMatching(/^fake\/m: the provider drops native tools[.:]/),
     });
     expect(deltas).toEqual([]);
     expect(await ask(open(fake(version, parts).model)).end).toMatchObject({ finish: 'stop' });

@@ -233,7 +233,7 @@ describe.each(CALL_WIRE_FORMATS.map((wire) => [wire.name, wire] as const))('%s',
     expect(await (await asked(wire)).error).toMatchObject({
       code: 'model_no_tools',
       retryable: false,
-      message: `${wire.ref}: the provider answered 400: gemma:2b does not support tools`,
+      message: `${wire.ref}: the provider responded with status 400: gemma:2b does not support tools`,
       hint: expect.stringContaining('dialect: tags'),
     });
     expect(await (await asked(wire, { tools: [] })).error).toMatchObject({ code: 'model_bad_request' });

@@ -68,7 +68,7 @@ describe('what a provider says', () => {
   it('is told on one line, without secrets, and no longer than 600 characters', () => {
     const words = (message: string) =>
       failure({ statusCode: 400, message }, { secrets: ['', 'sk-1'] }).message;
-    expect(words('a\n  sk-1\tb')).toBe('m: the provider answered 400: a … b');
+    expect(words('a\n  sk-1\tb')).toBe('m: the provider responded with status 400: a … b');
     expect(words('y'.repeat(600))).toMatch(/y{600}$/);
     expect(words('y'.repeat(601))).toMatch(/y{600}…$/);
   });

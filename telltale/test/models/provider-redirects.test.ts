@@ -31,7 +31,7 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
         `${wire.ref}: ${server.url} redirects to ${other.url}. Telltale does not follow this redirect.`,
       );
       expect(error.hint).toMatch(
-        new RegExp(`^Set [A-Z_]+_BASE_URL to ${other.url}/proxy(/v1\\w*)?, if that is where it should go.$`),
+        new RegExp(`^Set [A-Z_]+_BASE_URL to ${other.url}/proxy(/v1\\w*)?, if the redirect is right.$`),
       );
       expect(other.requests).toEqual([]);
       expect(server.requests).toHaveLength(1);
@@ -64,7 +64,7 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
       expect(await ask(await open(wire)).error).toMatchObject({
         code: 'model_bad_request',
         retryable: false,
-        message: `${wire.ref}: ${server.url} answers with the status ${status}, which no model server does.`,
+        message: `${wire.ref}: ${server.url} responded with status ${status}, which no model server does.`,
         hint: expect.stringMatching(/^Check [A-Z_]+_BASE_URL, and any proxy in between\.$/),
       });
     },
@@ -77,7 +77,7 @@ describe('a redirect', () => {
     expect(await ask(await open(ANTHROPIC)).error).toMatchObject({
       code: 'model_bad_request',
       message: `${ANTHROPIC.ref}: ${server.url} redirects to ${other.url}. Telltale does not follow this redirect.`,
-      hint: `Set ANTHROPIC_BASE_URL to ${other.url}, if that is where it should go.`,
+      hint: `Set ANTHROPIC_BASE_URL to ${other.url}, if the redirect is right.`,
     });
     expect(other.requests).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe('a redirect', () => {
     expect(await ask(await open(ANTHROPIC)).error).toMatchObject({
       code: 'model_bad_request',
       retryable: false,
-      message: `${ANTHROPIC.ref}: ${server.url} answers with a redirect (302) to /sign-in, which would lose the prompt.`,
+      message: `${ANTHROPIC.ref}: ${server.url} responded with a redirect (302) to /sign-in, which would lose the prompt.`,
       hint: 'Check ANTHROPIC_BASE_URL, and any proxy in between.',
     });
     expect(server.requests).toHaveLength(1);

@@ -218,7 +218,7 @@ describe.each(WIRE_FORMATS.map((wire) => [wire.ref, wire] as const))('%s', (_ref
       const error = await ask(await open(wire)).error;
       expect(error).toMatchObject({ code, retryable });
       expect((error as Error).message).toBe(
-        `${wire.ref}: the provider answered ${status}: Because of the weather`,
+        `${wire.ref}: the provider responded with status ${status}: Because of the weather`,
       );
       expect(server.requests).toHaveLength(1);
     },

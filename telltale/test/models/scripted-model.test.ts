@@ -138,7 +138,7 @@ describe('a scripted model', () => {
     expect(deltas.join('')).toBe('six');
     expect(await ask(model, { turn: 4 }).error).toMatchObject({
       code: 'script_ended',
-      message: 'The script begins with turn 5, but the session needs turn 4.',
+      message: 'The script starts with turn 5, but the session needs turn 4.',
     });
     expect(await ask(model, { turn: 7 }).error).toMatchObject({
       message: 'The script has 2 turns, from turn 5 on, but the session needs turn 7.',

@@ -309,7 +309,7 @@ describe('what an approval cannot cover', () => {
       },
     });
     expect((await start()).status).toBe('completed');
-    expect(JSON.stringify(await runtime.events('ses_a'))).toContain('\\"approval: strict\\" demands that');
+    expect(JSON.stringify(await runtime.events('ses_a'))).toContain('\\"approval: strict\\" requires that');
   });
 
   it('is shown by the command line, with the files that are covered', async () => {

@@ -129,7 +129,7 @@ describe('the tool filesystem', { timeout: 60_000 }, () => {
     const events = (await cli(folder, 'logs', 'last', '--json')).out;
     const refused = events.split('\n').filter((line) => line.includes('"action.failed"'));
     expect(refused).toHaveLength(9);
-    for (const line of refused) expect(line).toContain('is closed to agents');
+    for (const line of refused) expect(line).toContain('cannot be written by agents');
     expect(textOf(folder, 'deep/free.txt')).toBe('x');
   });
 
@@ -326,7 +326,7 @@ inSandbox('a command in the sandbox', { timeout: 60_000 }, () => {
       ]),
     );
     const out = await attack(folder);
-    expect(out.match(/is closed to agents/g)).toHaveLength(2);
+    expect(out.match(/cannot be written by agents/g)).toHaveLength(2);
     expect(out).toContain('"exit_code":7');
   });
 

@@ -160,7 +160,7 @@ it('a server that lists a thousand large schemas holds nothing up', async () => 
     ),
   };
   expect(JSON.stringify(schema).length).toBeLessThan(64 * 1024);
-  const { mcpTargets } = await import('../../src/tools/mcp/mcp-targets.ts');
+  const { mcpTargets } = await import('../../src/tools/mcp/server-targets.ts');
   const tools = many(1_000, (n) => ({
     name: `t${n}`,
     description: '',

@@ -176,7 +176,7 @@ test('a process of somebody else with the same number is never ended', async () 
     env: { PATH: process.env.PATH, TELLTALE_STARTED_BY: `${process.pid}:${began}:ses_x:a1` },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  const { endOrphans, ofStream } = await import('../../src/tools/process/orphans.ts');
+  const { endOrphans, isProgramOf: ofStream } = await import('../../src/tools/process/orphans.ts');
   const { createSystemClock } = await import('../../src/lib/clock.ts');
   await endOrphans(
     createSystemClock(),

@@ -150,7 +150,7 @@ test('an action may name only the models of its agent, and a length above zero',
   expect(run.of('action.failed').map(({ error }) => [error.code, error.message, error.hint])).toEqual([
     [
       'bad_parameters',
-      'The parameters of prompt "summarize" are wrong: "/model" is "gemini-1.5-flash", which is no model of this agent.',
+      'The parameters of prompt "summarize" are wrong: "/model" is "gemini-1.5-flash", which is not a model of this agent.',
       'Did you mean "gemini-2.5-flash"?',
     ],
     [

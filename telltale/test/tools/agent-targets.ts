@@ -11,7 +11,7 @@ import {
   type TargetsOptions,
 } from '../../src/tools/create-targets.ts';
 import { createSandboxFinder } from '../../src/tools/process/find-sandbox.ts';
-import type { Need, Target, TargetCall } from '../../src/tools/target.ts';
+import type { ApprovalNeed, Target, TargetCall } from '../../src/tools/target.ts';
 import { temporaryProject } from '../manifest/temporary-project.ts';
 import { memoryTables } from './memory-tables.ts';
 
@@ -31,7 +31,7 @@ export interface Given {
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly options?: Partial<TargetsOptions>;
   /** Who is asked where a call needs a person's approval; nobody by default. */
-  readonly approve?: ((need: Need) => boolean | Promise<boolean>) | undefined;
+  readonly approve?: ((need: ApprovalNeed) => boolean | Promise<boolean>) | undefined;
   /** One that is there and stays; a temporary one, gone with the test, if absent. */
   readonly folder?: string;
   /** Goes on although the manifests have mistakes. */

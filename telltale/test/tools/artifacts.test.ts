@@ -6,7 +6,7 @@ import { unwrapAnswer } from '../../src/tools/artifacts/artifact-module.ts';
 import type { ArtifactAnswer, DecisionContext } from '../../src/tools/artifacts/artifacts.ts';
 import { createCallArtifact } from '../../src/tools/artifacts/call-artifact.ts';
 import { createArtifacts } from '../../src/tools/artifacts/create-artifacts.ts';
-import type { Invocation, Wanted } from '../../src/tools/artifacts/create-invoke.ts';
+import type { ExpectedAnswer, Invocation } from '../../src/tools/artifacts/create-invoke.ts';
 import { createInvoke, type InvokeDeps } from '../../src/tools/artifacts/create-invoke.ts';
 import { createDraftCheck } from '../../src/tools/artifacts/open-artifacts.ts';
 import { createSandbox } from '../../src/tools/sandbox/create-sandbox.ts';
@@ -123,7 +123,7 @@ describe('a hostile artifact ends with its reason', () => {
     ['throws', 'threw', 'export const decide = () => { throw new Error("no") }'],
     ['throws while it is loaded', 'threw', 'throw new Error("no"); export const decide = () => true'],
     ['goes too deep', 'threw', 'export const decide = () => decide() + 1'],
-    ['is no JavaScript', 'threw', 'export function decide( {'],
+    ['is not valid JavaScript', 'threw', 'export function decide( {'],
     ['imports', 'threw', 'import fs from "node:fs"; export const decide = () => true'],
     ['awaits at its top', 'threw', 'await new Promise(() => {}); export const decide = () => true'],
     [
@@ -145,7 +145,7 @@ describe('a hostile artifact ends with its reason', () => {
     ['returns 10 MB', 'memory', 'export const decide = () => "x".repeat(1e7)'],
     ['has no such function', 'no_method', 'export const other = () => true'],
     ['has a value of that name', 'no_method', 'export const decide = true'],
-    ...['5', 'null', '({ wanted: null })', '({ wanted: { artifact: {}, method: "m", args: 5 } })'].map(
+    ...['5', 'null', '({ expected: null })', '({ wanted: { artifact: {}, method: "m", args: 5 } })'].map(
       (json): [string, string, string] => [
         `has its answer written as ${json}`,
         'wrong_type',
@@ -377,7 +377,7 @@ describe('versions', () => {
     expect(await artifacts.read('it')).toMatchObject({ version: 4, author: 'manifest', source: source(3) });
   });
   it.each([
-    ['export function decide( {', 'is no JavaScript'],
+    ['export function decide( {', 'is not valid JavaScript'],
     ['export const other = 1', 'no function "decide"'],
     ['throw new Error("at load")', 'at load'],
     ['for (;;);', 'more than 0.1 s'],
@@ -422,12 +422,12 @@ describe('an invocation', () => {
     createInvoke({ call, artifacts, cost: 0.1, balance: () => 10, id: 'run_1', ...more });
   const question = (
     invocation: Partial<Invocation> & { readonly invoke: string },
-    wanted: Wanted = { type: 'boolean' },
+    expected: ExpectedAnswer = { type: 'boolean' },
     context = CONTEXT,
   ) => ({
     where: 'step write: if',
     invocation: { method: 'decide', args: [], cache: true, fallback: 'FALLBACK', ...invocation },
-    wanted,
+    expected,
     context,
     signal,
   });
@@ -440,9 +440,9 @@ describe('an invocation', () => {
     ['["a", "b"]', { type: 'names' }, ['a', 'b']],
     ['"b"', { type: 'one_of', values: ['a', 'b'] }, 'b'],
     ['{ a: 1 }', { type: 'any' }, { a: 1 }],
-  ] as const)('takes %s where %j is wanted', async (value, wanted, result) => {
+  ] as const)('takes %s where %j is expected', async (value, expected, result) => {
     await returning(value);
-    expect(await invoker()(question({ invoke: 'it' }, wanted))).toEqual({
+    expect(await invoker()(question({ invoke: 'it' }, expected))).toEqual({
       where: 'step write: if',
       artifact: 'it',
       version: 1,
@@ -462,15 +462,18 @@ describe('an invocation', () => {
     ['"c"', { type: 'one_of', values: ['a', 'b'] }, 'wrong_type'],
     ['{ success: false, error: "why" }', { type: 'boolean' }, 'failed'],
     ['{ success: false }', { type: 'any' }, 'failed'],
-  ] as const)('does not take %s where %j is wanted: the fallback counts', async (value, wanted, reason) => {
-    await returning(value);
-    expect(await invoker()(question({ invoke: 'it' }, wanted))).toMatchObject({
-      result: 'FALLBACK',
-      fallback: { reason, message: expect.stringMatching(/it/) },
-      cost: 0.1,
-      version: 1,
-    });
-  });
+  ] as const)(
+    'does not take %s where %j is expected: the fallback counts',
+    async (value, expected, reason) => {
+      await returning(value);
+      expect(await invoker()(question({ invoke: 'it' }, expected))).toMatchObject({
+        result: 'FALLBACK',
+        fallback: { reason, message: expect.stringMatching(/it/) },
+        cost: 0.1,
+        version: 1,
+      });
+    },
+  );
   it('of what is not there comes to the fallback, and costs nothing', async () => {
     const record = await invoker()(question({ invoke: 'gone' }));
     expect(record).toMatchObject({ result: 'FALLBACK', fallback: { reason: 'missing' }, cost: 0 });

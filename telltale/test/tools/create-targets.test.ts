@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RuntimeError } from '../../src/lib/errors.ts';
 import { compileUserSchema } from '../../src/manifest/schema/user-schemas/check-user-schema.ts';
-import { unknownTarget } from '../../src/tools/target-edges.ts';
+import { unknownTarget } from '../../src/tools/target-deps.ts';
 import { agentTargets, type Given, moduleTool } from './agent-targets.ts';
 
 const ALL_BUILTINS =
@@ -145,12 +145,8 @@ test.each([
   [{ pth: 'x' }, '"path" is missing.', '"pth" was given: did you mean "path"?'],
   [{ path: 'x', mod: 'fast' }, 'there is no parameter "/mod".', 'Did you mean "mode"?'],
   [{ path: ['a'] }, '"/path" is a list of 1; it must be text.', undefined],
-  [
-    { path: 'x', mode: 'fats' },
-    '"/mode" is "fats", which is none of the allowed values.',
-    'Did you mean "fast"?',
-  ],
-  [{ path: 'x', opts: {} }, '"/opts" lacks "n".', 'Give "n".'],
+  [{ path: 'x', mode: 'fats' }, '"/mode" is "fats", which is not an allowed value.', 'Did you mean "fast"?'],
+  [{ path: 'x', opts: {} }, '"/opts" has no "n".', 'Give "n".'],
   [{ path: 'x', opts: { n: 0 } }, '"/opts/n" is 0; it must be >= 1.', undefined],
   [{ path: 'x', opts: { n: 1.5 } }, '"/opts/n" is 1.5; it must be a whole number.', undefined],
   [{ path: 'x', list: ['a', { id: 'b' }] }, '"/list/1/id" is "b"; it must be a number.', undefined],

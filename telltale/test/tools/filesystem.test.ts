@@ -50,7 +50,7 @@ test('a line past the end, a folder and a missing file each say what they are', 
   expect((await fails('read', { path: 'd' })).message).toContain('is a folder');
   expect((await fails('read', { path: 'gone/b.txt' })).code).toBe('file_missing');
   expect((await fails('read', { path: 'a.txt/b' })).code).toBe('file_missing');
-  expect((await fails('list', { path: 'a.txt' })).message).toContain('is no folder');
+  expect((await fails('list', { path: 'a.txt' })).message).toContain('is not a folder');
 });
 
 test('an empty file has no lines', async () => {
@@ -126,7 +126,7 @@ test('an edit replaces a text that stands there once', async () => {
 test('an edit that is not certain changes nothing and says why', async () => {
   const { fails, read } = await given({ 'a.ts': 'x\n  x\ny = 1\nz\n' });
   const twice = await fails('edit', { path: 'a.ts', old_text: 'x', new_text: 'w' });
-  expect(twice.message).toContain('stands 2 times in "a.ts": at lines 1, 2');
+  expect(twice.message).toContain('occurs 2 times in "a.ts", at lines 1, 2');
   const space = await fails('edit', { path: 'a.ts', old_text: 'y  =  1', new_text: 'w' });
   expect(space.hint).toContain('white space');
   const near = await fails('edit', { path: 'a.ts', old_text: 'y = 1\nq', new_text: 'w' });
@@ -141,7 +141,7 @@ test('an edit that is not certain changes nothing and says why', async () => {
 test('a text that stands there a second time inside of the first is not certain, either', async () => {
   const { fails, fs, read } = await given({ 'a.ts': '{\n}\n}\n}\n' });
   const twice = await fails('edit', { path: 'a.ts', old_text: '}\n}', new_text: '};\n}' });
-  expect(twice.message).toContain('stands 2 times in "a.ts": at lines 2, 3');
+  expect(twice.message).toContain('occurs 2 times in "a.ts", at lines 2, 3');
   expect(read('a.ts')).toBe('{\n}\n}\n}\n');
   await fs('edit', { path: 'a.ts', old_text: '}\n}', new_text: '};', replace_all: true });
   expect(read('a.ts')).toBe('{\n};\n}\n');
@@ -515,7 +515,7 @@ test('an edit reads &lt; in front of a reserved tag as the file has it', async (
     old_text: '&lt;if test="y">&lt;action>',
     new_text: '&lt;result>',
   });
-  expect(unclear.message).toContain('"&lt;result" in the new text can be read in two ways');
+  expect(unclear.message).toContain('"&lt;result" in the new text is ambiguous');
 });
 
 test('an edit with the line numbers of a result says to leave them out', async () => {

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { judgeConnection, type Resolver } from '../../src/tools/http/checked-lookup.ts';
+import { checkConnection, type Resolver } from '../../src/tools/http/checked-lookup.ts';
 import { agentTargets } from './agent-targets.ts';
 import { httpServer } from './http-server.ts';
 
@@ -155,7 +155,7 @@ test.each([
   const { failure } = await given();
   const error = await failure('http_fetch', { url });
   expect(error).toMatchObject({ code: 'http_failed', retryable: false });
-  expect(error.hint).toContain('no HTTP');
+  expect(error.hint).toContain('does not speak HTTP');
 });
 
 test('bytes that are no UTF-8 are shown as such, and another charset is read', async () => {
@@ -271,7 +271,7 @@ test('a name that leads to a private address at the second look is refused then'
   const rules = { hosts, resolveHost: resolve };
   const look = () =>
     new Promise((done) =>
-      judgeConnection(rules, 'x.test', '80')('x.test', {}, (error, found) => done(error ?? found)),
+      checkConnection(rules, 'x.test', '80')('x.test', {}, (error, found) => done(error ?? found)),
     );
   expect(await look()).toBe('93.184.216.34');
   expect(await look()).toMatchObject({ code: 'not_permitted' });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createKeptOutput } from '../../src/tools/output/output.ts';
+import { createBoundedOutput } from '../../src/tools/output/output.ts';
 
 const kept = (text: string, cuts: readonly number[], maxBytes: number) => {
-  const output = createKeptOutput(maxBytes);
+  const output = createBoundedOutput(maxBytes);
   const bytes = Buffer.from(text);
   let from = 0;
   for (const cut of [

@@ -130,7 +130,7 @@ test('an answer without end is cut off, and one that came to its limit is no ans
   const endless = await given(script);
   expect((await endless.failure('summarize', { text: 't' })).code).toBe('output_too_large');
   const cut = await given(scripted('half', { finish: 'length' }));
-  expect((await cut.failure('summarize', { text: 't' })).message).toContain('limit of tokens');
+  expect((await cut.failure('summarize', { text: 't' })).message).toContain('token limit');
 });
 
 test('a model that fails is passed on as it is, and opened again at the next call', async () => {

@@ -108,7 +108,7 @@ test.each([
     'permissions: { network: { allow: ["*"], deny: [example.com] } }',
     'not allowed to reach the host "example.com" (port 443)',
   ],
-  ['permissions: { network: { ask: [example.com] } }', "needs a person's approval"],
+  ['permissions: { network: { ask: [example.com] } }', 'needs approval'],
 ])(
   'a server over HTTP is asked for nothing where its host is not allowed: %s',
   async (permissions, words) => {

@@ -53,9 +53,9 @@ test.each<readonly [string, unknown, string]>([
   ['a generator', (function* () {})(), 'it is an iterator.'],
   ['a WeakMap', new WeakMap(), 'it is an object of WeakMap that JSON shows as {}.'],
   ['Headers', { headers: new Headers({ a: 'b' }) }, '"/headers" is an iterator.'],
-  ['a Date that is none', { at: new Date('soon') }, '"/at" is a Date that is none.'],
+  ['an invalid Date', { at: new Date('soon') }, '"/at" is an invalid Date.'],
 ])('%s is refused, and not an empty object or null', (_, value, found) => {
-  expect(() => plainJson(value, 'it', 1000)).toThrow(`What it returned is no JSON: ${found}`);
+  expect(() => plainJson(value, 'it', 1000)).toThrow(`What it returned is not JSON: ${found}`);
 });
 
 test('an object of a class counts by its fields, and one without any of another realm is a plain one', () => {

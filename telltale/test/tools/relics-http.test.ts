@@ -94,7 +94,7 @@ describe('an http relic', () => {
     const { failure, seen } = await service();
     expect(await failure('api', { path })).toMatchObject({
       code: 'not_permitted',
-      hint: expect.stringContaining('relic of its own'),
+      hint: expect.stringContaining('needs its own relic'),
     });
     expect(seen).toEqual([]);
   });
@@ -184,7 +184,7 @@ describe('an http relic', () => {
     );
     expect(await failure('api', { path: '404' })).toMatchObject({
       code: 'http_failed',
-      message: 'The request of relic "api" was answered with 404: {"why":"Because."}',
+      message: 'The request of relic "api" failed with status 404: {"why":"Because."}',
       retryable: false,
     });
     for (const path of ['429', '503'])
@@ -218,7 +218,7 @@ describe('an http relic', () => {
     expect(await failure('api', { operation: 'post', path: 'x' })).toMatchObject({
       code: 'relic_unavailable',
       retryable: false,
-      hint: expect.stringContaining('not known'),
+      hint: expect.stringContaining('is unknown'),
     });
   });
 

@@ -215,7 +215,7 @@ describe('a sql relic on PostgreSQL', PATIENT, () => {
     expect(await breakOff({ operation: 'execute', sql })).toMatchObject({
       code: 'relic_unavailable',
       retryable: false,
-      hint: expect.stringContaining('not known'),
+      hint: expect.stringContaining('is unknown'),
     });
     expect(await rowsOf(targets, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
   });

@@ -139,7 +139,7 @@ describe('a redis relic', PATIENT, () => {
     expect(await failure('get', { key })).toMatchObject({
       code: 'redis_error',
       message: expect.stringContaining('WRONGTYPE'),
-      hint: expect.stringContaining('another kind'),
+      hint: expect.stringContaining('another type'),
       retryable: false,
     });
     expect((await failure('set', { key, value: 'x'.repeat(2_000_000) })).code).toBe('bad_parameters');
@@ -222,7 +222,7 @@ describe('a Redis that cannot be had', PATIENT, () => {
     process.kill(own.pid, 'SIGKILL');
     expect(await Promise.all(under)).toMatchObject([
       { code: 'relic_unavailable', retryable: true },
-      { code: 'relic_unavailable', retryable: false, hint: expect.stringContaining('not known') },
+      { code: 'relic_unavailable', retryable: false, hint: expect.stringContaining('is unknown') },
     ]);
   });
 

@@ -122,11 +122,13 @@ describe('a sql relic on a SQLite file', PATIENT, () => {
     expect(await call('db', { sql: 'SELECT $2 AS b, $1 AS a', params: ['one', 'two'] })).toEqual({
       rows: [{ b: 'two', a: 'one' }],
     });
-    expect((await failure('db', { sql: 'SELECT :a', params: {} })).message).toContain('lacks "a"');
+    expect((await failure('db', { sql: 'SELECT :a', params: {} })).message).toContain('has no "a"');
     expect((await failure('db', { sql: 'SELECT :a', params: { a: 1, b: 2 } })).message).toContain('has "b"');
     expect((await failure('db', { sql: 'SELECT :a', params: [1] })).hint).toContain('{ "a": … }');
     expect((await failure('db', { sql: 'SELECT ?', params: { a: 1 } })).hint).toContain('Give a list');
-    expect((await failure('db', { sql: 'SELECT ?, :a', params: [1] })).message).toContain('alike');
+    expect((await failure('db', { sql: 'SELECT ?, :a', params: [1] })).message).toContain(
+      'would have to fill both',
+    );
   });
 
   test('execute gives the id of the row it inserted', async () => {
@@ -275,7 +277,7 @@ describe('a sql relic on a SQLite file', PATIENT, () => {
     expect(await die({ operation: 'execute', sql: ENDLESS })).toMatchObject({
       code: 'relic_unavailable',
       retryable: false,
-      hint: expect.stringContaining('not known'),
+      hint: expect.stringContaining('is unknown'),
     });
     expect(await call('db', { sql: 'SELECT 1 AS n' })).toEqual({ rows: [{ n: 1 }] });
   });

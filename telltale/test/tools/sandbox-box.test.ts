@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RunRequest } from '../../src/tools/sandbox/messages.ts';
 import { createKnownTexts, MAX_TEXTS } from '../../src/tools/sandbox/sandbox-thread.ts';
-import { BOX_BYTES, openBox } from '../../src/tools/sandbox/shared-box.ts';
+import { openSharedBuffer, SHARED_BUFFER_BYTES } from '../../src/tools/sandbox/shared-buffer.ts';
 import { moreRuns } from '../more-runs.ts';
 
 const anyRequest = fc.record<RunRequest>({
@@ -19,8 +19,8 @@ const anyRequest = fc.record<RunRequest>({
   logs: fc.boolean(),
 });
 const openBoth = () => {
-  const memory = new SharedArrayBuffer(BOX_BYTES);
-  return [openBox(memory), openBox(memory)] as const;
+  const memory = new SharedArrayBuffer(SHARED_BUFFER_BYTES);
+  return [openSharedBuffer(memory), openSharedBuffer(memory)] as const;
 };
 
 test('what is put into the box is what is taken out of it, one after the other', () => {

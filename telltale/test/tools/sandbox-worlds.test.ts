@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import type { RunRequest } from '../../src/tools/sandbox/messages.ts';
-import type { SandboxOutcome } from '../../src/tools/sandbox/outcome.ts';
-import type { EngineModule } from '../../src/tools/sandbox/thread/machine.ts';
-import { loadEngine, type Machine, openMachine } from '../../src/tools/sandbox/thread/machine.ts';
+import type { RunRequest, SandboxOutcome } from '../../src/tools/sandbox/messages.ts';
+import {
+  type EngineModule,
+  loadEngine,
+  type Machine,
+  openMachine,
+} from '../../src/tools/sandbox/thread/machine.ts';
 import { emptyScriptCache, runScript, type ScriptCache } from '../../src/tools/sandbox/thread/run-script.ts';
 import { moreRuns } from '../more-runs.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/lib/clock.ts';
 import { RuntimeError } from '../../src/lib/errors.ts';
-import { createPatience, createSandbox } from '../../src/tools/sandbox/create-sandbox.ts';
+import { createSandbox, createWaitBudget } from '../../src/tools/sandbox/create-sandbox.ts';
 import type { SandboxJob } from '../../src/tools/sandbox/sandbox.ts';
 
 const clock = createSystemClock();
@@ -75,10 +75,10 @@ test.each([
   ['let x = ;', 'line 1, column 9'],
   ['1 +\n\n  )', 'line 3, column 3'],
   ['return (', 'line 2'],
-])('%j is no JavaScript, and says where', async (source, place) => {
+])('%j is not valid JavaScript, and says where', async (source, place) => {
   const error = await failure(source);
   expect(error).toMatchObject({ code: 'script_error', retryable: false });
-  expect(error.message).toContain('is no JavaScript');
+  expect(error.message).toContain('is not valid JavaScript');
   expect(error.message).toContain(place);
 });
 
@@ -375,7 +375,7 @@ test('the event loop turns while a call runs that the engine cannot stop', async
 });
 
 test('a caller is held for three milliseconds in each turn of its event loop, by all scripts together', async () => {
-  const patience = createPatience();
+  const patience = createWaitBudget();
   expect(patience.forScript('a')).toBe(3);
   patience.spend(2);
   expect(patience.forScript('b')).toBe(1);
@@ -386,12 +386,12 @@ test('a caller is held for three milliseconds in each turn of its event loop, by
 });
 
 test('a script that was slow is not waited for again, until it was quick', () => {
-  const patience = createPatience();
-  patience.took('a', 4);
+  const patience = createWaitBudget();
+  patience.record('a', 4);
   expect([patience.forScript('a'), patience.forScript('b')]).toEqual([0, 3]);
-  patience.took('a', 1);
+  patience.record('a', 1);
   expect(patience.forScript('a')).toBe(3);
-  for (let n = 0; n < 300; n++) patience.took(`slow ${n}`, 4);
+  for (let n = 0; n < 300; n++) patience.record(`slow ${n}`, 4);
   expect([patience.forScript('slow 0'), patience.forScript('slow 299')]).toEqual([3, 0]);
 });
 
@@ -403,7 +403,7 @@ test.each([
 });
 
 test.each([
-  ['export const = 1', 'is no JavaScript'],
+  ['export const = 1', 'is not valid JavaScript'],
   ['\nthrow new Error("loading")', 'Error: loading (line 2'],
   ['import "./x.js"', "imports 'x.js'"],
   ['await new Promise(() => {})', 'awaits at its top'],
@@ -419,7 +419,7 @@ test('one that waits for a thread gives up after its own time, and takes no plac
   const held = Array.from({ length: 5 }, () => failure('for (;;);', { signal }));
   const late = await failure('1', { waitMs: 30 });
   expect(late).toMatchObject({ code: 'sandbox_busy', retryable: true });
-  expect(late.message).toContain('was not begun within 0.03 s');
+  expect(late.message).toContain('did not start within 0.03 s');
   const patient = value('2', { waitMs: 60_000 });
   controller.abort(new RuntimeError('cancelled', 'enough'));
   await Promise.all(held);

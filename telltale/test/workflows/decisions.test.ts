@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { reduceRun } from '../../src/log/reduce-run.ts';
 import type { RunEvent, RunEventBody } from '../../src/log/run-event.ts';
 import { emptyRun } from '../../src/log/run-state.ts';
-import type { Question } from '../../src/tools/artifacts/create-invoke.ts';
+import type { InvokeRequest } from '../../src/tools/artifacts/create-invoke.ts';
 import type { Component } from '../../src/workflows/decisions.ts';
 import { createDecisions } from '../../src/workflows/decisions.ts';
 import type { Scope } from '../../src/workflows/scope.ts';
@@ -44,7 +44,7 @@ const START: RunEventBody = {
 };
 
 let events: RunEvent[];
-let asked: Question[];
+let asked: InvokeRequest[];
 let answers: Record<string, Partial<InvokeRecord>>;
 let read: string[][];
 

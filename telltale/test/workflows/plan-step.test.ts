@@ -174,7 +174,7 @@ function targetOf(name: string, made: Made, called: Called[], isDead: () => bool
     start: 'on_close',
     description: `What ${name} does`,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(needs === undefined ? {} : { needs }),
+    ...(needs === undefined ? {} : { needs: needs }),
     check: compileCheck(schema, `${kind} "${name}"`),
     async run(call) {
       if (isDead()) throw new Died();

@@ -39,7 +39,12 @@ describe('a call that was approved', () => {
       idempotent: false,
       start: 'on_close',
       check: () => undefined,
-      needs: async () => ({ target: 'tool "deploy"', what: 'deploy', because: 'x', grants: ['deploy'] }),
+      needs: async () => ({
+        target: 'tool "deploy"',
+        what: 'deploy',
+        because: 'x',
+        grants: ['deploy'],
+      }),
       run: async () => {
         story.push('called');
         return 'deployed';

@@ -5,7 +5,7 @@ import { foldRun } from '../../src/log/reduce-run.ts';
 import type { RunEvent, RunEventBody, RunOrigin } from '../../src/log/run-event.ts';
 import { emptyRun } from '../../src/log/run-state.ts';
 import type { Model } from '../../src/models/model.ts';
-import type { Question } from '../../src/tools/artifacts/create-invoke.ts';
+import type { InvokeRequest } from '../../src/tools/artifacts/create-invoke.ts';
 import type { TextQuestion } from '../../src/tools/llm/llm-targets.ts';
 import type { TargetCall } from '../../src/tools/target.ts';
 import { createDecisions } from '../../src/workflows/decisions.ts';
@@ -35,7 +35,7 @@ export interface Play {
   /** What a person answers to the n-th question, from 0: the choice, and a note. */
   readonly person?: (nth: number, prompt: string) => readonly [choice: string, note?: string] | undefined;
   /** What an artifact answers. */
-  readonly invoke?: (question: Question) => Partial<InvokeRecord>;
+  readonly invoke?: (question: InvokeRequest) => Partial<InvokeRecord>;
   readonly origin?: Partial<RunOrigin>;
   readonly vars?: JsonObject;
   readonly clock?: SimulatedClock;
@@ -55,7 +55,7 @@ export interface TaskWorld {
   readonly agents: readonly (string | undefined)[];
   /** To the verifying model. */
   readonly questions: readonly TextQuestion[];
-  readonly invoked: readonly Question[];
+  readonly invoked: readonly InvokeRequest[];
   /** How often a person has answered. */
   people(): number;
   /** One process: walks from the log until the run ends, parks, or the process dies once the log has so many events. */
@@ -76,7 +76,7 @@ export function taskWorld(play: Play): TaskWorld {
   const over: string[] = [];
   const agents: (string | undefined)[] = [];
   const questions: TextQuestion[] = [];
-  const invoked: Question[] = [];
+  const invoked: InvokeRequest[] = [];
   let people = 0;
 
   const next = async (task: Task, call: WorkerCall): Promise<TaskReport> => {

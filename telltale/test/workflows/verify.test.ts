@@ -358,7 +358,7 @@ describe('a verifying artifact', () => {
     const invocation = { invoke: 'judge', method: 'look', args: [], cache: false, fallback: 'escalate' };
     const where = 'step build: verify 1.1';
     const signal = new AbortController().signal;
-    return invoke({ where, invocation, wanted: { type: 'verdict' }, context: {} as never, signal });
+    return invoke({ where, invocation, expected: { type: 'verdict' }, context: {} as never, signal });
   };
 
   it('counts as its fallback where it answers anything but a verdict', async () => {

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import { loadManifests } from '../../manifest/load-manifests.ts';
 import type { agent } from '../../manifest/schema/agent.ts';
 import type { ModelObject } from '../../models/model-object.ts';
-import { type Validated, validateNow } from '../../tools/code/code-tool.ts';
+import { type ValidationResult, validateNow } from '../../tools/code/code-tool.ts';
 import { badManifest, hashOf } from '../load-agent.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { type AgentCode, agentCode } from './agent-code.ts';
@@ -162,7 +162,7 @@ export type MetadataFieldDefinition = AnyField &
  * Checks a final response with the schema. The schema must be synchronous, because the decision is needed at
  * once.
  */
-export const judgeOutput = (schema: StandardSchemaV1, value: Json): Validated =>
+export const judgeOutput = (schema: StandardSchemaV1, value: Json): ValidationResult =>
   validateNow(schema, value, outputWaits);
 
 /** Reads a result that was checked before. */

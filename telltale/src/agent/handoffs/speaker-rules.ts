@@ -8,7 +8,7 @@ import type { HandoffBy } from '../../log/handoff-event.ts';
 import type { SessionState } from '../../log/state.ts';
 import { type Carry, NOT_AGENTS } from '../../manifest/schema/handoff.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
-import type { Invocation, Wanted } from '../../tools/artifacts/create-invoke.ts';
+import type { ExpectedAnswer, Invocation } from '../../tools/artifacts/create-invoke.ts';
 import { createTestContext, type TestContext } from '../agent-view.ts';
 import { invokeOf } from '../artifact-service.ts';
 import { sessionContext } from '../decision-context.ts';
@@ -171,7 +171,7 @@ async function ask(
   { deps, log, state, stop }: SessionContext,
   invocation: Invocation<unknown>,
   where: string,
-  wanted: Wanted,
+  wanted: ExpectedAnswer,
   about: JsonObject = {},
 ): Promise<Json> {
   const abort = new AbortController();
@@ -180,7 +180,7 @@ async function ask(
     const record = await invokeOf(deps)({
       where,
       invocation: invocation as Invocation,
-      wanted,
+      expected: wanted,
       context: { ...sessionContext(state), ...about },
       signal: abort.signal,
     });

@@ -397,7 +397,13 @@ async function askArtifact(
     return { answer: hook.fallback, fallback: 'artifacts cannot be asked here', ms: since() };
   const invocation = { ...hook, args: [payload, ...hook.args] };
   const wanted = { type: 'any' } as const;
-  const invoked = await invoke({ where: `hook ${kind}`, invocation, wanted, context: context(), signal });
+  const invoked = await invoke({
+    where: `hook ${kind}`,
+    invocation,
+    expected: wanted,
+    context: context(),
+    signal,
+  });
   const reason = invoked.fallback === undefined ? {} : { fallback: invoked.fallback.message };
   return { answer: invoked.result, ...reason, ms: since(), invoked };
 }

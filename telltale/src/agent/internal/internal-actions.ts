@@ -5,9 +5,9 @@ import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { maxResultOf } from '../../prompt/block-style.ts';
 import { readOutput } from '../../prompt/show-result.ts';
 import { isUndoable } from '../../prompt/taught.ts';
+import { orAborted } from '../../tools/abort.ts';
 import { artifactUnknown, versionUnknown } from '../../tools/artifacts/artifacts.ts';
 import { compileCheck } from '../../tools/check-parameters.ts';
-import { orStopped } from '../../tools/stop-and-wait.ts';
 import type { Target } from '../../tools/target.ts';
 import { claimWithOurNames } from '../../workflows/guided/check-claim.ts';
 import { settableVariables } from '../variables/declared-variables.ts';
@@ -147,7 +147,7 @@ const rollbackAction: Definition = {
     const { to: asked } = input as { to?: string };
     const to = asked === undefined ? undefined : newestOf(state, asked);
     if (asked !== undefined && !state.actions.has(to ?? '')) throw noSuchAction(asked, state);
-    const { undone, left } = await orStopped(rollback(to, own, signal), 'internal action "rollback"', signal);
+    const { undone, left } = await orAborted(rollback(to, own, signal), 'internal action "rollback"', signal);
     const named = (ids: readonly string[]) => ids.map((id) => idFor(state, id));
     return { undone: named(undone), ...(left.length === 0 ? {} : { not_undone: named(left) }) };
   },

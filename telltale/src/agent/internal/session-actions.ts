@@ -15,7 +15,7 @@ import { reviewOf } from '../../log/reviews.ts';
 import type { SessionState } from '../../log/state.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import { loopOf } from '../../scheduler/foreach.ts';
-import { refuseArtifacts } from '../../tools/access/artifact-permission.ts';
+import { refuseArtifacts } from '../../tools/access/permissions.ts';
 import type { ArtifactVersion } from '../../tools/artifacts/artifacts.ts';
 import { type Definition, type InternalDeps, noSuchAction } from './definition.ts';
 

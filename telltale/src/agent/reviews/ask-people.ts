@@ -8,8 +8,8 @@ import type { ReplacedReview, ReviewAnswer } from '../../log/review-event.ts';
 import { openReviews, reviewOf, voidedReviewOf } from '../../log/reviews.ts';
 import type { Review, StandingApproval } from '../../log/state.ts';
 import type { ApprovalCall } from '../../scheduler/scheduler-deps.ts';
-import { type BoundCall, boundCall, changesOf } from '../../tools/access/need.ts';
-import type { Approve, Need, Target } from '../../tools/target.ts';
+import { type ApprovalScope, approvalScope, changesSince } from '../../tools/access/approval-need.ts';
+import type { ApprovalNeed, Approve, Target } from '../../tools/target.ts';
 import type { SessionLog } from '../session-log.ts';
 import { approvalVoid, closeRow, refusedBy, rowOfSession, withdrawnReview } from './review-table.ts';
 
@@ -62,8 +62,8 @@ export function createPermissionRequests({
 
   const request = (
     { action }: ApprovalCall,
-    { what, because, always }: Need,
-    bound: BoundCall,
+    { what, because, always }: ApprovalNeed,
+    bound: ApprovalScope,
     before: ReplacedReview | undefined,
   ): Review => {
     const body = {
@@ -82,7 +82,7 @@ export function createPermissionRequests({
 
   const bindNow = async ({ target, input }: CallForReview): Promise<Bound | undefined> => {
     const need = await target.needs?.(input, { agent });
-    return need === undefined ? undefined : { need, bound: boundCall(target, need, input) };
+    return need === undefined ? undefined : { need, bound: approvalScope(target, need, input) };
   };
   const setAside = ({ review, answer }: Review, changed: readonly string[]): ReplacedReview => {
     if (answer === 'approved') log.append({ type: 'review.voided', review, changed });
@@ -136,8 +136,8 @@ export function createPermissionRequests({
   /** Asks a question, unless a session-wide approval answers it. */
   const put = async (
     call: CallForReview & ApprovalCall,
-    need: Need,
-    bound: BoundCall,
+    need: ApprovalNeed,
+    bound: ApprovalScope,
     before: ReplacedReview | undefined,
   ): Promise<RuntimeError | undefined> => {
     const asked = request(call, need, bound, before);
@@ -147,7 +147,7 @@ export function createPermissionRequests({
   return {
     async ask(call, needed) {
       busy++;
-      let need: Need | undefined;
+      let need: ApprovalNeed | undefined;
       try {
         need = await needed;
       } finally {
@@ -157,7 +157,7 @@ export function createPermissionRequests({
       if (need === undefined || call.signal.aborted) return undefined;
       const { review, voided = [] } = voidedReviewOf(state, call.action.id) ?? {};
       const before = review === undefined ? undefined : { review, changed: voided };
-      return put(call, need, boundCall(call.target, need, call.input), before);
+      return put(call, need, approvalScope(call.target, need, call.input), before);
     },
     async askAgain(asked, call) {
       const withdraw = (note: string) =>
@@ -179,13 +179,13 @@ export function createPermissionRequests({
         withdraw(found === undefined ? 'no approval is needed any more' : CANCELLED);
         return undefined;
       }
-      const changes = changesOf(known, found.bound);
+      const changes = changesSince(known, found.bound);
       if (changes.length > 0) return put(call, found.need, found.bound, setAside(known, changes));
       return known.answer === 'approved' || answerFromStanding(known) ? undefined : answered(known, call);
     },
     async confirm(known, call) {
       const found = await bindNow(call);
-      const changes = found === undefined ? [] : changesOf(known, found.bound);
+      const changes = found === undefined ? [] : changesSince(known, found.bound);
       if (changes.length === 0) return known.grants;
       setAside(known, changes);
       throw approvalVoid(known.target, changes);
@@ -196,8 +196,8 @@ export function createPermissionRequests({
 }
 
 interface Bound {
-  readonly need: Need;
-  readonly bound: BoundCall;
+  readonly need: ApprovalNeed;
+  readonly bound: ApprovalScope;
 }
 
 const CANCELLED = 'the action was cancelled';
@@ -273,7 +273,7 @@ export interface PermissionRequests {
   /** Asks a new question. Resolves with the reason why the action may not start, or undefined if it may. */
   ask(
     call: CallForReview & ApprovalCall,
-    need: Need | Promise<Need | undefined>,
+    need: ApprovalNeed | Promise<ApprovalNeed | undefined>,
   ): Promise<RuntimeError | undefined>;
   /** Asks an earlier question again. If the call has changed, a new question replaces it. */
   askAgain(known: Review, call: CallForReview & ApprovalCall): Promise<RuntimeError | undefined>;

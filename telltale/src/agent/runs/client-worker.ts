@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import type { ClientClaim, ClientQuestion } from '../../log/run-event.ts';
 import type { ApprovalState, ClientTask } from '../../log/run-state.ts';
 import type { WorkflowManifest } from '../../manifest/schema/kinds.ts';
-import { stopped } from '../../tools/stop-and-wait.ts';
+import { abortError } from '../../tools/abort.ts';
 import type { Task, TaskReport, TaskWorkers, WorkerCall } from '../../workflows/guided/task.ts';
 import { allSteps } from '../../workflows/machine/composite.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
@@ -58,7 +58,7 @@ function report(
   last: () => ClientTask | undefined,
 ): Promise<TaskReport> {
   const what = `step "${step}"`;
-  if (signal.aborted) return Promise.reject(stopped(what, signal));
+  if (signal.aborted) return Promise.reject(abortError(what, signal));
   const there = claimed(last());
   if (there !== undefined) return Promise.resolve(there);
   return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ function report(
     };
     const onAbort = () => {
       end();
-      reject(stopped(what, signal));
+      reject(abortError(what, signal));
     };
     const look = () => {
       const found = claimed(last());

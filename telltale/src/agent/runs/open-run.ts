@@ -89,7 +89,7 @@ export async function acquireRun(deps: RunsDeps, id: string): Promise<HeldRun> {
   try {
     const held = hold(deps, writer, await readRunEvents(deps.store, id));
     const { steps } = held.journal.state;
-    const { endOrphans, ofStream } = await import('../../tools/process/orphans.ts');
+    const { endOrphans, isProgramOf: ofStream } = await import('../../tools/process/orphans.ts');
     await endOrphans(
       deps.clock,
       ofStream(id, (step) => steps.get(step)?.endedSeq !== undefined),

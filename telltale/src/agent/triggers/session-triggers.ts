@@ -391,7 +391,7 @@ function createQuestions({ invoke, context }: QuestionDeps): Questions {
           : invoke({
               where,
               invocation: question,
-              wanted: { type: 'boolean' },
+              expected: { type: 'boolean' },
               context: context(),
               signal: closing.signal,
             });

@@ -128,7 +128,7 @@ function createVariableReactions({
     return artifacts.invoke({
       where,
       invocation: { invoke: artifact, method, args: [], cache: true, fallback },
-      wanted: { type: 'any' },
+      expected: { type: 'any' },
       context: artifacts.context(),
       signal: ending.signal,
     });

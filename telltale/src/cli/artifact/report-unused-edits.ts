@@ -42,7 +42,7 @@ export async function reportUnusedEdits(
       const draft = await readDraft(loaded).catch(ignoreUnreadable);
       const unused = draft === undefined ? undefined : await findUnusedEdit(stored, draft);
       if (draft === undefined || unused === undefined) continue;
-      const key = JSON.stringify([draft, unused.inForce.version]);
+      const key = JSON.stringify([draft, unused.current.version]);
       if (told.has(key)) continue;
       told.add(key);
       const line = editLine(fileOf(loaded, io.cwd), draft, unused, storeFlag(options.store));
@@ -69,7 +69,7 @@ function fileOf({ manifest, file }: LoadedManifest, cwd: string): string {
 function editLine(
   file: string,
   { name }: ArtifactDraft,
-  { inForce, ofManifest }: UnusedEdit,
+  { current: inForce, manifestVersion: ofManifest }: UnusedEdit,
   flag: string,
 ): string {
   const { version, author } = inForce;

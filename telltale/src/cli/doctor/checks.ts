@@ -6,7 +6,7 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import process from 'node:process';
 import { RuntimeError, toRuntimeError } from '../../lib/errors.ts';
 import type { KnownProvider } from '../../models/providers/known-providers.ts';
-import { findSandbox, type ProcesFindSandbox } from '../../tools/process/find-sandbox.ts';
+import { findSandbox, type SandboxAvailability } from '../../tools/process/find-sandbox.ts';
 import type { CommandContext } from '../command.ts';
 import type { Io } from '../io.ts';
 import { isDatabase, shownLocation, storeLocation } from '../session/store-options.ts';
@@ -204,7 +204,7 @@ async function checkProgram(wanted: WantedProgram, machine: DoctorMachine): Prom
 }
 
 /** What the sandbox enforces here, besides files and network. */
-function inForce(name: string, program: string, sandbox: ProcesFindSandbox): DoctorFinding {
+function inForce(name: string, program: string, sandbox: SandboxAvailability): DoctorFinding {
   if (!sandbox.found) return { name, status: 'warn', detail: `${program}: ${sandbox.reason}` };
   const { processes, memory } = sandbox.limiter.inForce;
   const detail = [
@@ -388,7 +388,7 @@ export interface DoctorMachine {
   /** The first line that a program prints. Undefined if it fails or takes more than a few seconds. */
   ask(program: string, args: readonly string[]): Promise<string | undefined>;
   /** The sandbox that the runtime would use for commands. Undefined if there can be none. */
-  readonly sandbox?: () => Promise<ProcesFindSandbox>;
+  readonly sandbox?: () => Promise<SandboxAvailability>;
   /** Whether the runtime can import a package. */
   hasPackage(name: string): boolean;
   /** The HTTP status of the answer. Undefined if there is none in time. */

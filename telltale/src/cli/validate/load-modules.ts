@@ -6,11 +6,11 @@ import { RuntimeError, thrownPlace, toRuntimeError } from '../../lib/errors.ts';
 import type { Finding } from '../../manifest/diagnostic.ts';
 import { quoted } from '../../manifest/diagnostic.ts';
 import type { CheckModules, ModuleUse } from '../../manifest/project/read-code.ts';
-import { moduleFiles } from '../../tools/definition/covered-call.ts';
+import { moduleFiles } from '../../tools/definition/approved-files.ts';
 import {
   type LoadedModule,
   type LoadFailure,
-  locate,
+  locateModule,
   moduleMissing,
   moduleProblem,
   type WantedExport,
@@ -80,7 +80,7 @@ export function moduleCheck(named: readonly string[], options: LoadModulesOption
 function wantedExport({ tool, module, export: name, file }: ModuleUse): WantedExport | RuntimeError {
   const what = `tool "${tool}"`;
   try {
-    return { path: locate(module, file, what), name, what, file };
+    return { path: locateModule(module, file, what), name, what, file };
   } catch (thrown) {
     return toRuntimeError(thrown);
   }

@@ -2,11 +2,11 @@ import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';
-import { pathNeed } from '../../tools/access/need.ts';
+import { abortError } from '../../tools/abort.ts';
+import { needForPath } from '../../tools/access/approval-need.ts';
 import { openChecked, type PermittedPath } from '../../tools/access/permitted-paths.ts';
 import { notRegular } from '../../tools/builtin/filesystem/text-file.ts';
 import { compileCheck } from '../../tools/check-parameters.ts';
-import { stopped } from '../../tools/stop-and-wait.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
 import { badParams, cutNote, needsApproval, notText, type SourceDeps, sourceFailed } from './source.ts';
@@ -47,7 +47,7 @@ export async function permitted(
   { targets }: Pick<SourceDeps, 'targets'>,
 ): Promise<PermittedPath> {
   const { paths } = targets.deps.permissions;
-  const need = await pathNeed(paths, path, what, 'read');
+  const need = await needForPath(paths, path, what, 'read');
   if (need !== undefined) throw needsApproval(what, need.what, need.because);
   return paths.resolve(path);
 }
@@ -104,7 +104,7 @@ async function readBytes(
   let skip = range.first - 1;
   let wanted = range.last - skip;
   for (let position = 0; wanted > 0; ) {
-    if (signal.aborted) throw stopped(`the file "${shown}"`, signal);
+    if (signal.aborted) throw abortError(`the file "${shown}"`, signal);
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(CHUNK), 0, CHUNK, position);
     if (bytesRead === 0) return all(true);
     position += bytesRead;

@@ -1,10 +1,10 @@
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { urlNeed } from '../../tools/access/need.ts';
+import { withTimeout } from '../../tools/abort.ts';
+import { needForUrl } from '../../tools/access/approval-need.ts';
 import { compileCheck } from '../../tools/check-parameters.ts';
 import { bodyText, type HttpResponse, httpRequest, isJsonType } from '../../tools/http/http-request.ts';
-import { withTimeout } from '../../tools/stop-and-wait.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { MAX_FEED_VALUE } from '../max-feed-value.ts';
 import { feedTooLarge, mayChange, needsApproval, notText, type SourceDeps } from './source.ts';
@@ -48,7 +48,7 @@ export function createHttpSource({ targets, isModels }: SourceDeps) {
       throw mayChange(what, `http (${String(params.method)})`);
     const { method = 'GET', headers = {}, query, body } = params as HttpParams;
     const url = addressOf(source, query);
-    const need = urlNeed(hosts, method, url, what);
+    const need = needForUrl(hosts, method, url, what);
     if (need !== undefined) throw needsApproval(what, need.what, need.because);
     const isText = body === undefined || typeof body === 'string';
     const request = {
@@ -81,8 +81,8 @@ function bodyValue({ status, headers, url, body }: HttpResponse, what: string): 
   const text = bodyText(body, type);
   if (status < 200 || status > 299) throw notFound(origin, status, text ?? '');
   if (text === undefined) throw notText(`What ${origin} sent (${clip(type ?? 'of no type')})`);
-  if (!isJsonType(type)) return body.isCut ? `${text}\n… [cut after ${body.bytes.length} bytes]` : text;
-  if (body.isCut) throw feedTooLarge(what);
+  if (!isJsonType(type)) return body.isTruncated ? `${text}\n… [cut after ${body.bytes.length} bytes]` : text;
+  if (body.isTruncated) throw feedTooLarge(what);
   try {
     return JSON.parse(text) as Json;
   } catch {

@@ -2,10 +2,10 @@ import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
+import { orAborted } from '../../tools/abort.ts';
 import { isJsonType } from '../../tools/http/http-request.ts';
 import type { McpServer } from '../../tools/mcp/mcp-server.ts';
-import { offersGone } from '../../tools/mcp/server-targets.ts';
-import { orStopped } from '../../tools/stop-and-wait.ts';
+import { noLongerOffered } from '../../tools/mcp/server-targets.ts';
 import type { FeedSource, LoadSource, SourceCall } from '../feed.ts';
 import { createFileSource } from './file-source.ts';
 import { createHttpSource } from './http-source.ts';
@@ -63,7 +63,7 @@ export function createLoadSource(deps: SourceDeps): LoadSource {
 
   return async (call) => {
     const what = `feed "${call.feed.id}"`;
-    return boundValue(await orStopped(load(call), what, call.signal), what);
+    return boundValue(await orAborted(load(call), what, call.signal), what);
   };
 }
 
@@ -87,7 +87,7 @@ function createMcpSource({ targets }: SourceDeps) {
   return async (source: McpSource, { feed, params, signal }: SourceCall): Promise<Json> => {
     const what = `feed "${feed.id}"`;
     const { server, uri } = resourceOf(source, params, targets.deps);
-    if (server.resources === undefined) throw offersGone(server.name, 'resources');
+    if (server.resources === undefined) throw noLongerOffered(server.name, 'resources');
     const contents = await server.resources.read({ what, signal, uri });
     const [only] = contents;
     if (only !== undefined && contents.length === 1) return contentOf(only, uri);

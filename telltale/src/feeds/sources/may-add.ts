@@ -2,9 +2,9 @@ import { referencesInParameters } from '../../expressions/references/resolve-ref
 import { RuntimeError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { portOf } from '../../manifest/permission-rules.ts';
-import { urlNeed } from '../../tools/access/need.ts';
+import { needForUrl } from '../../tools/access/approval-need.ts';
 import type { Target, TargetKind } from '../../tools/target.ts';
-import { unknownTarget } from '../../tools/target-edges.ts';
+import { unknownTarget } from '../../tools/target-deps.ts';
 import type { Feed } from '../feed.ts';
 import { checkFileParams, permitted } from './file-source.ts';
 import { checkHttpParams, isSafeRequest } from './http-source.ts';
@@ -81,7 +81,7 @@ async function checkSource({ id, source }: Feed, deps: SourceDeps): Promise<void
     case 'http': {
       mustFit(params, checkHttpParams);
       if (!isSafeRequest(params)) throw mayChange(what, `${source.name} (${String(params.method)})`);
-      const need = urlNeed(permissions.hosts, 'GET', source.name, what);
+      const need = needForUrl(permissions.hosts, 'GET', source.name, what);
       if (need !== undefined) throw needsApproval(what, need.what, need.because);
       const url = URL.canParse(source.name) ? new URL(source.name) : undefined;
       if (url !== undefined) permissions.hosts.check(url.hostname, portOf(url));

@@ -3,10 +3,10 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import { isModelRef } from '../../manifest/schema/model-ref.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { askedModel, withoutModel } from '../../tools/llm/llm-targets.ts';
-import { withTimeout } from '../../tools/stop-and-wait.ts';
+import { withTimeout } from '../../tools/abort.ts';
+import { requestedModel, withoutModel } from '../../tools/llm/llm-targets.ts';
 import type { Target } from '../../tools/target.ts';
-import { unknownTarget } from '../../tools/target-edges.ts';
+import { unknownTarget } from '../../tools/target-deps.ts';
 import type { FeedSource, SourceCall } from '../feed.ts';
 import { badParams, mayChange, needsApproval, type SourceDeps } from './source.ts';
 
@@ -77,7 +77,7 @@ export function feedCall(
   const { input, model } = withoutModel(target, params);
   if (model === undefined) return { target, input: targetInput(target, action, input) };
   const isAuthors = !isModels && typeof model === 'string' && isModelRef(model);
-  const asked = isAuthors ? model : askedModel(model, agent, `prompt "${name}"`);
+  const asked = isAuthors ? model : requestedModel(model, agent, `prompt "${name}"`);
   if (asked instanceof RuntimeError) throw asked;
   return { target, input: targetInput(target, action, input), model: asked };
 }

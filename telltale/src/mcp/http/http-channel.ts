@@ -3,7 +3,7 @@ import { type Clock, sleep } from '../../lib/clock.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import { createSseReader } from '../../lib/sse-reader.ts';
 import type { McpHttpStart, McpSend } from '../../tools/mcp/mcp-server.ts';
-import { createKeptOutput } from '../../tools/output/output.ts';
+import { createBoundedOutput } from '../../tools/output/output.ts';
 import {
   type ChannelListener,
   KEPT_WORDS,
@@ -30,7 +30,7 @@ interface Message {
   readonly params?: { readonly requestId?: unknown };
 }
 
-/** Tries to resume a stream that brought nothing new. */
+/** How often a stream without new events is resumed. */
 const MAX_RESUMES = 5;
 
 const FIRST_RETRY_MS = 500;
@@ -39,7 +39,7 @@ const MIN_RETRY_MS = 50;
 
 const MAX_RETRY_MS = 30_000;
 
-/** Of a request that changes nothing. */
+/** How often a request that changes nothing is repeated. */
 const MAX_REPEATS = 2;
 
 const GOODBYE_MS = 1_000;
@@ -51,9 +51,9 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
   const { name, clock } = start;
   const hide = createHide(start.headers);
   const session = createHttpSession(start, hide);
-  const junk = createKeptOutput(KEPT_WORDS);
+  const junk = createBoundedOutput(KEPT_WORDS);
   const all = new AbortController();
-  /** Requests that have no answer yet, by id. */
+  /** Requests without an answer, by id. */
   const waiting = new Map<unknown, AbortController>();
   let junkCount = 0;
   let listener: ChannelListener | undefined;
@@ -65,7 +65,7 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
     listener?.ended(how);
     all.abort();
   };
-  /** Hands a message on; true if it answers `id`. What is no message is kept for the error that will follow. */
+  /** Passes a message on. Returns true if it answers `id`. Anything else is kept for the error that will follow. */
   const hand = (text: string, id: unknown): boolean => {
     const message: Message | undefined = readMessage(text);
     if (message === undefined) {
@@ -105,13 +105,13 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
         return 'ended';
       } catch (thrown) {
         if (isSessionLost(thrown)) tellEnd('it no longer knows the session');
-        // 405 is how a server says that it has no such stream; others say 400 or 404.
+        // 405 means that a server has no such stream. Some servers answer 400 or 404 instead.
         return !all.signal.aborted && isPassing(thrown) ? 'failed' : 'none';
       }
     },
   });
 
-  /** Reads on where a stream broke off, as long as it brings something. */
+  /** Resumes a stream where it broke off, as long as it makes progress. */
   const follow = async (first: HttpChannelAnswer, id: unknown, signal: AbortSignal): Promise<void> => {
     const place = newPlace();
     if (await readStream(first, place, streamFor(id))) return;
@@ -131,7 +131,10 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
     }
   };
 
-  /** A call is made once: whether it had an effect is not known. What changes nothing is asked for again. */
+  /**
+   * Posts a message. A tool call is sent only once, because its effect is unknown after a failure. Requests that change
+   * nothing are repeated.
+   */
   const post = async (message: Message, signal: AbortSignal): Promise<HttpChannelAnswer> => {
     const headers = {
       accept: 'application/json, text/event-stream',
@@ -184,7 +187,7 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
       } finally {
         all.signal.removeEventListener('abort', stop);
         if (isRequest) waiting.delete(message.id);
-        // Its answer is of no use to anybody any more.
+        // Nobody needs its answer any more.
         if (message.method === 'notifications/cancelled') waiting.get(message.params?.requestId)?.abort();
       }
     },
@@ -194,28 +197,29 @@ export function openHttpChannel(start: McpHttpStart, maxMessageBytes: number): S
     get words() {
       return { stderr: '', junk: hide(junk.text()) };
     },
-    // A request keeps the process by itself, and what is only listened to does not.
+    // A request keeps the process alive by itself. A background stream should not.
     hold: () => undefined,
     letGo: () => undefined,
     async end(how) {
       tellEnd(how);
       if (session.id === undefined) return;
       const signal = AbortSignal.timeout(GOODBYE_MS);
-      const answer = await session.ask({ method: 'DELETE', signal }).catch(() => undefined); // it need not take it
+      // the server need not accept it
+      const answer = await session.ask({ method: 'DELETE', signal }).catch(() => undefined);
       session.id = undefined;
       answer?.discard();
     },
   };
 }
 
-/** Whether the same may succeed in a moment. */
+/** Whether the same request may succeed in a moment. */
 const isPassing = (thrown: unknown): boolean =>
   thrown instanceof RuntimeError && thrown.retryable && !isSessionLost(thrown);
 
 const isType = ({ headers }: HttpChannelAnswer, type: string): boolean =>
   (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() === type;
 
-/** The messages of a body: one, or (as an older version had it) a list. */
+/** The messages of a body: one, or a list as in an older version of the protocol. */
 function listOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('[')) return [text];
   try {
@@ -227,10 +231,10 @@ function listOf(text: string): readonly string[] {
 
 const HIDDEN = '[hidden]';
 
-/** Shorter values would be found by chance in any text. */
+/** Shorter values would match in any text by chance. */
 const MIN_LENGTH = 4;
 
-/** Takes the values of headers, and the parts of them that are tokens, out of a text: servers quote what they got. */
+/** Removes header values, and the tokens in them, from a text, because servers quote what they received. */
 function createHide(headers: Readonly<Record<string, string>>): (text: string) => string {
   const secrets = [
     ...new Set(Object.values(headers).flatMap((value) => [value.trim(), ...value.trim().split(/\s+/)])),
@@ -242,16 +246,16 @@ function createHide(headers: Readonly<Record<string, string>>): (text: string) =
 
 const SCHEMES: ReadonlySet<string> = new Set(['bearer', 'basic', 'token', 'digest']);
 
-/** The stream on which a server sends what nobody has asked for, such as that its tools are others now. */
+/** The stream on which a server sends messages that nobody requested, such as changes of its tools. */
 export interface StandingStream {
-  /** Opens it, also where it had been given up. Call it whenever the server was heard of. */
+  /** Opens it again after it was given up. Call this whenever there is a sign of life from the server. */
   wake(): void;
 }
 
 export interface StandingDeps {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Listens until the stream ends. `none`: the server has no such stream. */
+  /** Listens until the stream ends. `none` means that the server has no such stream. */
   readonly listen: (place: HttpChannelStreamPlace) => Promise<'ended' | 'failed' | 'none'>;
 }
 
@@ -259,10 +263,10 @@ const FIRST_WAIT_MS = 1_000;
 
 const MAX_WAIT_MS = 30_000;
 
-/** Streams in a row that brought nothing; then it is left until the server is heard of again. */
+/** After this many streams in a row without events, it is left closed until the next sign of life. */
 const MAX_IN_VAIN = 5;
 
-/** One that was open for so long was a good one, though nothing came. */
+/** A stream that was open this long counts as good even without events. */
 const GOOD_MS = 10_000;
 
 function createStandingStream({ clock, signal, listen }: StandingDeps): StandingStream {
@@ -282,7 +286,7 @@ function createStandingStream({ clock, signal, listen }: StandingDeps): Standing
       const isGood = place.events > events || clock.monotonic() - began > GOOD_MS;
       inVain = outcome === 'ended' && isGood ? 0 : inVain + 1;
       const backOff = FIRST_WAIT_MS * 2 ** Math.max(0, inVain - 1);
-      // Of no clock: the process must not stay for it.
+      // A plain timer, which does not keep the process alive.
       await wait(Math.min(Math.max(place.retryMs ?? 0, backOff), MAX_WAIT_MS), undefined, {
         ref: false,
         signal,
@@ -298,7 +302,7 @@ function createStandingStream({ clock, signal, listen }: StandingDeps): Standing
           isOpen = false;
         },
         () => {
-          isOpen = false; // the wait was broken off: the channel has ended
+          isOpen = false; // the wait was aborted because the channel has ended
         },
       );
     },
@@ -315,19 +319,19 @@ export interface HttpChannelAsking {
   readonly isBackground?: boolean;
 }
 
-/** What every request to a server has in common: whose it is, and what a refusal means. */
+/** The common part of all requests to a server: the session, and the meaning of refusals. */
 export interface HttpSession {
-  /** Undefined before the server has given one, where it gives none, and once it is lost. */
+  /** Undefined before the server has assigned one, if it assigns none, and after it was lost. */
   id: string | undefined;
-  /** The version of the protocol that was agreed on. */
+  /** The agreed version of the protocol. */
   version: string | undefined;
-  /** Resolves with a response that is none of a failure; rejects as the status says, or with `mcp_session_lost`. */
+  /** Resolves with a successful response. Rejects with an error for the status, or with `mcp_session_lost`. */
   ask(asking: HttpChannelAsking): Promise<HttpChannelAnswer>;
 }
 
 const MAX_SHOWN_BODY = 4_096;
 
-/** `hide` takes out of a text what must not be shown. */
+/** `hide` removes from a text what must not be shown. */
 function createHttpSession(start: McpHttpStart, hide: (text: string) => string): HttpSession {
   const { name, send } = start;
   const what = `The MCP server "${name}"`;
@@ -350,7 +354,7 @@ function createHttpSession(start: McpHttpStart, hide: (text: string) => string):
       });
       if (answer.status < 300) return answer;
       const said = hide(await readSaid(answer));
-      // Many servers say 400 of a session that they do not know, as the SDK's examples do.
+      // Many servers answer 400 for an unknown session, like the examples of the SDK.
       const isLost = answer.status === 404 || (answer.status === 400 && /session/i.test(said));
       if (id === undefined || !isLost) throw badStatus(name, answer.status, said);
       if (session.id === id) session.id = undefined;
@@ -360,14 +364,14 @@ function createHttpSession(start: McpHttpStart, hide: (text: string) => string):
   return session;
 }
 
-/** Of an error; nothing where it cannot be read. JSON-RPC's is the message in it. */
+/** The message of an error response. Uses the message of a JSON-RPC error. Empty if it cannot be read. */
 async function readSaid(answer: HttpChannelAnswer): Promise<string> {
   const text = await readWhole(answer, MAX_SHOWN_BODY, undefined).catch(() => '');
   const { error } = (readMessage(text) ?? {}) as { readonly error?: { readonly message?: unknown } };
   return String(typeof error?.message === 'string' ? error.message : text).trim();
 }
 
-/** A body as text. One above `maxBytes` is thrown at with `tooLarge`, or cut where that is undefined. */
+/** Reads a body as text. A body above `maxBytes` throws `tooLarge`, or is truncated if that is undefined. */
 async function readWhole(
   answer: StreamedAnswer,
   maxBytes: number,
@@ -389,17 +393,17 @@ async function readWhole(
   return Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8');
 }
 
-/** A response whose body is read as it comes. */
+/** A response whose body is read as it arrives. */
 export interface StreamedAnswer {
   readonly body: AsyncIterable<Uint8Array>;
   discard(): void;
 }
 
-/** How far a stream has come: kept from one connection to the next. */
+/** The position in a stream, kept from one connection to the next. */
 export interface HttpChannelStreamPlace {
-  /** From where it can be resumed; undefined where it cannot. */
+  /** The id to resume from. Undefined if the stream cannot be resumed. */
   lastId: string | undefined;
-  /** How long the server wants us to wait before that. */
+  /** How long the server asks to wait before that. */
   retryMs: number | undefined;
   events: number;
 }
@@ -409,17 +413,19 @@ const newPlace = (): HttpChannelStreamPlace => ({ lastId: undefined, retryMs: un
 export interface StreamDeps {
   readonly clock: Clock;
   readonly maxMessageBytes: number;
-  /** Takes the data of an event; true if it is what the stream was opened for. Throws to give the stream up. */
+  /**
+   * Receives the data of an event. Returns true if it is what the stream was opened for. Throws to give up the stream.
+   */
   readonly take: (data: string) => boolean;
   readonly tooLarge: () => Error;
 }
 
-/** What a server has, once it has answered, to end its stream: a connection that was ended well can be used again. */
+/** How long a server has to end its stream after the answer, because a connection that ends cleanly can be reused. */
 const LINGER_MS = 1_000;
 
 /**
- * Reads events until the stream ends or breaks; resolves with whether what it was opened for has come. Rejects only
- * where it has to be given up.
+ * Reads events until the stream ends or breaks. Resolves with whether the expected message arrived. Rejects only if the
+ * stream must be given up.
  */
 async function readStream(
   answer: StreamedAnswer,
@@ -452,7 +458,7 @@ async function readStream(
       if (failure !== undefined) break;
     }
   } catch {
-    // It broke: the same to us as if it had ended, since both can be resumed.
+    // A broken stream is handled like one that has ended, because both can be resumed.
   } finally {
     stopLingering();
     answer.discard();

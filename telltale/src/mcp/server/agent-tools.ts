@@ -7,18 +7,18 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 export interface AgentToolDeps {
   readonly runtime: Pick<Runtime, 'start'>;
   readonly agents: readonly LoadedAgent<unknown>[];
-  /** Stands before the agent's name in the tool's. */
+  /** A prefix for the agent's name in the name of its tool. */
   readonly prefix: string;
 }
 
-/** Each agent as a tool: a call is a session of its own, with its whole log in the store. */
+/** Serves each agent as a tool. A call is a session of its own, with its whole log in the store. */
 export const agentTools = ({ runtime, agents, prefix }: AgentToolDeps): readonly ServedTool[] =>
   agents.map((agent) => ({
     definition: {
       name: `${prefix}${agent.manifest.name}`,
       title: agent.manifest.name,
       description:
-        agent.manifest.description ?? `Runs the agent "${agent.manifest.name}" and gives its result.`,
+        agent.manifest.description ?? `Runs the agent "${agent.manifest.name}" and returns its result.`,
       inputSchema: {
         type: 'object',
         properties: {
@@ -54,7 +54,7 @@ async function runAgent(
 
 type Observed = Parameters<Parameters<Session['subscribe']>[0]>[0];
 
-/** What a person who waits would like to read; never what the agent says or was given. */
+/** Reports progress that helps a waiting person, but never the agent's input or output. */
 function tell(event: Observed, progress: Progress): void {
   if (event.type === 'turn.started') progress(`turn ${event.turn}`);
   if (event.type === 'action.started') progress(`${event.id} started`);
@@ -88,38 +88,38 @@ function answerOf(
   }
 }
 
-const agentEnded = (agent: string, session: string, status: string, why = 'no reason is on its log.') =>
+const agentEnded = (agent: string, session: string, status: string, why = 'its log has no reason.') =>
   new RuntimeError('agent_failed', `The agent "${agent}" (${session}) ended as ${status}: ${why}`, {
     hint: `Its log: telltale://sessions/${session}/log`,
   });
 
-/** What goes on, for a person who waits. */
+/** Reports progress to a waiting person. */
 export type Progress = (message: string, level?: 'info' | 'warning') => void;
 
-/** Who calls, and how it hears of what goes on. */
+/** The sender of a call, and a way to report progress. */
 export interface AgentToolsToolCall {
-  /** The name that the client gives itself: shown, and never trusted. */
+  /** The client's own name for itself. It is shown, but never trusted. */
   readonly client: string;
-  /** Whose key the client has, as the server knows: `token:ci`, `user:ana`. */
+  /** The owner of the client's token, as the server knows it: `token:ci`, `user:ana`. */
   readonly identity: string;
-  /** Aborted when the client cancels the call or goes away. */
+  /** Aborted when the client cancels the call or disconnects. */
   readonly signal: AbortSignal;
-  /** Absent where the client does not want to know. */
+  /** Absent if the client does not want progress. */
   readonly progress?: Progress | undefined;
 }
 
-/** A tool of the server. Its arguments satisfy its schema; what it rejects with is told to the client's model. */
+/** A tool of the server. Its arguments match its schema. The client's model is told what it rejects with. */
 export interface ServedTool {
   readonly definition: Tool;
-  /** The arguments with our names where they have those of another system; an error where it is unclear what is meant. */
+  /** Renames arguments with names of other systems to ours. Returns an error if they are ambiguous. */
   underOurNames?(args: JsonObject): JsonObject | RuntimeError;
   call(args: JsonObject, call: AgentToolsToolCall): Promise<AgentToolsToolAnswer>;
 }
 
-/** What a call of a tool comes to. */
+/** The result of a tool call. */
 export interface AgentToolsToolAnswer {
   readonly structured: JsonObject;
-  /** What a model reads; the structured answer as JSON where it is absent. */
+  /** The text for the model. Without it, the structured result as JSON. */
   readonly text?: string;
   readonly isError?: true;
 }
@@ -130,7 +130,7 @@ export const toCallResult = ({ structured, text, isError }: AgentToolsToolAnswer
   ...(isError === undefined ? {} : { isError }),
 });
 
-/** An error that the model can do something about: the call's result, not the protocol's. */
+/** An error that the model can react to is a result of the call, not a protocol error. */
 export function failedResult(thrown: unknown): CallToolResult {
   const error = toRuntimeError(thrown);
   return {

@@ -6,16 +6,16 @@ import type { Json } from '../../lib/json.ts';
 
 type ContinueTokenTables = Runtime['store']['tables'];
 
-/** Relics' tables have names of their own form: no manifest reaches this one. */
+/** Relics' tables have other names, so no manifest can reach this one. */
 const TABLE = 'mcp_keys';
 const ROW = 'keys';
-/** Others may change them at the same time, but hardly this often. */
+/** Others may change the keys at the same time, but hardly this often. */
 const MAX_TRIES = 20;
 
-/** How long keys that were read count as those of the store: another process may rotate them. */
+/** How long keys from the store are cached. Another process may rotate them. */
 const FRESH_MS = 1_000;
 
-/** The keys of this installation, as they were a second ago at the most. */
+/** The keys of this installation, at most a second old. */
 export interface KeyRing {
   keys(): Promise<TokenKeys>;
 }
@@ -31,12 +31,12 @@ export function createKeyRing(tables: ContinueTokenTables, clock: Pick<Clock, 'm
   };
 }
 
-/** The keys of this installation; made at the first use. */
+/** The keys of this installation. Created at the first use. */
 export async function readKeys(tables: ContinueTokenTables): Promise<TokenKeys> {
   return keysIn(await tables.get(TABLE, ROW)) ?? change(tables, (known) => known ?? { current: newKey() });
 }
 
-/** A new key signs from now on; what the one before it signed counts until the next rotation. */
+/** Rotates the keys: a new key signs from now on, and tokens of the previous one are valid until the next rotation. */
 export const rotateKeys = (tables: ContinueTokenTables): Promise<TokenKeys> =>
   change(tables, (known) => ({
     current: newKey(),
@@ -66,40 +66,40 @@ const keysIn = (row: Json | undefined): TokenKeys | undefined =>
   row === undefined ? undefined : (row as unknown as TokenKeys);
 
 const keysBusy = () =>
-  new RuntimeError('keys_busy', 'The keys of continueTokens are being changed by others all the time.', {
+  new RuntimeError('keys_busy', 'The keys of continueTokens are constantly being changed by others.', {
     hint: 'Try again.',
     retryable: true,
   });
 
 /** A secret of this installation. */
 export interface TokenKey {
-  /** Names it in the tokens that it signs. */
+  /** Identifies the key in the tokens that it signs. */
   readonly id: string;
-  /** 32 random bytes as base64url: the text itself is the key. */
+  /** 32 random bytes as base64url. The text itself is the key. */
   readonly secret: string;
 }
 
 export interface TokenKeys {
-  /** Signs. */
+  /** The key that signs. */
   readonly current: TokenKey;
-  /** Was the current one before: what it signed still counts. */
+  /** The previous key. Its tokens are still valid. */
   readonly previous?: TokenKey;
 }
 
-/** Which answer a token lets its holder give, once: to the `nth` question of one attempt at a step of a run. */
+/** The answer that a token allows its holder to give, once: to the `nth` question of one attempt at a step of a run. */
 export interface TokenClaims {
   readonly run: string;
   readonly step: string;
   readonly attempt: number;
   readonly nth: number;
-  /** In milliseconds since the Unix epoch. */
+  /** Milliseconds since the Unix epoch. */
   readonly expiresAt: number;
 }
 
 const VERSION = 'tt1';
-/** `tt1.KEY.CLAIMS.MAC`: nothing in it has to be escaped in a URL. */
+/** `tt1.KEY.CLAIMS.MAC`. Nothing in it needs escaping in a URL. */
 const SHAPE = /^tt1\.([\w-]{8})\.([\w-]+)\.([\w-]{43})$/;
-/** Longer addresses of steps are not made by any workflow that a check has passed. */
+/** No valid workflow has longer step addresses. */
 const MAX_CHARS = 8_192;
 
 export function signToken({ run, step, attempt, nth, expiresAt }: TokenClaims, key: TokenKey): string {
@@ -108,14 +108,14 @@ export function signToken({ run, step, attempt, nth, expiresAt }: TokenClaims, k
   return `${signed}.${macOf(signed, key)}`;
 }
 
-/** Throws where the token is none of ours, was changed, or is too old. Reads nothing of it before its MAC is right. */
+/** Throws if the token is not ours, was changed, or has expired. Nothing in it is parsed before its MAC is verified. */
 export function readToken(token: unknown, { current, previous }: TokenKeys, now: number): TokenClaims {
   if (typeof token !== 'string' || token.length > MAX_CHARS) throw tokenMalformed();
   const [, id = '', claims = '', mac = ''] = SHAPE.exec(token) ?? [];
   if (mac === '') throw tokenMalformed();
   const key = [current, previous].find((each) => each?.id === id);
   if (key === undefined) throw tokenForeign();
-  // Text is compared with text: of base64 several spellings would decode to the same bytes.
+  // Compares text, because several base64 spellings decode to the same bytes.
   const expected = macOf(`${VERSION}.${id}.${claims}`, key);
   if (!timingSafeEqual(Buffer.from(mac), Buffer.from(expected))) throw tokenForged();
   const [run, step, attempt, nth, expiresAt] = JSON.parse(
@@ -125,54 +125,54 @@ export function readToken(token: unknown, { current, previous }: TokenKeys, now:
   return { run, step, attempt, nth, expiresAt };
 }
 
-/** Whether a text holds what looks like a token of ours. */
+/** Whether a text contains something that looks like one of our tokens. */
 export const holdsToken = (text: string): boolean => /tt1\.[\w-]{8}\.[\w-]+\.[\w-]{43}/.test(text);
 
-/** A key that is text: one of bytes takes Node six times as long to look at. */
+/** The key is used as text, because Node takes six times as long with bytes. */
 const macOf = (signed: string, { secret }: TokenKey): string =>
   createHmac('sha256', secret).update(signed).digest('base64url');
 
-const AGAIN = 'resume_session gives the step in hand again, with a token.';
+const AGAIN = 'resume_session returns the current step again, with a token.';
 
 const tokenMalformed = () =>
-  new RuntimeError('token_malformed', 'That is no continueToken: one looks like "tt1.….….…".', {
+  new RuntimeError('token_malformed', 'This is not a continueToken. One looks like "tt1.….….…".', {
     hint: 'Send the continueToken of the last answer, unchanged.',
   });
 
 const tokenForged = () =>
-  new RuntimeError('token_forged', 'The continueToken was changed: its signature does not fit.', {
+  new RuntimeError('token_forged', 'The continueToken was changed, so its signature does not match.', {
     hint: `Send the continueToken of the last answer, unchanged. ${AGAIN}`,
   });
 
 export const tokenForeign = () =>
   new RuntimeError(
     'token_foreign',
-    'The continueToken is of another installation or store, or of a key that has been rotated away.',
-    { hint: `Send it to the server that gave it. ${AGAIN}` },
+    'The continueToken belongs to another installation or store, or to a key that was replaced.',
+    { hint: `Send it to the server that issued it. ${AGAIN}` },
   );
 
 const tokenExpired = (run: string, expiresAt: number) =>
   new RuntimeError('token_expired', `The continueToken expired at ${new Date(expiresAt).toISOString()}.`, {
-    hint: `resume_session {"run": "${run}"} gives the step in hand again, with a new one.`,
+    hint: `resume_session {"run": "${run}"} returns the current step again, with a new one.`,
   });
 
 export const tokenStale = (run: string, why: string) =>
-  new RuntimeError('token_stale', `The step of this continueToken is not in hand any more: ${why}`, {
-    hint: `resume_session {"run": "${run}"} says where the run is.`,
+  new RuntimeError('token_stale', `The step of this continueToken is not the current one any more: ${why}`, {
+    hint: `resume_session {"run": "${run}"} returns the current step of the run.`,
   });
 
 export const tokenReplayed = (run: string) =>
-  new RuntimeError('token_replayed', 'The continueToken was used before, and the run has gone on since.', {
-    hint: `Send the continueToken of the last answer. resume_session {"run": "${run}"} gives the step in hand again.`,
+  new RuntimeError('token_replayed', 'The continueToken was used before, and the run has continued since.', {
+    hint: `Send the continueToken of the last answer. resume_session {"run": "${run}"} returns the current step again.`,
   });
 
 export const claimHoldsToken = () =>
-  new RuntimeError('claim_refused', 'The step is not completed. What was sent holds a continueToken.', {
-    hint: 'A token belongs into "continueToken" only: leave it out of notes, context_updates and artifacts.',
+  new RuntimeError('claim_refused', 'The step is not completed, because the data contains a continueToken.', {
+    hint: 'Send a token only as "continueToken", not in notes, context_updates or artifacts.',
   });
 
-/** What else is sent may come into a prompt. */
+/** Rejected because other parameters may become part of a prompt. */
 export const misplacedToken = (tool: string) =>
-  new RuntimeError('bad_parameters', `What was sent to ${tool} holds a continueToken.`, {
-    hint: 'A token belongs into "continueToken" of continue_workflow only: leave it out.',
+  new RuntimeError('bad_parameters', `The parameters of ${tool} contain a continueToken.`, {
+    hint: 'Send a token only as "continueToken" of continue_workflow.',
   });

@@ -28,33 +28,36 @@ export interface McpServerOptions {
   readonly agents: readonly LoadedAgent<unknown>[];
   readonly clock: Clock;
   readonly tokenTtlMs?: number;
-  /** How long a call waits for steps that the runtime does itself. */
+  /** How long a call waits for steps that the runtime executes itself. */
   readonly waitMs?: number;
-  /** Stands before an agent's name in the name of its tool. */
+  /** A prefix for an agent's name in the name of its tool. */
   readonly agentPrefix?: string;
   readonly acceptChanges?: boolean;
-  /** Told of what no client can be told. */
+  /** Receives errors that no client can be sent. */
   readonly onError?: (error: unknown) => void;
 }
 
 const DEFAULT_TTL_MS = 86_400_000;
-/** Clients give up on a call after a minute, most of them. */
+/** Most clients give up on a call after a minute. */
 const DEFAULT_WAIT_MS = 20_000;
 const DEFAULT_AGENT_PREFIX = 'agent_';
-/** What a client calls itself is on the log of a run with everything that it sends. */
+/** The client's name is on the log of a run with everything it sends. */
 const MAX_CLIENT_NAME = 200;
 
 const INSTRUCTIONS =
   'Workflows lead you through a procedure, one step at a time: list_workflows, start_workflow, then do what the step says and call continue_workflow with its continueToken and notes on what you did. After an interruption, resume_session gives the step in hand again.';
 
-/** A server of workflows, agents and sessions; each connection speaks for itself. */
+/** Serves workflows, agents and sessions. Each connection is independent. */
 export interface McpServerMcpServer {
   readonly tools: readonly ServedTool[];
-  /** Speaks to one client until one of them closes. `identity` is whose key it has; what it calls itself proves nothing. */
+  /**
+   * Serves one client until one side closes. `identity` is the owner of its token. The client's own name proves
+   * nothing.
+   */
   connect(transport: Transport, identity?: string): Promise<Server>;
 }
 
-/** The SDK is loaded here: it takes longer to load than all the rest of us. */
+/** Creates a server. The SDK is loaded here, because it takes longer to load than everything else. */
 export async function createMcpServer(options: McpServerOptions): Promise<McpServerMcpServer> {
   const { runtime, clock, onError = () => undefined } = options;
   const [{ Server: SdkServer }, types] = await Promise.all([
@@ -99,7 +102,7 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
         },
       );
       server.onerror = onError;
-      /** From which level on the client wants to hear; nothing as long as it has not said so. */
+      /** The lowest level the client wants. Undefined until it has set one. */
       let level: LoggingLevel | undefined;
       server.setRequestHandler(types.SetLevelRequestSchema, ({ params }) => {
         level = params.level;
@@ -146,7 +149,7 @@ export async function createMcpServer(options: McpServerOptions): Promise<McpSer
   };
 }
 
-/** With an empty prefix an agent could be named as a tool of ours. */
+/** With an empty prefix, an agent could have the name of one of our tools. */
 function unique(tools: readonly ServedTool[]): readonly ServedTool[] {
   const names = new Set<string>();
   for (const { definition } of tools) {
@@ -166,7 +169,7 @@ const ownVersion = (): string => {
   return (JSON.parse(text) as { readonly version: string }).version;
 };
 
-/** What is wrong with the arguments of a call before anybody else looks at them: values without end in each other. */
+/** Rejects arguments that are nested too deep, before anything else reads them. */
 const checkDepth = (args: Json, what: string): RuntimeError | undefined =>
   isTooDeep(args) ? tooDeep(what) : undefined;
 
@@ -175,15 +178,18 @@ const tooDeep = (what: string) =>
     'bad_parameters',
     `The parameters of ${what} are nested deeper than ${MAX_DEPTH} levels.`,
     {
-      hint: 'Send flatter values, or put them into a file and say where it is.',
+      hint: 'Send flatter values, or put them into a file and send its path.',
     },
   );
 
-/** Levels at which an `info` is heard; a `warning` is heard at two more. */
+/** Levels at which a client gets `info` messages. `warning` messages are sent at two more. */
 const INFO: ReadonlySet<LoggingLevel> = new Set(['debug', 'info']);
 const WARNING: ReadonlySet<LoggingLevel> = new Set(['debug', 'info', 'notice', 'warning']);
 
-/** Tells a client what goes on in its call, as progress and as log messages; undefined where it wants neither. */
+/**
+ * Reports progress of a call to its client, as progress notifications and as log messages. Undefined if it wants
+ * neither.
+ */
 function createProgress(
   send: (notification: ServerNotification) => Promise<void>,
   token: string | number | undefined,
@@ -209,7 +215,7 @@ function createProgress(
 
 type Types = typeof import('@modelcontextprotocol/sdk/types.js');
 
-/** Answers what a client asks of prompts, and completes what a person types for them. */
+/** Handles requests for prompts, and completes their arguments. */
 function handlePrompts(
   server: Server,
   { McpError, ErrorCode, ...types }: Types,
@@ -237,10 +243,13 @@ function handlePrompts(
   });
 }
 
-/** Values that are offered at a time: the protocol's own limit. */
+/** The most values offered at a time, as the protocol limits them. */
 const MAX_VALUES = 100;
 
-/** Each workflow as a prompt that a person chooses in their client: it has the model start the workflow and work through it. */
+/**
+ * Lists each workflow as a prompt that a person can choose in their client. It makes the model start the workflow and
+ * work through it.
+ */
 const listPrompts = ({ workflows }: ServeCatalog): Prompt[] =>
   [...workflows].map(([name, { manifest }]) => ({
     name,
@@ -271,7 +280,7 @@ function getPrompt(
   };
 }
 
-/** The values that an argument may have, as far as the workflow's schema names them. */
+/** The possible values of an argument, as far as the workflow's schema lists them. */
 function completeArgument(
   catalog: ServeCatalog,
   name: string,
@@ -296,31 +305,34 @@ function requiredOf({ input }: McpServerManifest): readonly string[] {
   return Array.isArray(required) ? required.map(String) : [];
 }
 
-/** Arguments of prompts are texts: where the schema wants something else, they are read as JSON. */
+/** Prompt arguments are text. If the schema needs another type, they are parsed as JSON. */
 function readArgument(text: string, schema: JsonObject | undefined): Json {
   if (schema === undefined || schema.type === undefined || schema.type === 'string') return text;
   try {
     return JSON.parse(text) as Json;
   } catch {
-    return text; // start_workflow says what is wrong with it
+    return text; // start_workflow reports what is wrong with it
   }
 }
 
 type HandleResourcesTypes = typeof import('@modelcontextprotocol/sdk/types.js');
 
-/** Resources that one client may follow at a time. */
+/** The most resources one client may subscribe to. */
 const MAX_SUBSCRIPTIONS = 1_000;
-/** What the protocol says of a resource that is not there. */
+/** The protocol's error code for a missing resource. */
 const RESOURCE_NOT_FOUND = -32_002;
 
-/** Answers what a client asks of resources, and tells it of changes to those that it follows. */
+/** Handles requests for resources, and notifies clients of changes. */
 function handleResources(
   server: Server,
   { McpError, ErrorCode, ...types }: HandleResourcesTypes,
   resources: SessionResources,
   onError: (error: unknown) => void,
 ): void {
-  /** What ends each: taken before the resource is looked for, so that the same, asked for meanwhile, is followed once. */
+  /**
+   * Functions that end subscriptions. Each is added before its resource is looked up, so that concurrent requests
+   * subscribe once.
+   */
   const followed = new Map<string, () => void>();
   const refused = (thrown: unknown) => {
     if (!(thrown instanceof RuntimeError)) return thrown;
@@ -361,7 +373,7 @@ function handleResources(
       };
       try {
         unwatch = await resources.watch(uri, () => {
-          // What moves in one go is told once.
+          // Several changes at the same time cause one notification.
           if (!isDue) setImmediate(tell);
           isDue = true;
         });
@@ -385,6 +397,6 @@ function handleResources(
 }
 
 const tooManySubscriptions = () =>
-  new RuntimeError('too_many_subscriptions', `${MAX_SUBSCRIPTIONS} resources are followed already.`, {
+  new RuntimeError('too_many_subscriptions', `${MAX_SUBSCRIPTIONS} resources are already subscribed.`, {
     hint: 'Unsubscribe from some.',
   });

@@ -9,10 +9,10 @@ import { registerListener } from '../../tools/access/addresses.ts';
 import type { McpServerMcpServer } from './create-mcp-server.ts';
 
 export interface HttpOptions {
-  /** 0 for a free one. */
+  /** 0 for a free port. */
   readonly port: number;
   readonly host: string;
-  /** Whose bearer token a client sends: every request needs one. Undefined for a token that is not valid. */
+  /** Returns the owner of a bearer token, which every request needs. Undefined for an invalid token. */
   readonly identify: (token: string) => Promise<string | undefined>;
   readonly onError: (error: unknown) => void;
 }
@@ -30,12 +30,12 @@ export interface HttpServing {
 }
 
 const PATH = '/mcp';
-/** Clients at a time: beyond that the one that was quiet for longest is forgotten, and begins anew. */
+/** The most sessions at a time. Beyond that, the least recently used one is closed, and its client starts a new one. */
 const MAX_SESSIONS = 1_000;
-/** Kept for every request that is being read. */
+/** A header of every request in a session. */
 const SESSION_HEADER = 'mcp-session-id';
 
-/** Serves clients over streamable HTTP, each with a session of its own, until it is closed. */
+/** Serves clients over streamable HTTP, each in its own session, until it is closed. */
 export async function serveHttp(server: McpServerMcpServer, options: HttpOptions): Promise<HttpServing> {
   const { port, host, identify, onError } = options;
   const [{ StreamableHTTPServerTransport: SdkTransport }, { isInitializeRequest }] = await Promise.all([
@@ -58,7 +58,7 @@ export async function serveHttp(server: McpServerMcpServer, options: HttpOptions
     transport.onclose = () => {
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
     };
-    // The SDK's own type has "undefined" where the interface it implements does not allow it.
+    // The SDK's type allows "undefined" where the interface it implements does not.
     await server.connect(transport as Parameters<McpServerMcpServer['connect']>[0], identity);
     return transport;
   };
@@ -72,10 +72,10 @@ export async function serveHttp(server: McpServerMcpServer, options: HttpOptions
       return reply(response, refused?.status ?? 401, refused?.message ?? '', refused?.headers);
     const id = request.headers[SESSION_HEADER];
     const found = typeof id === 'string' ? sessions.get(id) : undefined;
-    // A session belongs to whoever began it: its id alone lets nobody in.
+    // A session belongs to whoever started it. Its id alone gives no access.
     const known = found?.identity === identity ? found.transport : undefined;
     if (id !== undefined && known === undefined)
-      return reply(response, 404, 'There is no such session: initialize a new one.');
+      return reply(response, 404, 'There is no such session. Initialize a new one.');
     if (known !== undefined && typeof id === 'string') {
       sessions.delete(id);
       sessions.set(id, { transport: known, identity });
@@ -87,7 +87,7 @@ export async function serveHttp(server: McpServerMcpServer, options: HttpOptions
     const body = await readBody(request);
     if ('refused' in body) return replyWith(response, body.status, body.refused);
     if (known === undefined && !isInitializeRequest(body.value))
-      return reply(response, 400, `${SESSION_HEADER} is missing: the first message is "initialize".`);
+      return reply(response, 400, `${SESSION_HEADER} is missing. The first message must be "initialize".`);
     return (known ?? (await begin(identity))).handleRequest(request, response, body.value);
   };
 
@@ -125,16 +125,16 @@ function replyWith(response: ServerResponse, status: number, body: object, heade
   response.end(JSON.stringify(body));
 }
 
-/** Of one request. */
+/** The largest body of a request. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-/** The JSON of a request's body, or what is to be answered where there is none. */
+/** Reads a request's body as JSON, or returns the refusal to answer with. */
 export async function readBody(
   request: IncomingMessage,
 ): Promise<{ readonly value: unknown } | { readonly refused: MessageRefusal; readonly status: number }> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // What is too long is answered, too: the request stays open for that.
+  // The request stays open, so that one that is too long gets an answer, too.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES)
@@ -148,16 +148,16 @@ export async function readBody(
     return { value: JSON.parse(Buffer.concat(chunks).toString('utf8')) };
   } catch (thrown) {
     return {
-      refused: refusal(PARSE_ERROR, `That is no JSON: ${(thrown as SyntaxError).message}`),
+      refused: refusal(PARSE_ERROR, `This is not JSON: ${(thrown as SyntaxError).message}`),
       status: 400,
     };
   }
 }
 
 export interface GuardOptions {
-  /** Whether the server listens on this machine only. */
+  /** Whether the server only listens on this machine. */
   readonly isOwnOnly: boolean;
-  /** Whether its token is valid. */
+  /** Whether the request's token is valid. */
   readonly isKnown: boolean;
   readonly path: string;
 }
@@ -171,8 +171,8 @@ export interface RequestRefusal {
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'POST', 'DELETE']);
 
 /**
- * Why a request is not listened to. A page on the web can have a browser send requests to this machine, under a name of
- * its own that it points here: so the names in Host and Origin must be this machine's.
+ * Explains why a request is refused. A web page can make a browser send requests to this machine, through a name that
+ * points here (DNS rebinding). So the names in Host and Origin must be this machine's own.
  */
 export function refuseRequest(
   { headers, method, url = '/' }: Pick<IncomingMessage, 'headers' | 'method' | 'url'>,
@@ -188,20 +188,20 @@ export function refuseRequest(
   if (!METHODS.has(method))
     return {
       status: 405,
-      message: 'GET, POST and DELETE are answered.',
+      message: 'Use GET, POST or DELETE.',
       headers: { allow: 'GET, POST, DELETE' },
     };
   return undefined;
 }
 
-/** What has no name, such as `null`, is nobody's. */
+/** An origin without a name, such as `null`, is never our own. */
 const isOwnSite = (site: string, own: string): boolean => isLoopback(site) || (site !== '' && site === own);
 
-/** What a client sends as its bearer token; undefined where that is none. */
+/** The bearer token of a request. Undefined if there is none. */
 export const bearerOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined =>
   /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 
-/** Of a request without a token that is valid here. */
+/** The refusal of a request without a valid token. */
 const NO_TOKEN: RequestRefusal = {
   status: 401,
   message: 'A bearer token is needed.',
@@ -210,7 +210,7 @@ const NO_TOKEN: RequestRefusal = {
 
 type ServeHttpTypes = typeof import('@modelcontextprotocol/sdk/types.js');
 
-/** The answer to what is no message. */
+/** The answer to an invalid message. */
 export interface MessageRefusal {
   readonly jsonrpc: '2.0';
   readonly id: string | number | null;
@@ -226,7 +226,7 @@ export const refusal = (
   id: string | number | null = null,
 ): MessageRefusal => ({ jsonrpc: '2.0', id, error: { code, message } });
 
-/** A message in a line, or what is to be answered where there is none. */
+/** Parses a message from a line, or returns the refusal to answer with. */
 export function readMessage(
   line: string,
   { JSONRPCMessageSchema }: Pick<ServeHttpTypes, 'JSONRPCMessageSchema'>,
@@ -235,11 +235,11 @@ export function readMessage(
   try {
     value = JSON.parse(line);
   } catch (thrown) {
-    return { refused: refusal(PARSE_ERROR, `That is no JSON: ${(thrown as SyntaxError).message}`) };
+    return { refused: refusal(PARSE_ERROR, `This is not JSON: ${(thrown as SyntaxError).message}`) };
   }
   const parsed = JSONRPCMessageSchema.safeParse(value);
   if (parsed.success) return { message: parsed.data };
-  return { refused: refusal(INVALID_REQUEST, 'That is no message of JSON-RPC 2.0.', idOf(value)) };
+  return { refused: refusal(INVALID_REQUEST, 'This is not a JSON-RPC 2.0 message.', idOf(value)) };
 }
 
 function idOf(value: unknown): string | number | null {

@@ -6,24 +6,24 @@ import { INVALID_REQUEST, type MessageRefusal, readMessage, refusal } from './se
 
 export interface StdioDeps {
   readonly input: AsyncIterable<Uint8Array>;
-  /** Where messages go, and nothing else. Once its reader has gone away, writes are dropped. */
+  /** Receives messages and nothing else. Writes are dropped once its reader has closed it. */
   readonly output: { write(text: string): Promise<void>; readonly closed: boolean };
   readonly clock: Clock;
-  /** Ends it. */
+  /** Stops serving. */
   readonly signal: AbortSignal;
-  /** Who started it: its client is theirs. */
+  /** Who started the server, and so owns its client. */
   readonly identity?: string;
   readonly onError: (error: unknown) => void;
 }
 
-/** Of one message. */
+/** The largest message. */
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
-/** Of answers that a client has not read: above that, no more is read of what it asks for. */
+/** The most unread answers of a client. Above that, no more of its requests are read. */
 const MAX_UNREAD_CHARS = 16 * 1024 * 1024;
-/** What was asked for when the input ended is still answered, if it takes no longer. */
+/** Requests made before the input ended are still answered, up to this time. */
 const LAST_ANSWERS_MS = 5_000;
 
-/** Serves one client over a pair of pipes, until it closes its side or the signal is aborted. */
+/** Serves one client over a pair of pipes, until the client closes its side or the signal is aborted. */
 export async function serveStdio(server: McpServerMcpServer, deps: StdioDeps): Promise<void> {
   const { input, output, clock, signal, identity, onError } = deps;
   const types = await import('@modelcontextprotocol/sdk/types.js');
@@ -73,7 +73,7 @@ export async function serveStdio(server: McpServerMcpServer, deps: StdioDeps): P
       if ('refused' in read) return refuse(read.refused);
       const { message } = read;
       if ('method' in message && 'id' in message) asked.add(message.id);
-      // What is cancelled gets no answer.
+      // A cancelled request gets no answer.
       if ('method' in message && message.method === 'notifications/cancelled')
         settle((message.params as { readonly requestId?: string | number } | undefined)?.requestId ?? '');
       transport.onmessage?.(message);
@@ -102,20 +102,20 @@ export async function serveStdio(server: McpServerMcpServer, deps: StdioDeps): P
   }
 }
 
-/** Cuts what a client sends into lines, one message each. */
+/** Splits a client's input into lines, one message each. */
 export interface RequestLines {
   push(chunk: Uint8Array): void;
 }
 
 const LINE_FEED = 10;
 
-/** Holds `maxBytes` at the most: a line that is longer is dropped up to its end, and `onTooLong` is told once. */
+/** Buffers at most `maxBytes`. A longer line is dropped up to its end, and `onTooLong` is called once. */
 function createRequestLines(
   maxBytes: number,
   onLine: (line: string) => void,
   onTooLong: () => void,
 ): RequestLines {
-  /** The beginning of a line whose end has not come: joined once, when it has. */
+  /** The beginning of an incomplete line, joined once it is complete. */
   let parts: Uint8Array[] = [];
   let size = 0;
   let isTooLong = false;

@@ -11,13 +11,13 @@ import { RuntimeError } from '../../lib/errors.ts';
 const SCHEME = 'telltale://sessions/';
 const STATE = 'application/json';
 const LOG = 'application/x-ndjson';
-/** Sessions of one page of the list. */
+/** The sessions on one page of the list. */
 const PAGE = 50;
-/** Sessions that can be listed; older ones are read by their ids. */
+/** The most sessions that can be listed. Older ones can be read by id. */
 const MAX_LISTED = 10_000;
-/** Ids that are offered for the beginning of one. */
+/** The most ids offered as completions. */
 const MAX_COMPLETED = 100;
-/** Of one page of a log. */
+/** The most events on one page of a log. */
 const MAX_EVENTS = 500;
 const MAX_CHARS = 1_000_000;
 
@@ -26,14 +26,14 @@ export const SESSION_TEMPLATES: readonly ResourceTemplate[] = [
     uriTemplate: `${SCHEME}{id}`,
     name: 'session',
     title: 'A session',
-    description: 'What has become of a session: status, result, turns, cost, metadata.',
+    description: 'The state of a session: status, result, turns, cost, metadata.',
     mimeType: STATE,
   },
   {
     uriTemplate: `${SCHEME}{id}/log{?from}`,
     name: 'session-log',
     title: "A session's log",
-    description: `Its events from number "from" on, one JSON object a line, ${MAX_EVENTS} at the most; _meta.next is where the rest is.`,
+    description: `Its events from number "from" on, one JSON object per line, at most ${MAX_EVENTS}. _meta.next is the URI of the rest.`,
     mimeType: LOG,
   },
 ];
@@ -43,9 +43,9 @@ export interface SessionResources {
   /** Newest first. */
   list(cursor?: string): Promise<ListResourcesResult>;
   read(uri: string): Promise<ReadResourceResult>;
-  /** Sessions whose id begins so, newest first; none for any other argument of a template. */
+  /** Completes the beginning of a session id, newest first. Empty for other arguments of a template. */
   complete(argument: string, begin: string): Promise<readonly string[]>;
-  /** Calls `updated` when there is more on the session's log. */
+  /** Calls `updated` when the session's log has grown. */
   watch(uri: string, updated: () => void): Promise<() => void>;
 }
 
@@ -116,7 +116,7 @@ function placeOf(uri: string): SessionResourcesPlace | undefined {
     : { session: id, log: log !== undefined, from: Math.max(1, Number(from)) };
 }
 
-/** Undefined where a `%` begins no character. */
+/** Undefined for invalid percent-encoding. */
 function decoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part);
@@ -125,7 +125,7 @@ function decoded(part: string): string | undefined {
   }
 }
 
-/** One at least: an event is never cut. */
+/** Keeps at least one line, because an event is never truncated. */
 function fitting(lines: readonly string[]): readonly string[] {
   let chars = 0;
   const end = lines.findIndex((line, index) => {
@@ -172,10 +172,10 @@ const summaryOf = ({
 
 const resourceUnknown = (uri: string) =>
   new RuntimeError('resource_unknown', `There is no resource "${uri}".`, {
-    hint: 'resources/list names those that there are; a log is telltale://sessions/ID/log.',
+    hint: 'List them with resources/list. A log is telltale://sessions/ID/log.',
   });
 
 const badCursor = (cursor: string) =>
-  new RuntimeError('bad_cursor', `The list has no place "${cursor}".`, {
-    hint: 'Begin again without a cursor.',
+  new RuntimeError('bad_cursor', `The list has no cursor "${cursor}".`, {
+    hint: 'Start again without a cursor.',
   });

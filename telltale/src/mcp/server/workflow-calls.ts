@@ -29,18 +29,18 @@ export interface WorkflowCallDeps {
   readonly keyRing: KeyRing;
   readonly clock: Clock;
   readonly tokenTtlMs: number;
-  /** How long a call waits for what the runtime does itself. */
+  /** How long a call waits for steps that the runtime executes itself. */
   readonly waitMs: number;
 }
 
 /** One call of a client. */
 export interface ClientCall {
-  /** The name that the client gives itself: shown, and never trusted. */
+  /** The client's own name for itself. It is shown, but never trusted. */
   readonly client: string;
-  /** Whose key it has. */
+  /** The owner of its token. */
   readonly identity: string;
   readonly signal?: AbortSignal | undefined;
-  /** Steps that have completed, while the call waits. */
+  /** Called while the call waits, with the number of completed steps. */
   readonly onMoved?: ((done: number) => void) | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface ContinueArguments {
   readonly artifacts?: Json;
 }
 
-/** What the tools for workflows do. Everything is judged before anything is written. */
+/** Implements the workflow tools. Everything is checked before anything is written. */
 export interface WorkflowCalls {
   start(args: StartArguments, call: ClientCall): Promise<AgentToolsToolAnswer>;
   continue(args: ContinueArguments, call: ClientCall): Promise<AgentToolsToolAnswer>;
@@ -139,7 +139,7 @@ async function standingOf(runs: ClientRuns, claims: TokenClaims, identity: strin
   }
 }
 
-/** What `checkClaim` has passed. */
+/** The claim after `checkClaim` has accepted it. */
 const checked = ({
   notes,
   context_updates = {},
@@ -161,7 +161,7 @@ const isSame = (
   return isDeepStrictEqual({ notes, context_updates, artifacts }, checked(sent));
 };
 
-/** A step is completed once: what was sent for it before counts. */
+/** A step is completed once, so what was sent first counts. */
 const noting = (answer: AgentToolsToolAnswer, isSameAsBefore: boolean): AgentToolsToolAnswer =>
   isSameAsBefore
     ? answer
@@ -180,7 +180,7 @@ export interface AnswerDeps {
   readonly tokenTtlMs: number;
 }
 
-/** What a client is told of its run. The same for the same state of the run's log, its token included. */
+/** The answer for a client. It is the same for the same state of the run's log, including its token. */
 function workflowAnswer(run: string, view: ClientView, deps: AnswerDeps): AgentToolsToolAnswer {
   switch (view.kind) {
     case 'task':
@@ -199,7 +199,7 @@ function workflowAnswer(run: string, view: ClientView, deps: AnswerDeps): AgentT
   }
 }
 
-/** The token is as old as the question: who asks again within its time gets the same one. */
+/** The token's age is that of the question, so a repeated request within its lifetime returns the same token. */
 function inHand(
   { run, task }: Extract<ClientView, { readonly kind: 'task' }>,
   { keys, clock, tokenTtlMs }: AnswerDeps,
@@ -224,7 +224,7 @@ function waitingFor(
 ): JsonObject {
   const later = `Call resume_session {"run": "${run}"} later.`;
   if (view.kind === 'busy')
-    return { what: 'steps that this server does itself', hint: `They take a while. ${later}` };
+    return { what: 'steps that this server executes itself', hint: `They take a while. ${later}` };
   const { for: what, due, reviews } = view;
   return {
     what: reviews.length > 0 ? 'a person' : what,
@@ -246,11 +246,14 @@ const isEmpty = (map: object): boolean => Object.keys(map).length === 0;
 /** What a server offers. */
 export interface ServeCatalog {
   readonly agents: readonly LoadedAgent<unknown>[];
-  /** By the name that clients use: the workflow's own, or `AGENT/NAME` where several agents have different ones of it. */
+  /**
+   * By the name that clients use: the workflow's own, or `AGENT/NAME` if several agents have different workflows of
+   * that name.
+   */
   readonly workflows: ReadonlyMap<string, LoadedWorkflow<unknown>>;
 }
 
-/** Agents are unique by name. A workflow that several of them import is served once, in the name of the first. */
+/** Agents must have unique names. A workflow that several agents import is served once, for the first of them. */
 export function createServeCatalog(agents: readonly LoadedAgent<unknown>[]): ServeCatalog {
   const byName = new Map<string, LoadedAgent<unknown>>();
   for (const agent of agents) {
@@ -281,12 +284,12 @@ export function workflowIn({ workflows }: ServeCatalog, name: string): LoadedWor
   throw new RuntimeError('no_workflow', `No workflow is named "${name}".`, {
     hint:
       workflows.size === 0
-        ? 'This server offers none.'
-        : `${suggest(name, [...workflows.keys()], 'Workflows')} list_workflows says more of them.`,
+        ? 'This server has no workflows.'
+        : `${suggest(name, [...workflows.keys()], 'Workflows')} list_workflows describes them.`,
   });
 }
 
 const agentTwice = (name: string, paths: readonly string[]) =>
   new RuntimeError('usage', `Two agents are named "${name}": in ${paths.join(' and ')}.`, {
-    hint: 'Serve them by servers of their own, or give one of them another name.',
+    hint: 'Serve them with separate servers, or rename one of them.',
   });

@@ -9,12 +9,12 @@ import type { AgentToolsToolCall, ServedTool } from './agent-tools.ts';
 import type { ClientCall, ContinueArguments, StartArguments, WorkflowCalls } from './workflow-calls.ts';
 import { type ServeCatalog, workflowIn } from './workflow-calls.ts';
 
-/** The only tool that takes a token. */
+/** The only tool that accepts a token. */
 export const CONTINUE = 'continue_workflow';
 
 const text = (description: string) => ({ type: 'string', description });
 
-/** What start, continue and resume answer alike. */
+/** The output of start, continue and resume. */
 const ANSWER: Tool['outputSchema'] = {
   type: 'object',
   properties: {
@@ -55,7 +55,7 @@ const ANSWER: Tool['outputSchema'] = {
 const STARTS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
 const READS = { readOnlyHint: true, openWorldHint: false };
 
-/** The five tools by which a client's model is led through a workflow, a step at a time. */
+/** The five tools that guide a client's model through a workflow, one step at a time. */
 export function workflowTools(catalog: ServeCatalog, calls: WorkflowCalls): readonly ServedTool[] {
   return [
     {
@@ -155,7 +155,7 @@ const objectOf = (properties: JsonObject, required: readonly string[]): Tool['in
   additionalProperties: false,
 });
 
-/** What a client may know of a workflow before it starts it: what it asks of it, and never what its steps say. */
+/** What a client may know about a workflow before it starts: its requirements, but never the content of its steps. */
 function describeWorkflow(name: string, { manifest, agent }: LoadedWorkflow<unknown>): JsonObject {
   const all = workflowsOf(agent);
   const steps = [...calledWorkflows(manifest, all)].flatMap((each) => allSteps(each));
@@ -165,7 +165,7 @@ function describeWorkflow(name: string, { manifest, agent }: LoadedWorkflow<unkn
     ...summaryOf(name, { manifest, agent }),
     ...(manifest.version === undefined ? {} : { version: manifest.version }),
     input: (manifest.input ?? { type: 'object' }) as JsonObject,
-    /** Loops and branches decide how many of them come up. */
+    /** Loops and branches decide how many of them are reached. */
     tasks,
     asksPeople: steps.some(mayAskPeople),
     ...(refusal === undefined ? {} : { refusal: `${refusal.message} ${refusal.hint ?? ''}`.trim() }),
@@ -183,7 +183,7 @@ const summaryOf = (
 
 type WorkflowToolsStep = ReturnType<typeof allSteps>[number];
 
-/** A verifier that does not come to an end with who works on it leaves the decision to a person. */
+/** A verification that does not succeed leaves the decision to a person. */
 const mayAskPeople = (step: WorkflowToolsStep): boolean =>
   step.type === 'approval' ||
   (step.type === 'task' && (step.confirm !== undefined || step.verify !== undefined)) ||

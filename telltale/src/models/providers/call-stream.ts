@@ -2,49 +2,52 @@ import { closeFrame, frameOf, type GivenPart, openFrame, withoutMarks } from '..
 import type { JsonObject } from '../../lib/json.ts';
 import { modelFailed } from '../model-errors.ts';
 
-/** Where the parts of a provider's stream go; what comes out is prose and frames (lib/calls.ts). */
+/** Receives the parts of a provider's stream, and produces prose and frames (lib/calls.ts). */
 export interface CallStream {
   text(delta: string): void;
-  /** Something that the provider wants back, behind what came before. */
+  /** A part that the provider needs back, positioned after what came before. */
   part(part: GivenPart): void;
-  /** A call begins. */
+  /** A call starts. */
   begin(id: string, name: string): void;
-  /** More of its input. */
+  /** More of a call's input. */
   input(id: string, delta: string): void;
-  /** Its input is complete, the provider says; the call itself should follow at once. */
+  /** The provider says that the input is complete. The call itself should follow immediately. */
   inputEnd(id: string, meta: JsonObject | undefined): void;
-  /** The whole call, whether or not it was begun before. */
+  /** A complete call, whether or not it was started before. */
   call(id: string, name: string, input: string, meta: JsonObject | undefined): void;
-  /** From now on calls are closed only when the provider gives them whole: what it wants back comes with that. */
+  /**
+   * From now on, calls are only closed when the provider sends them completely, because parts it needs back come with
+   * that.
+   */
   awaitMeta(): void;
-  /** The stream is over; `isWhole` unless it broke off or was cut for its length. */
+  /** The stream is over. `isWhole` is false if it broke off or reached its length limit. */
   end(isWhole: boolean): void;
 }
 
 export interface CallStreamOptions {
-  /** The model's, for errors. */
+  /** The model's id, for errors. */
   readonly id: string;
   readonly say: (text: string) => void;
   readonly keep: (part: GivenPart) => void;
-  /** Whether the provider says only at the end of the response which calls are complete. */
+  /** Whether the provider only reports at the end of the response which calls are complete. */
   readonly isLate: boolean;
 }
 
-/** Characters of parallel calls that wait for one another. */
+/** The most characters of parallel calls that wait for each other. */
 const MAX_HELD_BACK = 16 * 1024 * 1024;
 
 interface CallStreamCall {
-  /** The provider's, or one of our own where that has none or gives one twice: each is answered by its id. */
+  /** The provider's id. If it is missing or repeated, one of our own, because each call is answered by its id. */
   readonly id: string;
   readonly name: string;
   readonly scan: ObjectScan;
-  /** Input that came while another frame was open; then the half of a character whose other half is to come. */
+  /** Input that arrived while another frame was open. Afterwards, the first half of a surrogate pair. */
   held: string;
-  /** Whether any of the input came as deltas. */
+  /** Whether any of the input arrived as deltas. */
   isStreamed: boolean;
-  /** The input, once the provider has given the call whole. */
+  /** The input, once the provider has sent the complete call. */
   given?: string;
-  /** `ended`: complete, if what is said next does not show that the stream broke off in it. */
+  /** `ended` means complete, unless the following parts show that the stream broke off in it. */
   state: 'streaming' | 'ended' | 'complete' | 'closed';
   meta?: JsonObject | undefined;
 }
@@ -55,15 +58,15 @@ const isCall = (item: CallStreamWaiting): item is CallStreamCall =>
   typeof item === 'object' && 'scan' in item;
 
 /**
- * Makes one text of prose and calls that may come at the same time: one frame is open at a time, what comes for others
- * waits, and of those that wait the complete ones go first. A frame whose input the stream broke off in stays open.
+ * Combines prose and calls, which may arrive in parallel, into one text. Only one frame is open at a time. Content of
+ * other calls waits, and complete calls are written first. A frame stays open if the stream broke off inside its input.
  */
 export function createCallStream({ id: model, say, keep, isLate }: CallStreamOptions): CallStream {
-  /** By the provider's id, in the order in which they began: servers that number calls badly give one id to several. */
+  /** By the provider's id, in the order of their starts. Some servers give several calls the same id. */
   const calls = new Map<string, CallStreamCall[]>();
   const ids = new Set<string>();
   let numbered = 0;
-  /** Calls, prose and what is wanted back behind the open one, in the order in which they began. */
+  /** Calls, prose and other parts after the open frame, in the order of their starts. */
   let waiting: CallStreamWaiting[] = [];
   let open: CallStreamCall | undefined;
   let heldBack = 0;
@@ -80,7 +83,7 @@ export function createCallStream({ id: model, say, keep, isLate }: CallStreamOpt
     say(openFrame(call.id, call.name));
     if (held !== '') stream(call, held);
   };
-  /** Two halves of a character stay together: whoever reads along sees no torn ones. */
+  /** Keeps surrogate pairs together, so that readers never see half a character. */
   const stream = (call: CallStreamCall, delta: string) => {
     const text = call.held + delta;
     const isTorn = (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800;
@@ -117,7 +120,7 @@ export function createCallStream({ id: model, say, keep, isLate }: CallStreamOpt
     if (call === open) closeOpen(call);
     else call.state = 'complete';
   };
-  /** The stream goes on behind calls that ended, so they are complete, whatever their input is. */
+  /** The stream continues after calls that ended, so they are complete, whatever their input is. */
   const settle = () => {
     for (const item of waiting) if (isCall(item) && isSettled(item)) item.state = 'complete';
     if (open !== undefined && isSettled(open)) closeOpen(open);
@@ -184,7 +187,7 @@ export function createCallStream({ id: model, say, keep, isLate }: CallStreamOpt
     },
     input(id, delta) {
       const call = latest(id);
-      // Behind a whole object there is nothing more that belongs to it.
+      // Nothing after a complete object can belong to it.
       if (call === undefined || call.state === 'closed' || call.state === 'complete' || delta === '') return;
       call.isStreamed = true;
       take(call, delta);
@@ -200,7 +203,7 @@ export function createCallStream({ id: model, say, keep, isLate }: CallStreamOpt
     call(id, name, input, meta) {
       const same = calls.get(id) ?? [];
       const streamed = same.find(({ given }) => given === undefined);
-      // The same once more under an id of its own is a slip of the provider's, not a second call.
+      // The same call repeated with the same id is a mistake of the provider, not a second call.
       const isAgain = id !== '' && same.some((each) => each.given === input && each.name === name);
       if (streamed === undefined && isAgain) return;
       const call = streamed ?? begun(id, name);
@@ -230,21 +233,21 @@ const tooMuchHeldBack = (id: string) =>
     },
   );
 
-/** Where a text that should become one JSON object stands. */
+/** The state of a text that should become one JSON object. */
 export type ObjectState =
-  /** Nothing but white space yet. */
+  /** Only white space so far. */
   | 'empty'
   | 'open'
-  /** The object's last bracket was read, and nothing but white space since. */
+  /** The object's last bracket was read, and only white space since. */
   | 'whole'
-  /** It is no object, or goes on behind it. */
+  /** It is not an object, or continues after it. */
   | 'other';
 
 export interface ObjectScan {
-  /** Reads on. Linear in what it is given, however that is cut. */
+  /** Reads more text. Linear in its length, however it is split. */
   read(text: string): void;
   readonly state: ObjectState;
-  /** Whether the object has anything in it. */
+  /** Whether the object has any member. */
   readonly hasMember: boolean;
 }
 
@@ -252,8 +255,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Finds where a JSON object that comes in pieces ends, by its brackets and strings alone. An object that is whole
- * cannot become a longer one, so it may be acted on before the stream says that it is over.
+ * Finds the end of a JSON object that arrives in pieces, using only brackets and strings. A complete object cannot
+ * become longer, so it can be used before the stream ends.
  */
 export function scanObject(): ObjectScan {
   let state: ObjectState = 'empty';

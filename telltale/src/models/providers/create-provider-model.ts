@@ -12,23 +12,23 @@ import { KNOWN_PROVIDERS, type KnownProvider } from './known-providers.ts';
 import type { LanguageModel } from './language-model.ts';
 
 export interface ProviderModelOptions {
-  /** Keys and addresses: the process's own variables are not looked at. */
+  /** Keys and base URLs. The process's own environment is not read. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
-  /** In place of what the environment says. */
+  /** Overrides the environment. */
   readonly baseURL?: string;
   readonly fetch?: typeof globalThis.fetch;
   readonly firstTokenTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
-  /** It is only looked at: a key or an address that is missing does not matter. */
+  /** The model is only inspected, so a missing key or base URL does not matter. */
   readonly unasked?: boolean;
 }
 
-/** Stand for a key and an address that nobody uses. */
+/** Placeholders for a key and a base URL that are not used. */
 const NO_KEY = 'none';
 const NO_ADDRESS = 'http://localhost';
 
-/** The model `provider/model` names. Loads that provider's package, and no other. Rejects with a RuntimeError. */
+/** Creates the model `provider/model`. Loads only that provider's package. Rejects with a RuntimeError. */
 export async function createProviderModel(ref: string, options: ProviderModelOptions): Promise<Model> {
   const slash = ref.indexOf('/');
   const name = ref.slice(0, slash);
@@ -69,7 +69,7 @@ export async function createProviderModel(ref: string, options: ProviderModelOpt
   });
 }
 
-/** A variable that is set to nothing is not set; keys that are read from files end with a line break. */
+/** An empty variable counts as unset. Keys read from files end with a line break, which is removed. */
 function given(env: ProviderModelOptions['env'], name: string): string | undefined {
   const value = Object.hasOwn(env, name) ? env[name]?.trim() : undefined;
   return value === '' ? undefined : value;
@@ -115,7 +115,7 @@ const providerMissing = (ref: string, provider: KnownProvider) =>
 
 const providerBroken = (ref: string, provider: KnownProvider, cause: unknown) =>
   new RuntimeError('provider_broken', `${quoted(ref)}: the package ${provider.package} cannot be used.`, {
-    hint: `Install it again: npm install ${provider.package}`,
+    hint: `Reinstall it: npm install ${provider.package}`,
     cause,
   });
 
@@ -140,7 +140,7 @@ const baseInvalid = (base: string, { baseVariable }: KnownProvider) =>
 
 type Fetch = typeof globalThis.fetch;
 
-/** For messages: the model's id, where it is asked, and the variable that says so. */
+/** For messages: the model's id, its base URL, and the variable that sets it. */
 export interface AskedAt {
   readonly id: string;
   readonly baseURL: string;
@@ -151,9 +151,9 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * A `fetch` that follows redirects within the origin only, and gives nothing but answers and errors. What is sent holds a
- * key and a whole conversation, and `fetch` itself leaves but `authorization` and cookies behind: `x-api-key` would go to
- * whoever is named. Without `fetch`, it is the global one at each call, which others may have replaced since.
+ * A `fetch` that follows redirects only within the same origin. Requests contain a key and a whole conversation, and
+ * `fetch` itself only removes `authorization` and cookies on a redirect, but not `x-api-key`. Without `fetch`, the
+ * global one is looked up at each call, because it may have been replaced.
  */
 const ownOriginFetch =
   (at: AskedAt, fetch?: Fetch): Fetch =>
@@ -171,7 +171,7 @@ const ownOriginFetch =
       if (redirects === MAX_REDIRECTS) throw redirectsOn(at, from);
       const next = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
       if (next?.origin !== first.origin) throw leadsAway(at, first, next);
-      // Any other one asks anew by GET, without a body; and only a text can be sent twice.
+      // Other redirects repeat the request as GET without a body, and only text can be sent twice.
       if (response.status < 307 || typeof init?.body !== 'string')
         throw leavesPrompt(at, response.status, next);
       from = next;
@@ -179,7 +179,7 @@ const ownOriginFetch =
     }
   };
 
-/** Neither an answer nor an error: whatever reads on would take it for a stream that broke off. */
+/** Neither an answer nor an error. Its reader would take it for a stream that broke off. */
 const isNoAnswer = (status: number): boolean =>
   status === 204 || status === 205 || (status >= 300 && status < 400);
 
@@ -192,19 +192,19 @@ const refused = (at: AskedAt, what: string, hint?: string): RuntimeError =>
   });
 
 const noAnswer = (at: AskedAt, { origin }: URL, status: number) =>
-  refused(at, `${origin} answers with the status ${status}, which no model server does.`);
+  refused(at, `${origin} responded with status ${status}, which no model server does.`);
 
 const redirectsOn = (at: AskedAt, { origin }: URL) =>
   refused(at, `${origin} redirects more than ${MAX_REDIRECTS} times.`);
 
 function leadsAway(at: AskedAt, from: URL, to: URL | undefined): RuntimeError {
   const isWeb = to !== undefined && /^https?:$/.test(to.protocol);
-  const where = isWeb ? to.origin : 'what is not an http:// or https:// address';
+  const where = isWeb ? to.origin : 'a URL that is not http:// or https://';
   return refused(
     at,
     `${from.origin} redirects to ${shown(where)}. Telltale does not follow this redirect.`,
     isWeb
-      ? `Set ${at.baseVariable} to ${shown(baseBehind(at, from, to))}, if that is where it should go.`
+      ? `Set ${at.baseVariable} to ${shown(baseBehind(at, from, to))}, if the redirect is right.`
       : undefined,
   );
 }
@@ -212,19 +212,19 @@ function leadsAway(at: AskedAt, from: URL, to: URL | undefined): RuntimeError {
 const leavesPrompt = (at: AskedAt, status: number, { origin, pathname }: URL) =>
   refused(
     at,
-    `${origin} answers with a redirect (${status}) to ${shown(pathname)}, which would lose the prompt.`,
+    `${origin} responded with a redirect (${status}) to ${shown(pathname)}, which would lose the prompt.`,
   );
 
-/** The base URL with which the very address would be asked for, where it ends as the one that was. */
+/** The base URL that would lead directly to the target of a redirect. */
 function baseBehind({ baseURL }: AskedAt, from: URL, to: URL): string {
   const rest = from.pathname.slice(new URL(baseURL).pathname.replace(/\/$/, '').length);
   return to.origin + (to.pathname.endsWith(rest) ? to.pathname.slice(0, -rest.length) : '');
 }
 
 /**
- * Node's `fetch` gives up after five minutes without an answer, or without a byte of it, and has no option for that. How
- * long a model may take is for `limits.first_token` to say, and for the watchdog of the call: here nothing ends a request
- * but its signal. A global `fetch` that was replaced, and another dispatcher (a proxy), are used as they are.
+ * Node's `fetch` gives up after five minutes without data, and has no option for that. `limits.first_token` and the
+ * watchdog of the call decide how long a model may take, so here only the signal ends a request. A replaced global
+ * `fetch` and another dispatcher, such as a proxy, are used as they are.
  */
 const patientFetch: typeof globalThis.fetch = (input, init) => {
   const dispatcher = patientDispatcher();
@@ -232,15 +232,15 @@ const patientFetch: typeof globalThis.fetch = (input, init) => {
   return globalThis.fetch(input, patient as RequestInit);
 };
 
-/** As much of undici's dispatcher as `fetch` uses. */
+/** The part of undici's dispatcher that `fetch` uses. */
 interface Dispatcher {
   dispatch(options: object, handler: object): boolean;
 }
 
-/** Where undici, which Node's `fetch` is made of, keeps the dispatcher of all requests. */
+/** undici, which implements Node's `fetch`, stores the dispatcher of all requests here. */
 const GLOBAL_DISPATCHERS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')];
 
-/** The global dispatcher, as it is at each request, without its limits of time. */
+/** The present global dispatcher without its time limits. */
 function patientDispatcher(): Dispatcher | undefined {
   if (globalDispatcher() === undefined) return undefined;
   return {
@@ -250,7 +250,7 @@ function patientDispatcher(): Dispatcher | undefined {
 }
 
 function globalDispatcher(): Dispatcher | undefined {
-  void globalThis.Request; // Node loads undici with the first look at a part of it
+  void globalThis.Request; // Node loads undici when one of its globals is first accessed
   for (const name of GLOBAL_DISPATCHERS) {
     const found = (globalThis as Record<symbol, unknown>)[name] as Dispatcher | undefined;
     if (found !== undefined) return found;
@@ -260,12 +260,12 @@ function globalDispatcher(): Dispatcher | undefined {
 
 type BoundedFetch = typeof globalThis.fetch;
 
-/** Bytes that a provider may send without an empty line: more than any frame of a stream, or any answer that is none. */
+/** The most bytes without an empty line: more than any frame of a stream, or any other answer. */
 const MAX_FRAME = 16 * 1024 * 1024;
 
 /**
- * A `fetch` whose answers end with an error where a frame does not. What reads the frames of a stream gathers each to its
- * end before it looks at it: a server that never ends one would fill the memory. `id` is the model's.
+ * A `fetch` whose responses fail if a frame does not end. Readers collect each frame completely, so a server that never
+ * ends one would fill the memory. `id` is the model's.
  */
 const boundedFetch =
   (id: string, fetch: BoundedFetch): BoundedFetch =>
@@ -281,7 +281,7 @@ const boundedFetch =
 const urlOf = (input: Parameters<BoundedFetch>[0]): string =>
   input instanceof Request ? input.url : String(input);
 
-/** Of a page only its title is of interest. */
+/** Only the title of a page is needed. */
 const MAX_PAGE_READ = 64 * 1024;
 
 async function beginningOf(body: ReadableStream<Uint8Array>): Promise<string> {
@@ -310,7 +310,7 @@ function isPage(id: string, url: string, page: string): RuntimeError {
   );
 }
 
-/** What a server says beside the status may be read, but not given, in other letters: then it goes without. */
+/** A status text with non-Latin letters can be received but not set, so it is dropped. */
 const latin = (text: string): string => (/[\u0100-\uffff]/.test(text) ? '' : text);
 
 function bounded(body: ReadableStream<Uint8Array>, id: string): ReadableStream<Uint8Array> {
@@ -329,18 +329,18 @@ function bounded(body: ReadableStream<Uint8Array>, id: string): ReadableStream<U
   });
 }
 
-/** How far the frame in hand is, and where its last line stands. */
+/** The progress of the present frame and its last line. */
 interface ProviderModelFrame {
   bytes: number;
   isLineEmpty: boolean;
-  /** A line break of CR LF is one. */
+  /** CR LF is a single line break. */
   isAfterCr: boolean;
 }
 
 const LF = 10;
 const CR = 13;
 
-/** An empty line ends a frame, wherever chunks are cut: there are gateways that send line by line. */
+/** An empty line ends a frame, however chunks are split. Some gateways send line by line. */
 function take(frame: ProviderModelFrame, chunk: Uint8Array): void {
   let { bytes, isLineEmpty, isAfterCr } = frame;
   for (let at = 0; at < chunk.length; at++) {

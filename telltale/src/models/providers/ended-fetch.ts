@@ -2,17 +2,21 @@ import type { Clock } from '../../lib/clock.ts';
 
 type EndedFetch = typeof globalThis.fetch;
 
-/** How a wire format says that an answer is complete. */
+/** How a wire format marks the end of an answer. */
 export interface EndOfStream {
-  /** Found at the beginning of a line; both begin with a line break. */
+  /** Matched at the beginning of a line, so it starts with a line break. */
   readonly mark: RegExp;
-  /** `mark`: nothing of it is needed. `frame`: the frame in which it stands is the last. `pause`: see `pausedAfter`. */
+  /**
+   * `mark`: the stream ends before the mark. `frame`: the frame with the mark is the last one. `pause`: what follows is
+   * only awaited for a short time.
+   */
   readonly last: 'mark' | 'frame' | 'pause';
 }
 
 /**
- * Chat completions end with `[DONE]`, responses with an event that has the usage. The package of the AI SDK reads on behind
- * both: an answer that follows would be heard, and one whose server keeps the connection would never end.
+ * Chat completions end with `[DONE]`, and responses end with an event that contains the usage. The AI SDK's package
+ * reads on after both, so it would include a following answer, and would never end if the server keeps the connection
+ * open.
  */
 export const OPENAI_END: readonly EndOfStream[] = [
   { mark: /[\r\n]data:[ \t]*\[DONE\]/, last: 'mark' },
@@ -23,19 +27,19 @@ export const OPENAI_END: readonly EndOfStream[] = [
 ];
 
 /**
- * Google's format has no mark of its end: some models give the reason why they finished with every piece of the answer. So
- * what follows counts, but is not waited for as long as a word of the model.
+ * Google's format has no end mark, because some models send the finish reason with every piece. So what follows still
+ * counts, but is awaited only for a short time.
  */
 export const GOOGLE_END: readonly EndOfStream[] = [
   { mark: /[{,][ \t\r\n]*"finishReason"[ \t]*:[ \t]*"/, last: 'pause' },
 ];
 
-/** How long the rest of an answer is waited for that may be complete. */
+/** How long to wait for the rest of an answer that may be complete. */
 const PAUSE_MS = 5_000;
-/** As much of what came before as a mark may begin in. */
+/** How much of the previous data is kept, because a mark may start in it. */
 const TAIL = 64;
 
-/** A `fetch` whose answers end where the model's does, whatever the server sends or keeps open behind it. */
+/** A `fetch` whose responses end where the model's answer ends, whatever the server sends or keeps open after it. */
 export const endedFetch =
   (ends: readonly EndOfStream[], clock: Clock, fetch: EndedFetch): EndedFetch =>
   async (input, init) => {
@@ -58,7 +62,7 @@ function ended(
   const finish = (controller: ReadableStreamDefaultController<Uint8Array>) => {
     disarm?.();
     controller.close();
-    // Nothing more is wanted of it, not even why it could not be given up.
+    // The rest is not needed, and neither is an error from cancelling it.
     reader.cancel().catch(() => undefined);
   };
   return new ReadableStream<Uint8Array>({
@@ -75,11 +79,11 @@ function ended(
       const text = tail + latin1(value);
       const found = last === 'frame' ? undefined : firstOf(ends, text);
       last = found?.last ?? last;
-      // The line break before a mark ends the line before it.
+      // The line break before a mark belongs to the previous line.
       const from = found === undefined ? 0 : found.at + 1;
       const end = last === 'mark' ? from : last === 'frame' ? endOfFrame(text, from) : -1;
       if (end === -1) {
-        // Of the last frame nothing that stands before it.
+        // In the last frame, text before its start is dropped.
         tail = text.slice(Math.max(last === 'frame' ? from : 0, text.length - TAIL));
         return controller.enqueue(value);
       }
@@ -94,7 +98,7 @@ function ended(
   });
 }
 
-/** One character for each byte: marks are of letters that have one. */
+/** One character per byte, which is enough because marks are ASCII. */
 const latin1 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 
@@ -106,7 +110,7 @@ function firstOf(ends: readonly EndOfStream[], text: string) {
   return undefined;
 }
 
-/** Behind the empty line that ends the frame. */
+/** The position after the empty line that ends the frame. */
 function endOfFrame(text: string, from: number): number {
   const found = /\r\n\r\n|\n\n|\r\r/.exec(text.slice(from));
   return found === null ? -1 : from + found.index + found[0].length;

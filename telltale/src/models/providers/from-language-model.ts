@@ -30,25 +30,25 @@ import { superviseCall } from './supervise-call.ts';
 import { functionTool, schemaDialectOf } from './tool-schema.ts';
 
 export interface LanguageModelOptions {
-  /** As the log and errors call it: `anthropic/claude-sonnet-4-5`. */
+  /** Its name in the log and in errors: `anthropic/claude-sonnet-4-5`. */
   readonly id: string;
   readonly price?: ModelPrice;
   readonly contextWindow?: number;
-  /** The system's by default. */
+  /** The system clock by default. */
   readonly clock?: Clock;
-  /** How long the first word may take where the request does not say: 10 minutes by default. */
+  /** The time limit for the first token if the request sets none. 10 minutes by default. */
   readonly firstTokenTimeoutMs?: number;
-  /** How long it may be silent after that: 120 s by default. */
+  /** The longest silence after that. 120 s by default. */
   readonly idleTimeoutMs?: number;
   /** Passed to the provider with each call. */
   readonly providerOptions?: ProviderOptions;
-  /** The environment variable the key comes from, for hints. */
+  /** The environment variable of the key, for hints. */
   readonly keyVariable?: string;
-  /** Where it is asked, for errors. */
+  /** The base URL, for errors. */
   readonly baseURL?: string;
-  /** Opens the same model on another connection, on which a request can be looked at. */
+  /** Opens the same model with another `fetch`, so that a request can be inspected. */
   readonly openOn?: OpenOn;
-  /** What must not appear in an error. */
+  /** Texts that must not appear in errors. */
   readonly secrets?: readonly string[];
 }
 
@@ -56,12 +56,12 @@ const FIRST_TOKEN_MS = 600_000;
 const SILENCE_MS = 120_000;
 
 /**
- * A model out of anything that implements the AI SDK's language-model interface. Each turn is one call of the
- * provider: when to call again is for the session to say.
+ * Creates a Model from anything that implements the AI SDK's language-model interface. Each turn is one call of the
+ * provider. The session decides about retries.
  */
 export function fromLanguageModel(model: LanguageModel, options: LanguageModelOptions): Model {
   const { id, price, contextWindow, providerOptions, clock = createSystemClock() } = options;
-  // The versions of the interface differ in what is not used here.
+  // The versions of the interface only differ in features that are not used here.
   const streaming = model as unknown as StreamingModel;
   const isAnthropic = model.provider.includes('anthropic');
   const limits = {
@@ -69,10 +69,10 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
     clock,
     idleMs: options.idleTimeoutMs ?? SILENCE_MS,
   };
-  // OpenAI's chat completions, and all that are modeled on them, tell at the end of the response which calls are
-  // complete: the AI SDK does not guess.
+  // OpenAI's chat completions, and formats modeled on them, only report at the end of the response which calls are
+  // complete, and the AI SDK does not guess.
   const isLate = /\.chat$/.test(model.provider);
-  // Servers behind OpenAI-compatible addresses: their reasoning has no signature, and their ids may hold one.
+  // On OpenAI-compatible servers, reasoning has no signature, and ids of calls may contain one.
   const isCompatible = isLate && !/^(?:openai|azure)(?:\.|$)/.test(model.provider);
   const dialect = schemaDialectOf(model.provider);
   const functions = new WeakMap<readonly ModelTool[], readonly FunctionTool[]>();
@@ -109,7 +109,7 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
       const messages: ModelRequest['messages'] = [{ role: 'user', text: 'Hello.' }];
       const call = callOptions({ ...request, system: '', messages }, new AbortController().signal);
       if (options.openOn !== undefined) return requestOptions(options.openOn, call);
-      // What the package of a program's own makes of it is not known.
+      // It is unknown what a program's own package does with it.
       const { toolChoice, providerOptions: given } = call;
       const known = { ...samplingOf(call), toolChoice, providerOptions: given };
       return JSON.parse(JSON.stringify(known)) as JsonObject;
@@ -145,18 +145,18 @@ const SAMPLING = [
   'stopSequences',
 ] as const satisfies readonly (keyof ModelCallOptions)[];
 
-/** The sampling options among the fields of a request. */
+/** The sampling options of a request. */
 function samplingOf(request: ModelCallOptions): ModelCallOptions {
   const given = SAMPLING.filter((key) => request[key] !== undefined);
   return Object.fromEntries(given.map((key) => [key, request[key]]));
 }
 
-/** A tool that must be called is called once: Anthropic's models are known to call it twice. */
+/** Makes a required tool be called only once. Anthropic's models sometimes call it twice. */
 const ONE_CALL: ProviderOptions = { anthropic: { disableParallelToolUse: true } };
 
 /**
- * A call of a provider that offers tools, in the form that all versions of the interface take. Where calls are
- * complete `late`, the raw stream is asked for as well: `readStream` looks there for what must not be lost.
+ * Call options with tools, in a form that all versions of the interface accept. If calls are only complete late
+ * (`isLate`), the raw stream is requested as well, because `readStream` needs data from it.
  */
 function withTools(
   options: LanguageModelCallOptions,
@@ -178,10 +178,10 @@ const merged = (given: ProviderOptions = {}, added: ProviderOptions): ProviderOp
   ...Object.fromEntries(Object.entries(added).map(([name, each]) => [name, { ...given[name], ...each }])),
 });
 
-/** Opens a provider's model on a connection of the caller's. */
+/** Opens a provider's model with the caller's `fetch`. */
 export type OpenOn = (fetch: typeof globalThis.fetch) => Promise<LanguageModel>;
 
-/** What a request holds of the conversation and the tools, and the model's name, over all wire formats. */
+/** The fields of a request for conversation, tools and model, in all wire formats. They are shown elsewhere. */
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([
   'model',
   'system',
@@ -194,14 +194,14 @@ const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The options that a provider's package puts into the body of a request: those that are given, and its own. The request
- * is made and not sent.
+ * The options that a provider's package puts into the body of a request: the given ones and its own. The request is
+ * created, but not sent.
  */
 async function requestOptions(open: OpenOn, call: LanguageModelCallOptions): Promise<JsonObject> {
   let body: Json | undefined;
   const model = await open(async (_, init) => {
     body = JSON.parse(String(init?.body)) as Json;
-    throw new Error('This request is only looked at.');
+    throw new Error('This request is only inspected.');
   });
   try {
     const { stream } = await (model as unknown as StreamingModel).doStream(call);
@@ -213,21 +213,21 @@ async function requestOptions(open: OpenOn, call: LanguageModelCallOptions): Pro
   return Object.fromEntries(Object.entries(body).filter(([key]) => !SHOWN_ELSEWHERE.has(key)));
 }
 
-/** Up to a breakpoint Anthropic keeps the prompt for the next request; the others find the common beginning alone. */
+/** Anthropic caches the prompt up to a breakpoint. Other providers find the common beginning by themselves. */
 const BREAKPOINT: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } };
 
 export interface ToPromptOptions extends SaidPartsOptions {
-  /** Whether ids of calls may hold a signature that has to stay. */
+  /** Whether ids of calls may contain a signature that must be kept. */
   readonly keepsIds?: boolean;
 }
 
 /**
- * The conversation as providers take it. Messages without text or calls are left out (Anthropic refuses them), and
- * those of one role in a row are joined (templates of local models want roles to alternate). Every native call is
- * answered by the message behind it, and every answer has its call: providers refuse all else. Names and ids of calls are
- * such as they take. What a request begins
- * with does not change when messages are added. For Anthropic, assistants' messages lose white space at their end,
- * which it refuses, and the system prompt and the last message are marked for its cache. Pure.
+ * Converts the conversation to the provider's format. Messages without text or calls are dropped, because Anthropic
+ * refuses them. Consecutive messages of one role are joined, because templates of local models need alternating roles.
+ * Every native call is answered by the next message, and every answer has its call, because providers refuse anything
+ * else. Names and ids of calls are made valid. The beginning of a request does not change when messages are added. For
+ * Anthropic, trailing white space of assistant messages is removed, because it refuses that, and the system prompt and
+ * the last message are marked for its cache. Pure.
  */
 export function toPrompt(
   system: string,
@@ -270,7 +270,7 @@ export function toPrompt(
 
 const textParts = (text: string): readonly TextPart[] => (text.trim() === '' ? [] : [{ type: 'text', text }]);
 
-/** Behind what was said in the same role before; of two texts that meet, one is made. */
+/** Appends to the previous message of the same role. Two adjacent texts become one. */
 function add(
   prompt: LanguageModelPromptMessage[],
   role: 'user' | 'assistant',
@@ -293,10 +293,10 @@ const isSigned = ({ providerOptions }: TextPart): boolean => providerOptions !==
 
 const mark = (marked: boolean) => (marked ? { providerOptions: BREAKPOINT } : {});
 
-/** What a call is told that nobody answered: OpenAI and Anthropic refuse a request with such a call. */
+/** The answer to a call that has none. OpenAI and Anthropic refuse a request with an unanswered call. */
 const NOT_RUN = 'not run: the turn broke off';
 
-/** The answers that stand between the assistant's message at `index` and its next one. */
+/** The answers between the assistant's message at `index` and its next one. */
 function answersBehind(messages: readonly ModelMessage[], index: number): readonly ToolAnswer[] {
   const found: ToolAnswer[] = [];
   for (let at = index + 1; at < messages.length && messages[at]?.role !== 'assistant'; at++)
@@ -323,29 +323,29 @@ function toolResults(
   });
 }
 
-/** An answer whose call is not in the request. */
+/** Text for an answer whose call is not in the request. */
 const answerInWords = ({ name, text, failed }: ToolAnswer): string =>
   `[${name} ${failed === true ? 'failed' : 'answered'}: ${text}]`;
 
-/** What all providers take as the name of a tool. */
+/** A tool name that all providers accept. */
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 const MAX_NAME = 64;
-/** OpenAI's chat completions refuse longer ids; Anthropic other characters. */
+/** OpenAI's chat completions refuse longer ids, Anthropic refuses other characters. */
 const MAX_ID = 40;
-/** LiteLLM puts the signature of a Gemini call behind its id, and looks for it there. */
+/** LiteLLM appends the signature of a Gemini call to its id, and looks for it there. */
 const HOLDS_SIGNATURE = /__thought__/;
 const STRANGE = /[^a-zA-Z0-9_-]/g;
 
 /**
- * Makes the calls of a conversation such as providers accept: models make up names (`functions.shell`, `my tool!`), and
- * use an id again in a later turn. Called for each call in the order of the conversation; what it gives depends on the
- * calls before alone, so the beginning of a prompt stays as it is when the prompt grows.
+ * Makes the calls of a conversation valid for providers. Models invent names (`functions.shell`, `my tool!`), and reuse
+ * ids in later turns. Called for each call in the order of the conversation. The result depends only on earlier calls,
+ * so the beginning of a prompt stays the same when it grows.
  */
 class CallCleaner {
   private readonly ids = new Set<string>();
   private readonly keepsSignatures: boolean;
 
-  /** `keepsSignatures`: ids that hold one stay as they are. */
+  /** With `keepsSignatures`, ids that contain a signature are not changed. */
   constructor(keepsSignatures: boolean) {
     this.keepsSignatures = keepsSignatures;
   }
@@ -378,7 +378,7 @@ const numbered = (id: string, n: number): string => {
   return id.length + end.length <= MAX_ID ? id + end : `${id.slice(0, MAX_ID - end.length)}${end}`;
 };
 
-/** Long ids may differ at their end alone: what is cut off leaves a checksum (FNV-1a). */
+/** Long ids may differ only at their end, so the removed part leaves a checksum (FNV-1a). */
 function shortId(id: string): string {
   if (id.length <= MAX_ID) return id;
   let hash = 0x811c9dc5;

@@ -4,30 +4,30 @@ import type { LanguageModel, ProviderOptions } from './language-model.ts';
 export interface ProviderSettings {
   readonly modelId: string;
   readonly baseURL: string;
-  /** Whether the address is not the provider's own. */
+  /** Whether the base URL is not the provider's own. */
   readonly isGateway: boolean;
   readonly apiKey: string | undefined;
   readonly fetch: typeof globalThis.fetch;
 }
 
 export interface KnownProvider {
-  /** What to install. */
+  /** The package to install. */
   readonly package: string;
   readonly keyVariable: string | undefined;
   readonly needsKey: boolean;
   readonly baseVariable: string;
-  /** Where it is asked, unless `baseVariable` says otherwise. */
+  /** The default base URL, unless `baseVariable` is set. */
   readonly baseURL: string | undefined;
-  /** What an address without a path gets, since some name only the host. */
+  /** Appended to a base URL without a path, because some only name the host. */
   readonly path: string;
   readonly options?: ProviderOptions;
-  /** How its answers end, where the package reads on behind that. */
+  /** How its answers end, if the package reads on after that. */
   readonly ends?: readonly EndOfStream[];
   /** Loads the package. */
   readonly open: (settings: ProviderSettings) => Promise<LanguageModel>;
 }
 
-/** Everything is passed on, so that the packages do not look into the process's environment themselves. */
+/** Passes everything explicitly, so that packages do not read the process's environment. */
 const passed = ({ baseURL, apiKey, fetch }: ProviderSettings) => ({
   baseURL,
   fetch,
@@ -49,7 +49,7 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
     baseVariable: 'ANTHROPIC_BASE_URL',
     baseURL: 'https://api.anthropic.com/v1',
     path: '/v1',
-    // A model that thinks long sends nothing but pings: they show that it is alive.
+    // A model that reasons for a long time only sends pings, which show that it is alive.
     options: { anthropic: { includePings: true } },
     open: async (settings) => {
       const { createAnthropic } = await import('@ai-sdk/anthropic');
@@ -63,13 +63,13 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
     baseVariable: 'OPENAI_BASE_URL',
     baseURL: 'https://api.openai.com/v1',
     path: '/v1',
-    // The log holds the conversation; the provider need not keep it as well.
+    // The conversation is on the log, so the provider need not store it.
     options: { openai: { store: false } },
     ends: OPENAI_END,
     open: async (settings) => {
       const { createOpenAI } = await import('@ai-sdk/openai');
       const provider = createOpenAI(passed(settings));
-      // Gateways speak chat completions; few speak responses.
+      // Gateways support chat completions. Few support responses.
       return settings.isGateway ? provider.chat(settings.modelId) : provider.responses(settings.modelId);
     },
   },

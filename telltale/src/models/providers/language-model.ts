@@ -2,8 +2,8 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { ModelCallOptions } from '../model.ts';
 
 /**
- * What every provider of the AI SDK makes, in each of its versions. Written out here, so that a program compiles without
- * the packages of the AI SDK.
+ * The models of all AI SDK providers, in each version of the interface. Declared here, so that programs compile without
+ * the AI SDK's packages.
  */
 export interface LanguageModel {
   readonly specificationVersion: 'v2' | 'v3' | 'v4';
@@ -26,7 +26,7 @@ export interface ReasoningPart {
   readonly providerOptions?: ProviderOptions;
 }
 
-/** What an assistant's message holds. */
+/** The content of an assistant's message. */
 export type SaidPart = TextPart | ReasoningPart | ToolCallPart;
 
 export interface ToolCallPart {
@@ -44,7 +44,7 @@ export interface ToolResultPart {
   readonly output: { readonly type: 'text' | 'error-text'; readonly value: string };
 }
 
-/** A message as all versions of the interface take it. */
+/** A message in a form that all versions of the interface accept. */
 export type LanguageModelPromptMessage = { readonly providerOptions?: ProviderOptions } & (
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: readonly TextPart[] }
@@ -70,7 +70,7 @@ export interface LanguageModelCallOptions extends ModelCallOptions {
   readonly providerOptions?: ProviderOptions;
 }
 
-/** Usage of V3 and V4, then of V2. */
+/** Usage in V3 and V4, then in V2. */
 export type PartUsage =
   | {
       readonly inputTokens: {
@@ -87,10 +87,10 @@ export type PartUsage =
       readonly reasoningTokens?: number | undefined;
     };
 
-/** V3's and V4's, then V2's, which knows no `raw` and says `unknown` where the stream did not say. */
+/** The format of V3 and V4, then of V2, which has no `raw`, and uses `unknown` if the stream gave no reason. */
 export type PartFinish = { readonly unified: string; readonly raw: string | undefined } | string;
 
-/** V3's and V4's name a feature; V2's a setting, or the tool itself. */
+/** V3 and V4 name a feature. V2 names a setting, or the tool itself. */
 export interface PartWarning {
   readonly type: string;
   readonly feature?: string;
@@ -100,11 +100,11 @@ export interface PartWarning {
 
 interface OfProvider {
   readonly providerMetadata?: JsonObject;
-  /** The provider runs it itself. */
+  /** The provider executes the call itself. */
   readonly providerExecuted?: boolean;
 }
 
-/** The parts of a stream that are read; all others only show that the provider is alive. */
+/** The parts of a stream that are used. All others only show that the provider is alive. */
 export type StreamPart =
   | ({
       readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end';
@@ -127,7 +127,7 @@ export type StreamPart =
   | { readonly type: 'stream-start'; readonly warnings?: readonly PartWarning[] }
   | { readonly type: 'response-metadata' };
 
-/** The one method that is called, in what the three versions have in common. */
+/** The only method that is called, with what the three versions have in common. */
 export interface StreamingModel {
   doStream(options: LanguageModelCallOptions): PromiseLike<{ readonly stream: ReadableStream<StreamPart> }>;
 }

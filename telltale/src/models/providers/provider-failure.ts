@@ -7,20 +7,21 @@ import { readRetryAfter, withRetryAfter } from '../retry.ts';
 export interface FailureContext {
   readonly id: string;
   readonly nowMs: number;
-  /** Whether the request offered tools: else nothing that is said of tools is about it. */
+  /** Whether the request offered tools. If not, messages about tools do not concern it. */
   readonly hasTools?: boolean;
   readonly keyVariable?: string;
   readonly secrets?: readonly string[];
-  /** For a stream that broke off for no reason that can be seen. */
+  /** The hint for a stream that broke off without a visible reason. */
   readonly hint?: string;
-  /** Where the model is asked, if that is known. */
+  /** The base URL, if known. */
   readonly baseURL?: string;
 }
 
 const MAX_MESSAGE = 600;
 
 /**
- * What a provider threw or sent, in our words. The original is not kept as the cause: it holds the whole prompt. Pure.
+ * Turns whatever a provider threw or sent into one of our errors. The original is not kept as its cause, because it
+ * contains the whole prompt. Pure.
  */
 export function providerFailure(thrown: unknown, context: FailureContext): RuntimeError {
   const own = ownError(thrown);
@@ -36,7 +37,7 @@ export function providerFailure(thrown: unknown, context: FailureContext): Runti
   return withRetryAfter(error, error.retryable ? retryAfterOf(seen, context.nowMs) : undefined);
 }
 
-/** What was said of the connection in our own words already, and came back through the provider's package. */
+/** One of our own errors about the connection that came back through the provider's package. */
 function ownError(thrown: unknown): RuntimeError | undefined {
   if (thrown instanceof RuntimeError) return thrown;
   const cause = thrown instanceof Error ? thrown.cause : undefined;
@@ -46,8 +47,8 @@ function ownError(thrown: unknown): RuntimeError | undefined {
 const MAX_NONSENSE = 120;
 
 /**
- * What the server sent where a frame of a model's stream should stand, as the packages of the AI SDK tell it; empty where
- * they do not. Their own words are a list of everything that it could have been.
+ * What the server sent in place of a frame, as far as the AI SDK's packages tell. Their own message is a list of
+ * everything that was possible.
  */
 function nonsenseIn(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error)) return undefined;
@@ -58,7 +59,7 @@ function nonsenseIn(thrown: unknown): string | undefined {
     case 'AI_TypeValidationError':
       return JSON.stringify(value) ?? '';
     default:
-      // Anthropic's package tells no more of a first frame that it cannot read.
+      // Anthropic's package gives no details about an unreadable first frame.
       return thrown.message === 'Expected a normalized Anthropic stream error' ? '' : undefined;
   }
 }
@@ -69,37 +70,41 @@ function sentNonsense(nonsense: string, { id, baseURL, hint, secrets }: FailureC
   const server = baseURL === undefined ? 'the server' : placeOf(baseURL);
   return modelFailed(
     'model_broke_off',
-    `${id}: ${server} sent something that is no part of a model's stream${shown === '' ? '.' : `: ${shown}`}`,
+    `${id}: ${server} sent data that is not part of a model's stream${shown === '' ? '.' : `: ${shown}`}`,
     { hint: hint ?? GARBLED },
   );
 }
 
 const GARBLED =
-  'Something between here and the model changes its answer. Check the proxy or the gateway. What arrived before that counts.';
+  'Something between here and the model changes its answer. Check the proxy or the gateway. What arrived before is kept.';
 
-/** An address without what may be secret in it. */
+/** A base URL without parts that may be secret. */
 export const placeOf = (baseURL: string): string => {
   const { origin, pathname } = new URL(baseURL);
   return origin + pathname;
 };
 
 const BAD_KEY = /api[ _-]?key (?:not valid|is invalid|invalid|expired)|API_KEY_INVALID|invalid x-api-key/i;
-/** As Ollama, vLLM, llama.cpp, OpenRouter, OpenAI, Groq, Bedrock and Google say it. */
+/** Messages of Ollama, vLLM, llama.cpp, OpenRouter, OpenAI, Groq, Bedrock and Google. */
 const NO_TOOLS =
   /(?:doesn't|does not|do not|don't|not) support(?:ed)?(?: (?:for|the|parameters?:?))? [`"']?(?:tool|function)|[`"']?(?:tools?|tool[ _]choice|tool (?:use|call(?:s|ing)?)|function call(?:s|ing)?)[`"']? (?:is|are) not (?:supported|enabled)|no endpoints found that support tool|tool choice requires --enable-auto-tool-choice|tools param requires --jinja/i;
-/** What is asked at once is more than a minute may have: that does not pass, and a shorter prompt helps. */
+/** One request is larger than the limit per minute. Waiting does not help, but a shorter prompt does. */
 const LARGER_THAN_LIMIT = /request too large for/i;
-/** By codes: Google points to the billing page in limits of a minute, too. */
+/** Matches codes only, because Google also mentions billing in limits per minute. */
 const NO_MONEY = /insufficient_quota|billing_not_active|credit balance/i;
 
 function statusFailure(status: number, seen: ProviderFailureSeen, context: FailureContext): RuntimeError {
   const said = saidBy(seen, context);
   const all = `${seen.message} ${seen.type ?? ''} ${seen.code ?? ''} ${seen.body ?? ''}`;
   const fail = (code: ModelFailure, hint?: string, retryable?: boolean) =>
-    modelFailed(code, `${context.id}: the provider answered ${status}${said === '' ? '.' : `: ${said}`}`, {
-      ...(hint === undefined ? {} : { hint }),
-      ...(retryable === undefined ? {} : { retryable }),
-    });
+    modelFailed(
+      code,
+      `${context.id}: the provider responded with status ${status}${said === '' ? '.' : `: ${said}`}`,
+      {
+        ...(hint === undefined ? {} : { hint }),
+        ...(retryable === undefined ? {} : { retryable }),
+      },
+    );
   if (status === 401 || status === 403 || (status === 400 && BAD_KEY.test(all)))
     return fail('model_refused_key', keyHint(context));
   if (status !== 429 && context.hasTools === true && NO_TOOLS.test(all)) return fail('model_no_tools');
@@ -134,7 +139,7 @@ const UNREACHABLE = new Set([
 const SLOW = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 const TLS = /CERT|SELF_SIGNED|UNABLE_TO_|^ERR_(?:TLS|SSL)/;
 
-/** There was no answer, or it could not be read to its end. */
+/** There was no response, or it could not be read completely. */
 function transportFailure(seen: ProviderFailureSeen, context: FailureContext): RuntimeError {
   const { network } = seen;
   const at = seen.origin === undefined ? 'the provider' : seen.origin;
@@ -175,7 +180,7 @@ function transportFailure(seen: ProviderFailureSeen, context: FailureContext): R
   );
 }
 
-/** Errors that a provider's package raises before it asks. */
+/** Errors of a provider's package before it sends a request. */
 const CALLERS_FAULT = new Set([
   'AI_InvalidArgumentError',
   'AI_InvalidPromptError',
@@ -183,7 +188,7 @@ const CALLERS_FAULT = new Set([
   'AI_UnsupportedFunctionalityError',
 ]);
 
-/** The provider's own words: on one line, clipped, without keys. */
+/** The provider's message: on one line, shortened, and without keys. */
 function saidBy({ message, body }: ProviderFailureSeen, { secrets }: FailureContext): string {
   const isJson = body !== undefined && /^\s*[{[]/.test(body);
   const words = body === undefined || isJson || body.trim() === '' ? message : `${message} ${body}`;
@@ -196,7 +201,7 @@ function onOneLine(words: string, secrets: readonly string[] = []): string {
   return printable(safe).replace(/\s+/g, ' ').trim();
 }
 
-/** Google says it in the body: `"retryDelay": "30s"`. */
+/** Google's delay is in the body: `"retryDelay": "30s"`. */
 const RETRY_DELAY = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/;
 
 function retryAfterOf({ headers, body }: ProviderFailureSeen, nowMs: number): number | undefined {
@@ -206,26 +211,26 @@ function retryAfterOf({ headers, body }: ProviderFailureSeen, nowMs: number): nu
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
-/** What can be read of something a provider's package threw, or sent as an error in mid-stream. */
+/** The readable parts of an error thrown by a provider's package, or sent in the middle of a stream. */
 export interface ProviderFailureSeen {
   readonly name: string;
   readonly message: string;
-  /** Of the HTTP response, or what the error amounts to. */
+  /** The status of the HTTP response, or the equivalent of the error. */
   readonly status: number | undefined;
   readonly type: string | undefined;
-  /** In words, such as `context_length_exceeded`. */
+  /** A code in words, such as `context_length_exceeded`. */
   readonly code: string | undefined;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string | undefined;
-  /** Where the request went, without its path. */
+  /** The origin of the request, without its path. */
   readonly origin: string | undefined;
-  /** The error of the network beneath it. */
+  /** The underlying network error. */
   readonly network: { readonly code: string } | undefined;
 }
 
 /**
- * Looks at what it has rather than at what it is an instance of: several copies of the AI SDK may be installed, and
- * what comes in mid-stream is plain data. Pure.
+ * Reads the properties of an error and not its class, because several copies of the AI SDK may be installed, and errors
+ * in the middle of a stream are plain data. Pure.
  */
 function seeFailure(thrown: unknown): ProviderFailureSeen {
   const top = record(thrown);
@@ -251,7 +256,7 @@ const record = (value: unknown): Readonly<Record<string, unknown>> =>
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** What the types and codes of errors in mid-stream stand for. */
+/** The HTTP status that types and codes of errors in a stream correspond to. */
 const STATUS_OF_TYPE: readonly (readonly [RegExp, number])[] = [
   [/overloaded|unavailable/i, 529],
   [/rate_?limit|quota|resource_exhausted/i, 429],
@@ -271,7 +276,7 @@ function statusOf(
     const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
     if (typeof status === 'number' && status >= 100 && status < 600) return status;
   }
-  // An error class has a type of its own making, if any: only plain data is read by its words.
+  // Classes of errors define types of their own, so only plain data is matched by words.
   if (top instanceof Error) return undefined;
   const words = `${type ?? ''} ${text(data.code) ?? ''}`;
   return STATUS_OF_TYPE.find(([pattern]) => pattern.test(words))?.[1];
@@ -279,7 +284,7 @@ function statusOf(
 
 const MAX_CAUSES = 8;
 
-/** The code of the system's or undici's error at the bottom. */
+/** The code of the innermost error of the system or of undici. */
 function networkCode(thrown: unknown): string | undefined {
   let found: string | undefined;
   let error: unknown = thrown;

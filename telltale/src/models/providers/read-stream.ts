@@ -21,28 +21,31 @@ export interface StreamReading {
   readonly call: SupervisedCall;
   readonly sink: ModelSink;
   readonly id: string;
-  /** Whether the provider says only at the end which native calls are complete. */
+  /** Whether the provider only reports at the end which native calls are complete. */
   readonly isLate: boolean;
-  /** Whether reasoning goes back that nothing was given with. */
+  /** Whether reasoning without a signature is sent back. */
   readonly keepsPlain: boolean;
   readonly writeCall: ModelRequest['writeCall'];
-  /** `hint` is for a stream that broke off for no other reason. */
+  /** `hint` is for a stream that broke off without another reason. */
   readonly failed: (thrown: unknown, hint?: string) => RuntimeError;
-  /** Where the model is asked, if that is known. */
+  /** The base URL, if known. */
   readonly baseURL?: string | undefined;
 }
 
-/** What the sink throws is passed on as it is; what the provider throws is put into our words. */
+/**
+ * Reads a model's stream into the sink. Errors of the sink are passed on unchanged, and errors of the provider are
+ * translated.
+ */
 export async function readStream(
   model: StreamingModel,
   options: LanguageModelCallOptions,
   { call, sink, id, isLate, keepsPlain, writeCall = quoteCall, failed, baseURL }: StreamReading,
 ): Promise<ModelEnd> {
   const reader = await open(model, options, (thrown) => failed(thrown, nothingCame(baseURL)));
-  // Of a stream that is given up nothing more is wanted, not even why it could not be given up.
+  // Nothing more is needed from an abandoned stream, not even an error of cancelling it.
   const giveUp = () => reader.cancel().catch(() => {});
   call.signal.addEventListener('abort', giveUp, { once: true });
-  // One part may bring several frames along; who has left gets none of them.
+  // One part may contain several frames. After an abort, none of them is delivered.
   const say = (text: string) => {
     if (!call.signal.aborted) sink.text(text);
   };
@@ -68,7 +71,7 @@ export async function readStream(
         if (options.tools !== undefined) refuseWithoutTools(part.warnings ?? [], id);
         continue;
       }
-      // What the server sent as it came says nothing of whether it could be read.
+      // A raw chunk does not prove that the stream is readable.
       if (part.type === 'raw') {
         if (hasSignature(part.rawValue)) calls.awaitMeta();
         continue;
@@ -77,7 +80,7 @@ export async function readStream(
       isSilent = false;
       isSpeaking ||= isWord(part);
       if (isSpeaking) call.touch();
-      // Of calls that are told late, `tool-call` comes at the end, behind text that came after them.
+      // Late calls are only reported by `tool-call` at the end, after text that came later.
       if (part.type === 'tool-input-start' || (part.type === 'tool-call' && !isLate)) {
         const before = text.flush();
         if (before !== '') calls.text(before);
@@ -108,7 +111,7 @@ export async function readStream(
   return end;
 }
 
-/** Something that the model has made. Before that, servers send what is only about the stream. */
+/** Output of the model. Before that, servers send parts about the stream itself. */
 const isWord = (part: StreamPart): boolean =>
   part.type === 'tool-input-start' ||
   part.type === 'tool-call' ||
@@ -119,11 +122,11 @@ type BlockEdge = Extract<StreamPart, { readonly type: `${'text' | 'reasoning'}-$
 const isBlockEdge = (part: StreamPart): part is BlockEdge =>
   /^(?:text|reasoning)-(?:start|end)$/.test(part.type);
 
-/** A call where no tools were offered, as some models make them all the same: words, in which no tag is quoted. */
+/** Writes a call as text if no tools were offered, as some models make one anyway. It contains no tags. */
 const quoteCall = (name: string, input: string): string =>
   `\n[called ${name}: ${input}]\n`.replaceAll('<', '\\u003c');
 
-/** What the provider runs itself is its own affair. */
+/** Reads the parts of a call. Calls that the provider executes itself are ignored. */
 function readCallPart(part: StreamPart, calls: CallStream): void {
   switch (part.type) {
     case 'tool-input-start':
@@ -151,7 +154,7 @@ interface RawChunk {
   }[];
 }
 
-/** Gemini behind an OpenAI-compatible address signs calls, and refuses a request that gives one back unsigned. */
+/** Gemini behind an OpenAI-compatible API signs calls, and refuses a request with an unsigned one. */
 const hasSignature = (raw: unknown): boolean => {
   const chunk = raw as RawChunk | null | undefined;
   const calls = chunk?.choices?.[0]?.delta?.tool_calls;
@@ -175,24 +178,24 @@ async function open(
 const nothingCame = (baseURL: string | undefined): string =>
   `The server did not answer with a model's stream. Check the base URL${baseURL === undefined ? '' : `, which is ${placeOf(baseURL)}`}.`;
 
-/** Throws where a provider's package says, as it begins to stream, that it has left the tools out. */
+/** Throws if a provider's package warns that it dropped the tools. */
 function refuseWithoutTools(warnings: readonly PartWarning[], id: string): void {
   const warning = warnings.find(isAboutTools);
   if (warning === undefined) return;
   const details = printable(warning.details ?? '').trim();
   throw modelFailed(
     'model_no_tools',
-    `${id}: the provider leaves out native tools${details === '' ? '.' : `: ${details}`}`,
+    `${id}: the provider drops native tools${details === '' ? '.' : `: ${details}`}`,
   );
 }
 
-/** That a call cannot be demanded is no reason to stop: the model may still make it. */
+/** A warning that a call cannot be forced is no reason to stop, because the model may still make it. */
 const isAboutTools = ({ type, feature, setting }: PartWarning): boolean =>
   type === 'unsupported-tool' ||
   (type === 'unsupported' && (feature === 'tools' || feature?.startsWith('tool ') === true)) ||
   (type === 'unsupported-setting' && setting === 'tools');
 
-/** What the last part of a stream says of its end. Throws where it is no good one, `hint` where that gives no reason. Pure. */
+/** Reads the last part of a stream. Throws if the end is not a good one, with `hint` if that gives no reason. Pure. */
 function readFinish(finish: PartFinish, usage: PartUsage, id: string, hint?: string): ModelEnd {
   const { unified, raw } = typeof finish === 'string' ? { unified: finish, raw: finish } : finish;
   const used = readUsage(usage);
@@ -207,7 +210,7 @@ function readFinish(finish: PartFinish, usage: PartUsage, id: string, hint?: str
     case 'content-filter':
       throw modelFailed('model_filtered', `${id}: the answer was stopped (${raw ?? unified}).`);
     case 'other':
-      // Older providers say so when the stream ended without a word on why.
+      // Older providers use this for a stream that ended without a reason.
       if (raw === undefined) throw brokeOff(id, hint);
       return end('stop');
     default:
@@ -249,7 +252,7 @@ function readUsage(usage: PartUsage | undefined): ModelUsage | undefined {
   };
 }
 
-/** A text or a run of reasoning that has begun. */
+/** A text or reasoning block that has started. */
 interface StreamBlock {
   text: string;
   meta: JsonObject | undefined;
@@ -261,8 +264,8 @@ type BlockPart = Extract<
 >;
 
 /**
- * Puts together what a provider wants back: reasoning with its signature, and what belongs to a text. Signatures come
- * with the beginning, with a piece, or with the end. With `keepsPlain`, reasoning without any is kept as well.
+ * Collects the parts that a provider needs back: reasoning with its signature, and metadata of text. Signatures arrive
+ * with the start, a delta, or the end. With `keepsPlain`, reasoning without a signature is kept as well.
  */
 class PartCollector {
   private readonly blocks = new Map<string, StreamBlock>();
@@ -297,7 +300,7 @@ class PartCollector {
   }
 }
 
-/** What comes later adds to what came before. */
+/** Later metadata extends earlier metadata. */
 function merged(before: JsonObject | undefined, given: JsonObject | undefined): JsonObject | undefined {
   if (given === undefined || before === undefined) return given ?? before;
   return Object.fromEntries(
@@ -311,7 +314,7 @@ function merged(before: JsonObject | undefined, given: JsonObject | undefined): 
 const saysAnything = (meta: JsonObject): boolean =>
   Object.values(meta).some((each) => isMap(each) && Object.values(each).some((value) => value != null));
 
-/** What templates of models end a turn with; servers that do not know a model's let them through. */
+/** Tokens with which templates end a turn. Servers that do not know a model's tokens pass them through as text. */
 const END_TOKENS = [
   '<|im_end|>',
   '<|endoftext|>',
@@ -325,18 +328,18 @@ const END_TOKENS = [
   '</s>',
 ];
 
-/** In a text with such tags, `</s>` is one of them. */
+/** In a text with such tags, `</s>` is an ordinary tag. */
 const STRUCK = /<s[\s>]/;
 
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** Leaves out what is no part of an answer: a byte order mark in front of it, and tokens of the model's template at its end. */
+/** Removes what is not part of an answer: a byte order mark at its start, and template tokens at its end. */
 class CleanText {
   private held = '';
   private isFirst = true;
   private tokens: readonly string[] = END_TOKENS;
 
-  /** What may be said by now: a tail that may be such tokens waits. */
+  /** Returns the text that is safe to output. A tail that may be such tokens is held back. */
   push(delta: string): string {
     let text = this.held + delta;
     if (this.isFirst && text !== '') {
@@ -349,28 +352,28 @@ class CleanText {
     return text.slice(0, end);
   }
 
-  /** Something else follows: what waited was no end. */
+  /** Something else follows, so the held text was not the end. */
   flush(): string {
     const { held } = this;
     this.held = '';
     return held;
   }
 
-  /** The answer is over: whole tokens are dropped, half of one is text. */
+  /** The answer is over: complete tokens are dropped, an incomplete one is text. */
   end(): string {
     const held = this.flush();
     return withoutTokens(held, this.tokens) === 0 ? '' : held;
   }
 }
 
-/** Where the tail begins that consists of such tokens, with white space between them and perhaps half of one behind. */
+/** Where a tail of such tokens starts, with white space between them, and perhaps an incomplete one at the end. */
 function tailAt(text: string, tokens: readonly string[]): number {
   const half = text.lastIndexOf('<');
   const isHalf = half >= 0 && tokens.some((token) => token.startsWith(text.slice(half)));
   return withoutTokens(isHalf && !tokens.includes(text.slice(half)) ? text.slice(0, half) : text, tokens);
 }
 
-/** The length of the text without the tokens that it ends with. */
+/** The length of the text without the tokens at its end. */
 function withoutTokens(text: string, tokens: readonly string[]): number {
   let end = text.length;
   for (;;) {

@@ -6,15 +6,15 @@ import type { ProviderOptions, SaidPart } from './language-model.ts';
 
 export interface SaidPartsOptions {
   readonly isAnthropic: boolean;
-  /** Whether the request offers tools. Where it does not, calls are told in words: Anthropic refuses them otherwise. */
+  /** Whether the request offers tools. If not, calls are written as text, because Anthropic refuses them. */
   readonly hasTools: boolean;
-  /** The model that is asked: the parts of others are left out, since it could not read them. */
+  /** The model of the request. Parts of other models are dropped, because it could not read them. */
   readonly model?: string | undefined;
 }
 
 /**
- * What an assistant said, as its message holds it: prose without what is only white space, calls, and between them what
- * the provider wants back. Calls that were cut off are left out: they have no input that could be sent. Pure.
+ * The content of an assistant message: prose except white space, calls, and between them the parts that the provider
+ * needs back. Incomplete calls are dropped, because their input cannot be sent. Pure.
  */
 export function saidParts(message: ModelMessage, options: SaidPartsOptions): readonly SaidPart[] {
   const { text, parts: kept = [] } = message;
@@ -29,7 +29,7 @@ export function saidParts(message: ModelMessage, options: SaidPartsOptions): rea
   }
   said.push(...spokenParts(text.slice(from), options));
   const parts = said.filter((part) => part.type !== 'reasoning' || isWanted(part, said));
-  // Reasoning leads to what follows it; by itself, no provider takes it.
+  // Reasoning leads to what follows. No provider accepts it at the end.
   while (parts.at(-1)?.type === 'reasoning') parts.pop();
   const last = parts.at(-1);
   if (options.isAnthropic && last?.type === 'text')
@@ -40,7 +40,7 @@ export function saidParts(message: ModelMessage, options: SaidPartsOptions): rea
 const optionsOf = (meta: ProviderPart['meta']) =>
   meta === undefined ? {} : { providerOptions: meta as ProviderOptions };
 
-/** The text that ends here, with what belongs to it: Google signs empty ones, too. */
+/** Attaches metadata to the text that ends here. Google signs empty texts, too. */
 function signed(parts: readonly SaidPart[], meta: ProviderPart['meta']): readonly SaidPart[] {
   const last = parts.at(-1);
   if (last?.type === 'text') return [...parts.slice(0, -1), { ...last, ...optionsOf(meta) }];
@@ -49,8 +49,8 @@ function signed(parts: readonly SaidPart[], meta: ProviderPart['meta']): readonl
 }
 
 /**
- * Reasoning without a signature is wanted with the calls that it led to, and nowhere else (DeepSeek, Kimi). Of OpenAI's,
- * which is not kept there, the encrypted contents have to have come.
+ * Reasoning without a signature is only needed together with the calls it led to (DeepSeek, Kimi). OpenAI's reasoning,
+ * which is not stored there, needs its encrypted content.
  */
 function isWanted(
   part: Extract<SaidPart, { readonly type: 'reasoning' }>,
@@ -67,7 +67,7 @@ function isWanted(
   });
 }
 
-/** Prose and calls. */
+/** Splits the output into prose and calls. */
 function spokenParts(said: string, { hasTools }: SaidPartsOptions): readonly SaidPart[] {
   const text = hasTools || !said.includes(FRAME_MARK) ? said : inWords(said);
   const parts: SaidPart[] = [];
@@ -98,8 +98,8 @@ const inWords = (said: string): string =>
     .join('\n');
 
 /**
- * Providers want an object, some even where a model wrote none: what is none is wrapped, so that the request stands
- * and the model still sees what it wrote.
+ * Providers need an object, even if the model wrote something else. So other input is wrapped. The request is then
+ * valid, and the model still sees what it wrote.
  */
 function readInput(input: string): JsonObject {
   try {

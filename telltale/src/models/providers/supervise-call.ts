@@ -3,11 +3,11 @@ import type { ModelEnd } from '../model.ts';
 import { firstTokenLate, modelCancelled, modelFailed } from '../model-errors.ts';
 
 export interface SupervisedCall {
-  /** Aborted as soon as the call is over, for whatever reason: then nothing more is given to the sink. */
+  /** Aborted as soon as the call is over, for whatever reason. Nothing more is passed to the sink then. */
   readonly signal: AbortSignal;
-  /** Something came in behind the first word, or that itself. */
+  /** Call this for the first output and everything after it. */
   readonly touch: () => void;
-  /** All that matters has come in; the stream's own end is waited for only shortly. */
+  /** Everything that matters has arrived, so the end of the stream is awaited only briefly. */
   readonly closing: (end: ModelEnd) => void;
 }
 
@@ -16,16 +16,16 @@ export interface CallLimits {
   readonly clock: Clock;
   readonly firstMs: number;
   readonly idleMs: number;
-  /** The caller's. */
+  /** The caller's signal. */
   readonly signal: AbortSignal;
 }
 
-/** The end of a stream that is read to it leaves a connection that can be used again. */
+/** A stream that is read to its end leaves a reusable connection. */
 const CLOSING_MS = 200;
 
 /**
- * Runs a call of a provider. It is over when `work` is, when the caller aborts, or when nothing comes in for too
- * long; a provider that does not care for its signal holds up nobody.
+ * Runs a call of a provider. It ends when `work` does, when the caller aborts, or when nothing arrives for too long. A
+ * provider that ignores its signal blocks nobody.
  */
 export async function superviseCall(
   { id, clock, firstMs, idleMs, signal }: CallLimits,
@@ -66,16 +66,16 @@ const tooSlow = (id: string, silentMs: number, isFirst: boolean) =>
     : modelFailed('model_timeout', `${id} stopped sending for ${Math.round(silentMs / 1000)} s.`);
 
 export interface Watchdog {
-  /** Something came in. */
+  /** Something arrived. */
   touch(): void;
-  /** From now on it barks after `ms`, whatever comes in. */
+  /** From now on, it fires after `ms`, whatever arrives. */
   endIn(ms: number): void;
   stop(): void;
 }
 
 /**
- * Calls `bark` when nothing has come in for a time: `firstMs` at first, then `idleMs`. Something that comes in costs
- * a look at the clock; the timer finds out for itself that it fired too early.
+ * Calls `onSilence` when nothing has arrived for some time: first `firstMs`, then `idleMs`. An arrival costs only a
+ * look at the clock, because the timer itself checks whether it fired too early.
  */
 function startWatchdog(
   clock: Clock,

@@ -3,17 +3,17 @@ import { isMap } from '../../manifest/schema/plain-values.ts';
 import type { ModelTool } from '../model.ts';
 import type { FunctionTool } from './language-model.ts';
 
-/** Whose part of JSON Schema a tool has to be written in. */
+/** The dialect of JSON Schema that a provider supports. */
 export type SchemaDialect = 'openai' | 'anthropic' | 'google';
 
-/** OpenAI refuses longer descriptions of functions. Those of schemas have no such limit. */
+/** OpenAI refuses longer descriptions of functions. Descriptions in schemas have no such limit. */
 const MAX_DESCRIPTION = 1024;
-/** Nobody writes schemas that are deeper or larger; recursive ones are cut there. */
+/** The limits of real schemas. Recursive ones are truncated here. */
 const MAX_DEPTH = 32;
 const MAX_NODES = 5_000;
-/** How often a schema may stand inside itself where references are written out. */
+/** How often a schema may contain itself when references are expanded. */
 const MAX_RECURSION = 2;
-/** Characters of what a description says of keywords that the provider does not take. */
+/** The most characters that a description may say about unsupported keywords. */
 const MAX_NOTE = 600;
 
 const TYPES: ReadonlySet<unknown> = new Set([
@@ -25,9 +25,9 @@ const TYPES: ReadonlySet<unknown> = new Set([
   'array',
   'null',
 ]);
-/** What no provider takes at the root. */
+/** Keywords that no provider accepts at the root. */
 const REFUSED_AT_ROOT: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const']);
-/** Keywords of drafts that no provider reads, or that only tell one schema from another. */
+/** Keywords that no provider reads, or that only identify a schema. */
 const DROPPED: ReadonlySet<string> = new Set(['$schema', '$id', 'id', '$comment', '$vocabulary', 'examples']);
 /** https://ai.google.dev/api/caching#FunctionDeclaration. `allOf` and `const` are rewritten. */
 const OF_GOOGLE: ReadonlySet<string> = new Set([
@@ -88,9 +88,9 @@ export function schemaDialectOf(provider: string): SchemaDialect {
 }
 
 /**
- * A tool as a provider takes it: its schema is brought into the provider's part of JSON Schema, and what that part
- * cannot say is told in the description. What comes back is still checked against the schema as it was. The same tool
- * always gives the same result.
+ * Converts a tool for a provider: its schema is translated to the provider's dialect, and unsupported keywords are
+ * described in words. The model's input is still checked against the original schema. The same tool always gives the
+ * same result.
  */
 export function functionTool(tool: ModelTool, dialect: SchemaDialect): FunctionTool {
   const { name, parameters } = tool;
@@ -108,10 +108,10 @@ export function functionTool(tool: ModelTool, dialect: SchemaDialect): FunctionT
   };
 }
 
-/** Writes one schema anew; nothing of the original is changed. */
+/** Rewrites one schema without changing the original. */
 class SchemaWriter {
   private nodes = 0;
-  /** References that are being written out, each as often as it stands inside itself. */
+  /** References that are being expanded, once per nesting. */
   private readonly inside: string[] = [];
   private readonly root: JsonObject;
   private readonly dialect: SchemaDialect;
@@ -134,7 +134,7 @@ class SchemaWriter {
 
   private write(value: Json | undefined, depth: number): JsonObject {
     this.nodes++;
-    // `true` and what is no schema at all allow anything; `false` is left to the check of the input.
+    // `true` and anything that is not a schema allow everything. `false` is left to the check of the input.
     if (!isMap(value) || depth > MAX_DEPTH || this.nodes > MAX_NODES) return {};
     const schema = readOldDrafts(value as JsonObject);
     if (schema.$ref !== undefined) return this.writeRef(schema, depth);
@@ -170,7 +170,7 @@ class SchemaWriter {
     );
   }
 
-  /** A reference stays where it leads somewhere, and is written out for Google, which takes none. */
+  /** Keeps a reference that resolves. For Google, which supports none, it is expanded. */
   private writeRef(schema: JsonObject, depth: number): JsonObject {
     const { $ref: ref, ...beside } = schema;
     const target = typeof ref === 'string' ? this.find(ref) : undefined;
@@ -215,7 +215,7 @@ class SchemaWriter {
     }
     if (schema.nullable === true) delete left.nullable;
     if (!Array.isArray(schema.allOf)) return;
-    // All of several objects is one object that has the properties of each.
+    // An `allOf` of objects is one object with the properties of each.
     const parts = schema.allOf.map((each: Json) => this.write(each, depth + 1));
     delete left.allOf;
     for (const part of parts) {
@@ -240,7 +240,7 @@ function unescaped(step: string): string {
   }
 }
 
-/** What older drafts, and OpenAPI, write differently. */
+/** Translates keywords of older drafts and of OpenAPI. */
 function readOldDrafts(schema: JsonObject): JsonObject {
   const {
     items,
@@ -266,7 +266,7 @@ function readOldDrafts(schema: JsonObject): JsonObject {
   return out;
 }
 
-/** In draft 4 an exclusive bound is `true` beside the bound. */
+/** In draft 4, an exclusive bound is `true` next to the bound. */
 function bound(
   out: Record<string, Json>,
   key: string,
@@ -279,7 +279,7 @@ function bound(
   else if (typeof value === 'number') out[key] = value;
 }
 
-/** Types that are known, with items where there are lists, and values that are of them. */
+/** Keeps known types, adds items to lists, and drops values of other types. */
 function settleTypes(out: Record<string, Json>, left: Record<string, Json>, dialect: SchemaDialect): void {
   const named = (Array.isArray(out.type) ? out.type : [out.type]).filter((type: Json | undefined) =>
     TYPES.has(type),
@@ -323,7 +323,7 @@ function isOf(value: Json, type: string): boolean {
   }
 }
 
-/** Google refuses required properties that are not there; whoever leaves one out says so. */
+/** Google refuses required properties that are not defined, so they are moved to the note. */
 function keepRequired(out: Record<string, Json>, left: Record<string, Json>, dialect: SchemaDialect): void {
   const { required } = out;
   if (required === undefined) return;
@@ -339,7 +339,7 @@ function keepRequired(out: Record<string, Json>, left: Record<string, Json>, dia
   else out.required = known;
 }
 
-/** What is left out of a schema, in the words of JSON Schema: models read those. */
+/** Describes the dropped keywords as JSON Schema, which models can read. */
 function withNote(schema: JsonObject, left: JsonObject): JsonObject {
   if (Object.keys(left).length === 0) return schema;
   const words = JSON.stringify(left);

@@ -7,7 +7,7 @@ const MAX_HEAD = 240;
 const MAX_TAIL = 160;
 const AROUND = 60;
 
-/** What a turn expects of the prompt and does not find in what the model was told last, or undefined. Pure. */
+/** Checks what a turn expects of the latest messages. Returns the unmet expectation, or undefined. Pure. */
 export function expectPrompt(
   expected: readonly Expectation[],
   messages: readonly ModelMessage[],
@@ -28,13 +28,13 @@ export function expectPrompt(
 
 interface ExpectPromptTold {
   readonly text: string;
-  /** As errors call it. */
+  /** The name of that text in errors. */
   readonly where: string;
 }
 
 /**
- * What the model was told since it last spoke: the answers of its tools, and what the user said. A request that broke
- * off before its first word leaves two messages of the user.
+ * Everything since the model's last output: tool results, and user messages. A request that broke off before any output
+ * leaves two user messages.
  */
 function toldLast(messages: readonly ModelMessage[]): ExpectPromptTold | undefined {
   const last = messages.findLastIndex(({ role }) => role !== 'assistant');

@@ -26,16 +26,16 @@ import type { ModelUsage } from '../model.ts';
 import { MODEL_FAILURES } from '../model-errors.ts';
 import type { Expectation, Script, ScriptPart, ScriptSaying, ScriptTurn } from './script.ts';
 
-/** Bytes of a script: a recorded session of a few million tokens. */
+/** The largest script: a recorded session of a few million tokens. */
 const MAX_SCRIPT_BYTES = 32 * 1024 * 1024;
 
-/** Reads a `scripted:` file. `file` is relative to `folder`, and is what errors call it. */
+/** Reads a `scripted:` file. `file` is relative to `folder`, and is its name in errors. */
 export async function loadScript(file: string, folder: string): Promise<Script> {
   const read = await createNodeFiles().read(resolve(folder, file), MAX_SCRIPT_BYTES);
   if (!read.ok) {
     if (read.error.type === 'too_large') throw scriptTooLarge(file, read.error.bytes);
     const { code, message, hint } = fileFinding(read.error, file);
-    // One that `--model` names may stand where the command is given, and is not looked for there.
+    // A path given with `--model` is not resolved from the working folder, so the hint explains that.
     const where = isAbsolute(file) || code !== 'file_missing' ? undefined : lookedFor(folder);
     throw new RuntimeError(code, message, { hint: [hint, where].filter(Boolean).join(' ') });
   }
@@ -49,7 +49,7 @@ export async function loadScript(file: string, folder: string): Promise<Script> 
 
 const lookedFor = (folder: string) => `Paths are relative to the folder of the agent's manifest: ${folder}.`;
 
-/** The first mistake in the words of the error, and how many more there are. */
+/** Reports the first mistake, and how many more there are. */
 function scriptInvalid(diagnostics: readonly Diagnostic[]): RuntimeError {
   const [first] = diagnostics;
   if (first === undefined) return new RuntimeError('script_invalid', 'The script cannot be read.');
@@ -73,7 +73,7 @@ export type ReadScript =
   | { readonly ok: true; readonly script: Script }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-/** Source text → a script, or everything that is wrong with it. `${…}` in it is the model's, not a variable. Pure. */
+/** Parses a script, or returns everything that is wrong with it. `${…}` in it belongs to the model's output. Pure. */
 export function readScript(source: SourceText): ReadScript {
   const [part, second] = splitDocuments(source.text, 2);
   if (part === undefined) return wrong([diagnose(source, START, EMPTY)]);
@@ -173,7 +173,7 @@ const SECOND_DOCUMENT: Finding = {
   hint: 'Delete the "---", or move the rest into a separate file.',
 };
 
-/** What may be written as text or, with more to say, as a map. `title` begins the message about anything else. */
+/** A value that is either text or a map. `title` starts the message about anything else. */
 function textOrMap<Text extends z.core.$ZodType, Map extends z.core.$ZodType>(
   title: string,
   asText: Text,
@@ -219,7 +219,7 @@ const call = closed(
 
 const part = textOrMap('A part of what is said', text('Prose.'), call);
 
-/** What a model says, in parts. */
+/** The output of a model, in parts. */
 const scriptParts = () =>
   z
     .array(part)
@@ -338,7 +338,9 @@ const scriptSchema = closed(
   },
 );
 
-/** The JSON Schema (2020-12) of a `scripted:` file, for editors: made from the definition that `readScript` uses. */
+/**
+ * The JSON Schema (2020-12) of a `scripted:` file, for editors. Generated from the definition that `readScript` uses.
+ */
 export function scriptJsonSchema(): JsonObject {
   const { $schema, ...rest } = z.toJSONSchema(scriptSchema, {
     io: 'input',

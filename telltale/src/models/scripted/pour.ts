@@ -3,7 +3,7 @@ import { CHARACTERS_A_TOKEN } from './script.ts';
 
 export interface Pour {
   readonly text: string;
-  /** Characters that are given: all by default. */
+  /** How many characters are output. All by default. */
   readonly end?: number;
   readonly chunk: number;
   readonly tokensPerSecond: number | undefined;
@@ -12,12 +12,14 @@ export interface Pour {
   readonly push: (delta: string) => void;
 }
 
-/** Characters after which an instant stream lets others have a turn: a few milliseconds with a session behind it. */
+/**
+ * After this many characters, an instant stream yields to other work, which with a session means a few milliseconds.
+ */
 const CHARACTERS_A_BREATH = 16 * 1024;
 
 /**
- * Gives a text away in pieces, at its pace if it has one. Resolves with false if it was aborted; then the piece that
- * was being given away is the last. Two halves of one character stay together. An instant piece costs some 50 ns.
+ * Outputs a text in pieces, at its pace if it has one. Resolves with false after an abort, with the present piece as
+ * the last. Surrogate pairs are never split.
  */
 export function pour(pour: Pour): Promise<boolean> {
   return pour.tokensPerSecond === undefined ? pourAtOnce(pour) : pourAtPace(pour, pour.tokensPerSecond);
@@ -36,7 +38,7 @@ async function pourAtOnce({ text, end = text.length, chunk, signal, push }: Pour
   return !signal.aborted;
 }
 
-/** Each piece has its time from the start on: a timer that fires late delays one piece, not all behind it. */
+/** The time of each piece counts from the start, so a late timer delays one piece and not all that follow. */
 async function pourAtPace(
   { text, end = text.length, chunk, clock, signal, push }: Pour,
   tokensPerSecond: number,
@@ -65,7 +67,7 @@ export function wait(ms: number, clock: Clock, signal: AbortSignal): Promise<boo
   );
 }
 
-/** Where a piece ends: not between the halves of one character, unless the whole text ends there. */
+/** Where a piece ends: not inside a surrogate pair, unless the text ends there. */
 function cut(text: string, at: number, end: number): number {
   if (at >= end) return end;
   const isHigh = (text.charCodeAt(at - 1) & 0xfc00) === 0xd800;

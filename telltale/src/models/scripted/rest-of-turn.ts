@@ -1,29 +1,29 @@
 import { FRAME_BREAK, FRAME_MARK, readFrameHead } from '../../lib/calls.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
 
-/** An element that is open. */
+/** An open element. */
 interface Open {
   readonly name: string;
-  /** Where its opening tag begins, and how it is written. */
+  /** The position of its opening tag, and its text. */
   readonly at: number;
   readonly tag: string;
-  /** Whether an action, metadata or a response in it is complete. */
+  /** Whether it contains a complete action, metadata or response. */
   acted: boolean;
   inElse: boolean;
 }
 
-/** What of a text that breaks off somewhere is open there. */
+/** What is open at some position of a text. */
 interface Scan {
   readonly open: readonly Open[];
-  /** Where an unfinished tag, action, metadata or piece of code begins; the end where there is none. */
+  /** The start of an incomplete tag, action, metadata or code. The end position if there is none. */
   readonly from: number;
 }
 
 /**
- * What is still to be said of a turn that was cut off behind `at` characters. Tags that were open there have been closed by
- * the runtime. So elements are opened again, and what only counts when it is whole (an action, a response, a `<foreach>`) is
- * said from its beginning. A `<parallel>` in which something was done comes back without its id, which is taken. A native
- * call that broke off is made again, whole; of a step, what of it had been acted on is left out.
+ * The rest of a turn that was interrupted after `at` characters. The runtime has closed the tags that were open there.
+ * So elements are opened again, and elements that only count when complete (an action, a response, a `<foreach>`) are
+ * repeated from their start. A `<parallel>` in which something has started is repeated without its id, which is taken.
+ * An interrupted native call is repeated completely, but without the parts of a step that have already been executed.
  */
 export function restOfTurn(text: string, at: number): string {
   if (at >= text.length) return '';
@@ -45,7 +45,7 @@ function restOfCalls(text: string, at: number): string {
     const headEnd = text.indexOf(FRAME_BREAK, mark);
     const inputEnd = headEnd === -1 ? -1 : text.indexOf(FRAME_MARK, headEnd);
     const last = inputEnd === -1 ? -1 : text.indexOf(FRAME_BREAK, inputEnd);
-    if (last === -1) return text.slice(mark); // the script itself breaks off in it
+    if (last === -1) return text.slice(mark); // the script itself breaks off inside it
     end = last + 1;
     if (end <= at) continue;
     if (readFrameHead(text.slice(mark + 1, headEnd)).name !== 'step') return text.slice(mark);
@@ -55,7 +55,9 @@ function restOfCalls(text: string, at: number): string {
   }
 }
 
-/** The input of a step without the thought, the metadata and the calls that were complete in its first `at` characters. */
+/**
+ * The input of a step without the thought, the metadata and the calls that were complete in its first `at` characters.
+ */
 function restOfStep(input: string, at: number): string {
   const whole = new Set<string>();
   let calls = 0;
@@ -89,7 +91,7 @@ function restOfStep(input: string, at: number): string {
   return JSON.stringify(rest);
 }
 
-/** Undefined where a script has its model write a step that is no JSON. */
+/** Undefined if the script's step is not valid JSON. */
 function readStep(input: string): Record<string, Json> | undefined {
   try {
     const step = JSON.parse(input) as Json;
@@ -108,7 +110,7 @@ const TAG_END = /(?:[^<>"']|"[^"]*"|'[^']*')*>/y;
 const BODY = /\s*(?:(?:`{3,}|~{3,})\w*\s*)?\{/y;
 const NO_BODY = /\s*(?=<\/action\s*>)/y;
 
-/** Reads tags as they are usually written: a script is no hostile text, and what it says twice counts once. */
+/** Reads tags as they are usually written. Scripts are not hostile, and repeated output counts once. */
 function scan(text: string, end: number): Scan {
   const open: Open[] = [];
   const next = new RegExp(NEXT);
@@ -150,7 +152,7 @@ const hasBody = (text: string, from: number, tag: string): boolean =>
   endOf(BODY, text, from) !== undefined ||
   (/\sname\s*=/.test(tag) && endOf(NO_BODY, text, from) !== undefined);
 
-/** Behind the run that closes it; of one or two backticks without one, the end of the line. */
+/** The position after the closing run. For one or two backticks without one, the end of the line. */
 function endOfCode(text: string, at: number, run: string): number {
   const from = at + run.length;
   const line = text.indexOf('\n', from);
@@ -168,7 +170,7 @@ function endOfNext(pattern: RegExp, text: string, from: number): number | undefi
   return pattern.test(text) ? pattern.lastIndex : undefined;
 }
 
-/** Something was asked for, declared or answered. */
+/** Records that something was called, declared or answered. */
 function note(open: readonly Open[], name: string): void {
   const acts = name === 'action' || name === 'metadata' || name === 'response';
   if (acts) for (const element of open) element.acted = true;

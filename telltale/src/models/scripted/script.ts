@@ -3,7 +3,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { ModelUsage } from '../model.ts';
 import type { ModelFailure } from '../model-errors.ts';
 
-/** What a turn says as one text, in turn `number` of a session, which default ids hold. Pure. */
+/** The text of a turn. Default ids contain its `number` in the session. Pure. */
 export const turnText = (turn: ScriptSaying, number: number): string =>
   turn.say === undefined ? turn.text : textOfParts(turn.say, number);
 
@@ -23,27 +23,27 @@ function textOfCall({ call: name, id: given, input: written = {}, meta, cut }: S
   return frameOf({ id, name, input, ...(meta === undefined ? {} : { meta }) });
 }
 
-/** What must, or must not, stand in what the model was told since it last spoke. */
+/** What the latest messages must contain, or must not contain. */
 export type Expectation = { readonly contains: string } | { readonly notContains: string };
 
 /** A native tool call. */
 export interface ScriptCall {
   /** The tool's name. */
   readonly call: string;
-  /** The provider's id: `call_TURN_N` by default, both counted from 1. */
+  /** The provider's id. `call_TURN_N` by default, both counted from 1. */
   readonly id?: string;
-  /** `{}` by default. Text is streamed as it is, JSON or not. */
+  /** `{}` by default. Text is streamed unchanged, whether or not it is JSON. */
   readonly input?: JsonObject | string;
-  /** What the provider wants to see again with the call. */
+  /** Data that the provider needs back with the call. */
   readonly meta?: JsonObject;
-  /** The stream breaks off in the input. Only of the last part, and without `meta`. */
+  /** The stream breaks off inside the input. Only for the last part, and not together with `meta`. */
   readonly cut?: true;
 }
 
-/** Prose, or a call. Parts follow each other with nothing in between. */
+/** Prose, or a call. Parts follow each other without separators. */
 export type ScriptPart = string | ScriptCall;
 
-/** What the model says: a text, with native calls in it as frames (lib/calls.ts), or its parts. */
+/** The output of the model: a text that contains native calls as frames (lib/calls.ts), or its parts. */
 export type ScriptSaying =
   | { readonly text: string; readonly say?: never }
   | { readonly say: readonly ScriptPart[]; readonly text?: never };
@@ -51,36 +51,36 @@ export type ScriptSaying =
 export type ScriptTurn = ScriptSaying & ScriptTurnOptions;
 
 export interface ScriptTurnOptions {
-  /** A provider's own reasoning; comes before the text. */
+  /** The provider's reasoning, which comes before the text. */
   readonly reasoning?: string;
-  /** A token is four characters. Without it everything comes at once. */
+  /** A token is four characters. Without a pace, everything comes at once. */
   readonly tokensPerSecond?: number;
-  /** Characters that come at a time. */
+  /** How many characters come at a time. */
   readonly chunk?: number;
-  /** Before the first character. */
+  /** The delay before the first character. */
   readonly delayMs?: number;
   readonly expect?: readonly Expectation[];
-  /** The stream breaks off after so many characters of the text. */
+  /** The stream breaks off after this many characters of the text. */
   readonly failAfter?: number;
-  /** What it breaks off with: `model_broke_off` by default. */
+  /** The error it breaks off with. `model_broke_off` by default. */
   readonly failWith?: ModelFailure;
   readonly usage?: ModelUsage;
   readonly finish?: 'stop' | 'length';
-  /** Where it is written, as errors show it: `x.yml:12`. */
+  /** Its place in the file, for errors: `x.yml:12`. */
   readonly place?: string;
 }
 
-/** A model's side of a conversation, written down. */
+/** The model's side of a conversation. */
 export interface Script {
   readonly turns: readonly ScriptTurn[];
-  /** The turn of the session that `turns` begins with: 1 by default. */
+  /** The turn of the session that `turns` starts with. 1 by default. */
   readonly firstTurn?: number;
-  /** For turns that do not say their own. */
+  /** The default for turns that set none. */
   readonly tokensPerSecond?: number;
   readonly chunk?: number;
-  /** Whether it begins again after the last turn. */
+  /** Whether it starts again after the last turn. */
   readonly loop?: boolean;
-  /** Tokens the model says it can read. */
+  /** The context window that the model reports. */
   readonly contextWindow?: number;
 }
 

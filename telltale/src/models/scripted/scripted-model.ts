@@ -11,15 +11,16 @@ export interface ScriptedModelOptions extends Omit<Script, 'turns'> {
   /** `scripted` by default. */
   readonly id?: string;
   readonly turns: readonly (string | ScriptTurn)[];
-  /** Only asked where a turn has a pace or a delay. The system's by default. */
+  /** Only used if a turn has a pace or a delay. The system clock by default. */
   readonly clock?: Clock;
 }
 
 const FREE = { input: 0, output: 0 };
 
 /**
- * A model that says what it is told to say: turn N of a session is entry N. After a restart it goes on with what is still
- * to be said of that. It keeps nothing between calls, so any number of sessions may share it. The sink is never called before `stream` has returned.
+ * A model that plays a script: turn N of a session is entry N. After a restart, it continues with the rest of that
+ * turn. It keeps no state between calls, so any number of sessions can share it. The sink is never called before
+ * `stream` has returned.
  */
 export function createScriptedModel(options: ScriptedModelOptions): Model {
   const { id = 'scripted', clock = createSystemClock(), contextWindow } = options;
@@ -54,7 +55,7 @@ function turnFor(
   return turn;
 }
 
-/** Whether a part of the turn was said before a restart: then it was begun, and its prompt looked at, there. */
+/** Whether a part of the turn was output before a restart. Its prompt was checked then. */
 const isGoingOn = ({ said = 0 }: ModelRequest): boolean => said > 0;
 
 /** Resolves with false if it was aborted. */
@@ -93,13 +94,13 @@ function endOf(turn: ScriptTurn, number: number, id: string): ModelEnd {
 }
 
 const scriptedFailure = ({ failWith = 'model_broke_off' }: ScriptTurn, after: number, turn: string) =>
-  modelFailed(failWith, `The script's ${turn} fails after ${after} characters, as it says.`);
+  modelFailed(failWith, `The script's ${turn} fails after ${after} characters, as scripted.`);
 
 function scriptEnded(id: string, asked: number, firstTurn: number, count: number) {
   const script = id === 'scripted' ? 'The script' : `The script ${id.replace(/^scripted:/, '')}`;
   const needs = `but the session needs turn ${asked}.`;
   if (asked < firstTurn)
-    return new RuntimeError('script_ended', `${script} begins with turn ${firstTurn}, ${needs}`, {
+    return new RuntimeError('script_ended', `${script} starts with turn ${firstTurn}, ${needs}`, {
       hint: `Set "first_turn: ${asked}", or add the turns before turn ${firstTurn}.`,
     });
   const turns = `${count} ${count === 1 ? 'turn' : 'turns'}${firstTurn === 1 ? '' : `, from turn ${firstTurn} on`}`;

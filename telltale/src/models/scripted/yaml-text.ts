@@ -1,12 +1,12 @@
-/** What must be escaped in YAML, or is a line break to some readers and none to others. */
+/** Characters that must be escaped in YAML, or that only some readers treat as line breaks. */
 const UNSAFE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|\p{Surrogate}/u;
 const ESCAPED = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
 /**
- * A text as a YAML value behind `key: `, read back as it was, whatever is in it: a block where that can hold it, since
- * people read those, else in double quotes. `indent` is that of the key. Pure.
+ * A text as a YAML value after `key: `, which is read back unchanged. Written as a block if possible, because that is
+ * readable, otherwise in double quotes. `indent` is the indent of the key. Pure.
  */
 export function yamlText(text: string, indent: string): string {
   const lines = text.split('\n');
@@ -15,7 +15,7 @@ export function yamlText(text: string, indent: string): string {
   if (!isBlock) return doubleQuoted(text);
   const breaks = text.length - text.replace(/\n+$/, '').length;
   const chomping = breaks === 0 ? '-' : breaks === 1 ? '' : '+';
-  // Where the first line begins with white space, YAML has to be told how deep the block is.
+  // If the first line starts with white space, YAML needs an explicit indent.
   const depth = /^\s/.test(text) ? '2' : '';
   const body = (breaks === 0 ? lines : lines.slice(0, -1)).map((line) =>
     line === '' ? '' : `${indent}  ${line}`,
@@ -23,7 +23,7 @@ export function yamlText(text: string, indent: string): string {
   return `|${depth}${chomping}\n${body.join('\n')}`;
 }
 
-/** JSON's escapes are YAML's, too. */
+/** JSON's escapes are valid in YAML. */
 export const doubleQuoted = (text: string): string =>
   JSON.stringify(text).replace(
     ESCAPED,

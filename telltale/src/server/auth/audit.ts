@@ -10,7 +10,7 @@ export function createAudit({ tables }: Pick<Store, 'tables'>): Audit {
     },
     async list({ before, limit }) {
       const most = Math.max(0, limit);
-      // Entries are numbered without a gap.
+      // Entries are numbered without gaps.
       const rows =
         before === undefined
           ? await tables.entries(LIST, { last: most })
@@ -25,7 +25,9 @@ export function createAudit({ tables }: Pick<Store, 'tables'>): Audit {
   };
 }
 
-/** Who did what, on a list of the store that only grows. What is done to a session or run is on its own log, too. */
+/**
+ * A record of who did what, in an append-only list of the store. Actions on a session or run are on its own log, too.
+ */
 export interface Audit {
   add(entry: Omit<AuditEntry, 'n' | 'at'>): Promise<void>;
   /** Newest first. */

@@ -6,23 +6,26 @@ import { identityText, tokenIdentity } from '../../lib/ids.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
 import type { Store } from '../../store/store.ts';
 
-/** By name; by hash; when each was last used. Relics' tables have names of another form: no manifest reaches these. */
+/**
+ * Tables: tokens by name, by hash, and the time of each token's last use. Relics' tables have other names, so no
+ * manifest can reach these.
+ */
 const NAMES = 'server.tokens';
 const HASHES = 'server.token_hashes';
 const USES = 'server.token_uses';
-/** Names of tokens that were revoked: none is given out twice, so that a signature says who signed. */
+/** Names of revoked tokens. A name is never reused, so that a signature always means the same token. */
 const REVOKED = 'server.revoked_tokens';
 
-/** Easy to find for whoever looks for secrets where none should be. */
+/** Makes tokens easy to find for secret scanners. */
 const PREFIX = 'tt_';
 const TOKEN = /^tt_[\w-]{43}$/;
 const TOKEN_BYTES = 32;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
-/** Signed what nobody was known for, before every request needed a token. */
+/** Signed anonymous actions of older versions, before every request needed a token. */
 const RESERVED = 'local';
 const MAX_TOKENS = 1_000;
 
-/** How long what was read counts as the store's: another process may revoke a token. */
+/** How long a token read from the store is cached. Another process may revoke it meanwhile. */
 const FRESH_MS = 1_000;
 const MAX_FRESH = 1_000;
 const USE_EVERY_MS = 60_000;
@@ -41,15 +44,16 @@ interface TokensKnown {
 }
 
 /**
- * The tokens of a store. A hash without salt and repetition is right here: a token has 256 random bits, which nobody
- * tries out, unlike a password. It is looked up by its hash, so how long that takes says nothing of the token either.
+ * The tokens of a store. A plain hash without salt or stretching is right here: a token has 256 random bits, so it
+ * cannot be guessed like a password. Tokens are looked up by hash, so the lookup's timing reveals nothing about the
+ * token.
  */
 export function createTokens(
   { tables }: Pick<Store, 'tables'>,
   clock: Pick<Clock, 'now' | 'monotonic'>,
   random: (size: number) => Buffer = randomBytes,
 ): Tokens {
-  /** Known tokens only, in the order in which they were read. */
+  /** Caches valid tokens only, in the order they were read. */
   const fresh = new Map<string, TokensKnown>();
   const usedAt = new Map<string, number>();
 
@@ -67,12 +71,12 @@ export function createTokens(
     return caller;
   };
 
-  /** For people to look at: a store that cannot be written, or is locked, keeps nobody from reading. */
+  /** Only informational, so a store that is locked or read-only does not prevent anyone from reading. */
   const noteUse = (name: string): void => {
     const now = clock.now();
     if (Math.abs(now - (usedAt.get(name) ?? Number.NEGATIVE_INFINITY)) < USE_EVERY_MS) return;
     usedAt.set(name, now);
-    tables.set(USES, name, now).catch(() => usedAt.delete(name)); // it is noted at the next use
+    tables.set(USES, name, now).catch(() => usedAt.delete(name)); // recorded at the next use
   };
 
   const infoOf = (name: string, { role, createdAt, createdBy }: TokenRow, lastUsedAt?: Json): TokenInfo => ({
@@ -141,7 +145,7 @@ export function createTokens(
           { table: REVOKED, key: name, value: clock.now() },
         ],
       );
-      // Behind the write: who called meanwhile had it looked up once more.
+      // After the write: a caller in between may have cached the token once more.
       fresh.delete(hash);
       usedAt.delete(name);
       return isRevoked;
@@ -157,7 +161,7 @@ export function createTokens(
 }
 
 /**
- * The tokens of a store, and one more that a daemon makes for whoever started it: an admin's, kept as a hash in memory,
+ * Adds a temporary token for whoever started the daemon. It has the role admin, exists only as a hash in memory, and is
  * gone with the process.
  */
 export function withStartToken(
@@ -177,7 +181,7 @@ export function withStartToken(
   };
 }
 
-/** A token that nobody can guess. */
+/** Creates an unguessable token. */
 export const newToken = (random: (size: number) => Buffer = randomBytes): string =>
   `${PREFIX}${random(TOKEN_BYTES).toString('base64url')}`;
 
@@ -187,7 +191,7 @@ const hashOf = (token: string): string => digestOf(token).toString('hex');
 const isTokenRow = (row: Json | undefined): row is Json & TokenRow =>
   isJsonObject(row) && typeof row.hash === 'string';
 
-/** What a token is called that authenticates without a name of its own: the beginning of its hash. */
+/** The name shown for a token that has none: the beginning of its hash. */
 const STRAY = /^sha256:[0-9a-f]{16}$/;
 const HASH = /^[0-9a-f]{64}$/;
 const HASH_PAGE = 1_000;
@@ -197,8 +201,8 @@ interface StrayToken extends TokenInfo {
 }
 
 /**
- * Tokens that are looked up by hash, and that no row by name stands for: a store that was edited or restored from
- * elsewhere may have them. They authenticate, so they are listed, and revoked by what they are listed as.
+ * Finds tokens that can be used but have no entry by name, for example in a store that was edited or restored. They
+ * authenticate, so they must be listed, and can be revoked by the listed name.
  */
 async function strayTokens(
   tables: Store['tables'],
@@ -229,18 +233,18 @@ async function strayTokens(
 }
 
 const badTokenName = (name: string) =>
-  new RuntimeError('name_malformed', `A token cannot be called "${name.slice(0, 100)}".`, {
-    hint: `Use 1 to 64 letters, digits, ".", "_", "@" or "-", and another name than "${RESERVED}".`,
+  new RuntimeError('name_malformed', `"${name.slice(0, 100)}" is not a valid token name.`, {
+    hint: `Use 1 to 64 letters, digits, ".", "_", "@" or "-", but not "${RESERVED}".`,
   });
 
 const tokenExists = (name: string) =>
-  new RuntimeError('token_exists', `There is a token named "${name}" already.`, {
+  new RuntimeError('token_exists', `A token named "${name}" already exists.`, {
     hint: `Choose another name: telltale token create ${name}-2 --role run`,
   });
 
 const tokenRevoked = (name: string) =>
-  new RuntimeError('token_exists', `A token named "${name}" was revoked. Its name is not given out again.`, {
-    hint: `Records are signed with names, so each name stands for one token. Choose another: telltale token create ${name}-2 --role run`,
+  new RuntimeError('token_exists', `A token named "${name}" was revoked. Its name cannot be used again.`, {
+    hint: `Logs are signed with token names, so each name must stay unique. Choose another name: telltale token create ${name}-2 --role run`,
   });
 
 const tokensFull = () =>
@@ -248,7 +252,7 @@ const tokensFull = () =>
     hint: 'Revoke unused ones. To see when each was last used: telltale token list',
   });
 
-/** Bearer tokens of a store. Only their hashes are kept: a token is shown once, when it is made. */
+/** The bearer tokens of a store. Only their hashes are stored, so a token is shown once, when it is created. */
 export interface Tokens {
   create(
     name: string,
@@ -256,19 +260,19 @@ export interface Tokens {
     createdBy?: string,
   ): Promise<{ readonly token: string; readonly info: TokenInfo }>;
   list(): Promise<readonly TokenInfo[]>;
-  /** Whether there was one. */
+  /** Returns whether the token existed. */
   revoke(name: string): Promise<boolean>;
-  /** Whose token it is; undefined where it is nobody's. */
+  /** Returns the owner of a valid token. Undefined for any other. */
   check(token: string): Promise<TokensCaller | undefined>;
-  /** Whether any is set. */
+  /** Whether there are any tokens. */
   any(): Promise<boolean>;
 }
 
-/** Who sent a request. */
+/** The sender of a request. */
 export interface TokensCaller {
-  /** What it is called on the screen: the token's name, or who started the server. */
+  /** The name shown to people: the token's name, or who started the server. */
   readonly name: string;
-  /** How logs and the audit sign what it does: `token:ci`, `user:ana`. */
+  /** The signature in logs and in the audit: `token:ci`, `user:ana`. */
   readonly by: string;
   readonly role: Role;
 }

@@ -5,19 +5,19 @@ import { RuntimeError, toRuntimeError } from '../../lib/errors.ts';
 import { suggest } from '../../lib/nearest.ts';
 import type { Diagnostic } from '../../manifest/diagnostic.ts';
 
-/** Reads one agent. The file that it names is absolute. */
+/** Loads one agent. The file must be absolute. */
 export type LoadCatalogAgent = (path: string, name?: string) => Promise<LoadedAgent<unknown>>;
 
 export interface CatalogOptions {
-  /** The files that hold agents; asked again at each reload, since files come and go. */
+  /** Finds the files that contain agents. Called again at each reload, because files come and go. */
   readonly find: () => Promise<readonly string[]>;
   readonly load: LoadCatalogAgent;
   readonly now: () => number;
-  /** What the paths in problems are relative to. */
+  /** Paths in problems are relative to this folder. */
   readonly cwd: string;
 }
 
-/** The agents of some files. A file that cannot be loaded keeps the version of it that could. */
+/** Creates a catalog of the agents in some files. A file that cannot be loaded keeps its last working version. */
 export async function createCatalog(options: CatalogOptions): Promise<AgentCatalog> {
   const { find, load, now, cwd } = options;
   let entries: readonly CatalogEntry[] = [];
@@ -34,7 +34,7 @@ export async function createCatalog(options: CatalogOptions): Promise<AgentCatal
     for (const changed of [...listeners]) changed();
   };
 
-  /** Every agent of a file: those that it holds, and those that they import. */
+  /** Loads every agent of a file: those it contains, and those they import. */
   const readFile = async (file: string): Promise<readonly CatalogEntry[]> => {
     const known = entries.filter((entry) => entry.source === file);
     try {
@@ -112,7 +112,10 @@ export async function createCatalog(options: CatalogOptions): Promise<AgentCatal
 
 const keyOf = ({ name, path, agent, problems }: CatalogEntry) => [name, path, agent?.hash, problems];
 
-/** One agent a name: the first keeps it, and the others say whose it is. One that several files import is one. */
+/**
+ * Makes names unique: the first agent keeps the name, and the others get a problem. An agent that several files import
+ * is listed once.
+ */
 function named(found: readonly CatalogEntry[]): readonly CatalogEntry[] {
   const places = new Set<string>();
   const owners = new Map<string, CatalogEntry>();
@@ -163,8 +166,8 @@ const nameTaken = ({ name, path }: CatalogEntry, owner: CatalogEntry): ManifestP
   file: path,
   line: 1,
   column: 1,
-  message: `Another agent is named "${name}", too: the one of ${owner.path}.`,
-  hint: 'Give one of them another name: whoever starts a session names its agent.',
+  message: `Another agent is also named "${name}": the one in ${owner.path}.`,
+  hint: 'Rename one of them. Sessions are started by the name of their agent.',
 });
 
 const agentUnknown = (name: string, known: readonly string[]) =>
@@ -187,21 +190,21 @@ export interface CatalogEntry {
   readonly path: string;
   /** The file that led to it: its own, or one that imports it. */
   readonly source: string;
-  /** The last version that could be loaded; undefined where none could. */
+  /** The last version that could be loaded. Undefined if there is none. */
   readonly agent?: LoadedAgent<unknown>;
   readonly loadedAt: number;
-  /** What is wrong with the files as they are now. Empty where `agent` is what they say. */
+  /** What is wrong with the present files. Empty if `agent` matches them. */
   readonly problems: readonly ManifestProblem[];
 }
 
-/** The agents that a server serves. */
+/** The agents that a server offers. */
 export interface AgentCatalog {
   list(): readonly CatalogEntry[];
-  /** The agent of that name. Throws `agent_unknown`, with the nearest name, or `bad_manifest`. */
+  /** The agent of that name. Throws `agent_unknown` with the nearest name, or `bad_manifest`. */
   find(name: string): LoadedAgent<unknown>;
   /** Reads all manifests again. */
   reload(): Promise<void>;
-  /** Calls back after any change. The returned function ends it. */
+  /** Calls back after any change. The returned function unsubscribes. */
   onChange(changed: () => void): () => void;
   close(): Promise<void>;
 }

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import type { AgentCatalog } from './agent-catalog.ts';
 
-/** Editors write a file in several steps: a change counts once nothing has come for that long. */
+/** Editors write a file in several steps, so a change counts after this long without another one. */
 const QUIET_MS = 100;
-/** Folders that are watched. */
+/** The most folders that are watched. */
 const MAX_FOLDERS = 256;
 const PASSED_OVER: ReadonlySet<string> = new Set(['node_modules', 'dist']);
 
@@ -14,8 +14,8 @@ export interface CatalogWatch {
 }
 
 /**
- * Reloads a catalog when something changes in the folders of its manifests, one level below them, and in `roots`, where
- * new ones may come. Folders are watched, not files: editors put a new file in the place of the old one.
+ * Reloads a catalog when something changes in the folders of its manifests, one level below them, or in `roots`, where
+ * new files may appear. Watches folders instead of files, because editors replace files.
  */
 export function watchCatalog(catalog: AgentCatalog, { roots, clock, onError }: WatchOptions): CatalogWatch {
   const watchers = new Map<string, FSWatcher>();
@@ -42,7 +42,7 @@ export function watchCatalog(catalog: AgentCatalog, { roots, clock, onError }: W
   const add = (folder: string) => {
     try {
       const watcher = watch(folder, { persistent: false }, changed);
-      // A folder that is taken away ends its watching: the one above it sees it come back.
+      // A deleted folder ends its watcher. The watcher of the folder above notices when it comes back.
       watcher.on('error', () => {
         watcher.close();
         watchers.delete(folder);
@@ -87,6 +87,6 @@ function below(folder: string): readonly string[] {
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !PASSED_OVER.has(entry.name))
       .map(({ name }) => join(folder, name));
   } catch {
-    return []; // it is gone: whoever watches the folder above hears of it
+    return []; // it is gone, and the watcher of the folder above notices
   }
 }

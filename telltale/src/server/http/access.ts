@@ -12,7 +12,7 @@ import { HOOKS, isReading } from './read-body.ts';
 
 const RANK: Readonly<Record<Role, number>> = { read: 0, run: 1, admin: 2 };
 
-/** Lets a request through whose caller has the role: `app.post('/tokens', needs('admin'), …)`. */
+/** Allows only callers with the role: `app.post('/tokens', needs('admin'), …)`. */
 export const needs =
   (role: Role): MiddlewareHandler<AppEnv> =>
   async (c, next) => {
@@ -20,7 +20,7 @@ export const needs =
     await next();
   };
 
-/** Throws `role_needed` where the caller has less. */
+/** Throws `role_needed` if the caller's role is lower. */
 export function checkRole({ role }: Pick<Caller, 'role'>, needed: Role): void {
   if (RANK[role] < RANK[needed]) throw roleNeeded(needed, role);
 }
@@ -31,17 +31,17 @@ export interface AccessDeps {
   readonly limits: Pick<ServerLimits, 'perSecond' | 'burst' | 'failuresPerMinute'>;
 }
 
-/** Says nothing of this server that its documentation does not say. */
+/** The API description. It contains nothing that the public documentation does not. */
 const DESCRIPTION = '/openapi.json';
 const ANYONE: Caller = { name: 'anyone', by: 'anyone', role: 'read' };
-/** Tokens that were good lately: a stranger's failures do not lock out who shares an address with them. */
+/** Recently valid tokens. Failed attempts from the same address do not lock their owners out. */
 const MAX_GOOD = 1_000;
-/** What is longer is no token, and is not hashed. */
+/** Longer texts cannot be tokens, so they are not hashed. */
 const MAX_TOKEN_CHARS = 200;
 
 /**
- * Says who calls, or refuses: every request needs a token, from this machine, too, since agents and web pages can send
- * requests from there. Reading needs `read` and all else `run`; routes that need more say so by `needs`.
+ * Authenticates every request, including those from this machine, because agents and web pages can send requests from
+ * here. Reading needs `read`, everything else `run`. Routes that need more use `needs`.
  */
 export function createAccess({ tokens, clock, limits }: AccessDeps): MiddlewareHandler<AppEnv> {
   const requests = createRateLimiter(limits);
@@ -53,7 +53,7 @@ export function createAccess({ tokens, clock, limits }: AccessDeps): MiddlewareH
   const callerOf = async (token: string, address: string): Promise<Caller> => {
     const hash = createHash('sha256').update(token.slice(0, MAX_TOKEN_CHARS)).digest('base64');
     const waitMs = failures.wait(address, clock.monotonic());
-    if (waitMs > 0 && !good.has(hash)) throw slowDown('tokens that are none, from this address', waitMs);
+    if (waitMs > 0 && !good.has(hash)) throw slowDown('invalid tokens from this address', waitMs);
     const caller = token.length > MAX_TOKEN_CHARS ? undefined : await tokens.check(token);
     good.delete(hash);
     if (caller === undefined) {
@@ -67,7 +67,7 @@ export function createAccess({ tokens, clock, limits }: AccessDeps): MiddlewareH
   };
 
   const identify = async (c: Context<AppEnv>, address: string): Promise<Caller> => {
-    // Signed on their own: who calls is known once the signature has been looked at.
+    // Hooks are signed. The route verifies the signature.
     if (isHook(c)) {
       const hook = `hook ${c.req.path.slice(HOOKS.length)}`;
       return { name: hook, by: hook, role: 'run' };
@@ -86,9 +86,9 @@ export function createAccess({ tokens, clock, limits }: AccessDeps): MiddlewareH
   return async (c, next) => {
     const address = remoteKey(c.env.incoming.socket.remoteAddress ?? '');
     const byAddress = `address ${address}`;
-    // What is sent to a hook besides its signature says nothing of the sender.
+    // Only a hook's signature identifies its sender, so an authorization header does not count.
     const hasToken = !isHook(c) && c.req.header('authorization') !== undefined;
-    // Without a token the address is what counts, before anything is looked up.
+    // Without a token, the address is limited before anything is looked up.
     const early = hasToken ? 0 : requests.take(byAddress, clock.monotonic());
     if (early > 0) throw slowDown('requests', early);
     const caller = await identify(c, address);
@@ -106,10 +106,10 @@ const slowDown = (what: string, waitMs: number): RuntimeError =>
   withHeaders(rateLimited(what), { 'retry-after': String(Math.ceil(waitMs / 1_000)) });
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-/** A household has at least that many groups of an IPv6 address to itself, and as many addresses as it likes behind them. */
+/** A household gets at least this many groups of an IPv6 address, with any number of addresses below them. */
 const GROUPS = 4;
 
-/** Whom a remote address stands for, where requests are counted. */
+/** The key under which requests of a remote address are counted. */
 export function remoteKey(address: string): string {
   const mapped = MAPPED.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
@@ -121,13 +121,13 @@ export function remoteKey(address: string): string {
   return [...before, ...gap, ...after].slice(0, GROUPS).join(':');
 }
 
-/** Looks after answers that take long, such as streams: one whose token was revoked is cut off. */
+/** Watches long responses such as streams, and closes those whose token has been revoked. */
 export interface TokenWatch {
-  /** Until the response is over. */
+  /** Watches the response until it is finished. */
   add(token: string, response: ServerResponse): void;
 }
 
-/** How often the tokens of open answers are looked up: each once, whatever the number of its answers. */
+/** How often the tokens of open responses are checked, each once, however many responses it has. */
 const LOOK_MS = 5_000;
 
 export function createTokenWatch(tokens: Pick<Tokens, 'check'>, clock: Pick<Clock, 'after'>): TokenWatch {
@@ -143,7 +143,7 @@ export function createTokenWatch(tokens: Pick<Tokens, 'check'>, clock: Pick<Cloc
   const look = async (): Promise<void> => {
     await Promise.all(
       [...open].map(async ([token, responses]) => {
-        // A store that does not answer has revoked nothing: the next look may find out.
+        // A store that does not answer revokes nothing. The next check may.
         const isRevoked = await tokens.check(token).then(
           (caller) => caller === undefined,
           () => false,
@@ -172,22 +172,22 @@ export function createTokenWatch(tokens: Pick<Tokens, 'check'>, clock: Pick<Cloc
   };
 }
 
-/** So much of everything: `burst` at once, `perSecond` in the long run. */
+/** Allows `burst` at once, and `perSecond` in the long run. */
 export interface Rate {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** Token buckets by key. Times are milliseconds that never go back. */
+/** Token buckets by key. Times are monotonic milliseconds. */
 export interface RateLimiter {
-  /** Takes one; 0 where there was one, else how many milliseconds until there is. */
+  /** Takes one. Returns 0 on success, otherwise the milliseconds until one is available. */
   take(key: string, nowMs: number): number;
-  /** The same without taking it. */
+  /** The same without taking one. */
   wait(key: string, nowMs: number): number;
   readonly size: number;
 }
 
-/** Keys that are remembered: beyond that the one that was quiet for longest begins anew. */
+/** The most keys remembered. The least recently used one is dropped first. */
 const MAX_KEYS = 10_000;
 
 interface Bucket {

@@ -22,7 +22,7 @@ import {
 
 export type App = OpenAPIHono<AppEnv>;
 
-/** An app whose every error has the same form, whoever threw it. */
+/** Creates an app whose errors all have the same form, whatever threw them. */
 export function createApp(deps: ErrorDeps): App {
   const app: App = new OpenAPIHono<AppEnv>({
     defaultHook(result) {
@@ -34,7 +34,7 @@ export function createApp(deps: ErrorDeps): App {
   return app;
 }
 
-/** What no route answers is 405 where it would answer another method. Stands in front of the routes. */
+/** Answers 405 if the path exists with another method, otherwise 404. Must be added before the routes. */
 export function refuseMethods(app: App, deps: ErrorDeps): void {
   app.use(
     checkMethod({
@@ -52,7 +52,7 @@ function answer(c: Context, error: unknown, deps: ErrorDeps): Response {
   return c.json(body, status as ContentfulStatusCode, { ...headers });
 }
 
-/** Validators of routes throw the framework's own. */
+/** Validators of routes throw errors of the framework. */
 const plainError = (thrown: Error): unknown =>
   thrown instanceof HTTPException && thrown.status < 500 ? badRequest(thrown.message) : thrown;
 
@@ -76,24 +76,24 @@ interface Route {
   readonly path: string;
 }
 
-/** Parts of a path that are looked at as a prefix, and what follows it. */
+/** How many leading parts of a path are tried as a prefix. */
 const MOST_PREFIXED = 6;
 
-/** The error of a path that no route has, with the nearest of those that there are. */
+/** The error for an unknown path, with the nearest known one. */
 function unknownRoute(path: string, routes: readonly Route[]): RuntimeError {
   if (path === '/' || path === '/index.html') return consoleMissing();
   const asked = path.split('/');
   const patterns = routes
     .filter(({ method, path: pattern }) => method !== 'ALL' && !pattern.includes('*'))
     .map((route) => route.path);
-  // What is filled in is always like what was asked for: only the fixed parts say whether a route is near.
+  // Parameters match anything, so only fixed parts tell whether a route is near.
   const beside = patterns.filter((pattern) => pattern.split('/')[1] === asked[1]);
   const known = new Set((beside.length > 0 ? beside : patterns).map((pattern) => filled(pattern, asked)));
   known.delete(path);
   return routeUnknown(path, withoutPrefix(asked, patterns) ?? nearest(path, known));
 }
 
-/** `/api/v1/sessions` and `/v2/sessions` are `/sessions`: other servers have their routes below such a name. */
+/** Suggests `/sessions` for `/api/v1/sessions` and `/v2/sessions`, because other servers use such prefixes. */
 function withoutPrefix(asked: readonly string[], patterns: readonly string[]): string | undefined {
   for (let from = 2; from < Math.min(asked.length, MOST_PREFIXED); from++) {
     const rest = ['', ...asked.slice(from)];
@@ -104,31 +104,31 @@ function withoutPrefix(asked: readonly string[], patterns: readonly string[]): s
   return undefined;
 }
 
-/** `/sessions/:id/steer` asked for as `/sessions/ses_1/ster` is `/sessions/ses_1/steer`. */
+/** Suggests `/sessions/ses_1/steer` for `/sessions/ses_1/ster`. */
 function filled(pattern: string, asked: readonly string[]): string {
   const parts = pattern.split('/');
   if (parts.length !== asked.length) return pattern;
   return parts.map((part, at) => (part.startsWith(':') ? (asked[at] ?? part) : part)).join('/');
 }
 
-/** How long an answer of the store counts: probes come often. */
+/** How long a result is cached, because probes come often. */
 const FRESH_MS = 1_000;
-/** A store that takes longer is as good as none: whoever probes waits for no database to come back. */
+/** A slower store counts as unavailable, so that a probe never waits for a database to recover. */
 const PATIENCE_MS = 2_000;
 const TABLE = 'server.ready';
-/** A full disk may still take a few bytes, and a journal that is used again needs no new ones. */
+/** A full disk may still accept a few bytes, and a reused journal needs no new ones, so more is written. */
 const ROOM_BYTES = 48 * 1024;
-/** Compressed it would need no room. */
+/** Random, because compressed data would need no space. */
 const ROOM = randomBytes(ROOM_BYTES).toString('base64');
 
 export interface ReadinessDeps {
   readonly tables: Pick<Tables, 'exchange'>;
   readonly clock: Pick<Clock, 'monotonic' | 'after'>;
-  /** Why the server is not ready, of itself: it starts or closes. */
+  /** Why the server itself is not ready: it is starting or closing. */
   readonly reason: () => string | undefined;
 }
 
-/** Whether requests that do something should come here: not while the server starts or closes, or cannot write its store. */
+/** Whether the server should get requests: not while it starts or closes, or cannot write its store. */
 export function createReadiness({ tables, clock, reason }: ReadinessDeps): () => Promise<Readiness> {
   let looked: { readonly atMs: number; readonly failure: string | undefined } | undefined;
 
@@ -158,7 +158,7 @@ export function createReadiness({ tables, clock, reason }: ReadinessDeps): () =>
       );
     });
 
-  /** Two transactions: SQLite would never write what the same one takes out again. */
+  /** Two transactions, because SQLite would not write what the same one deletes. */
   const write = async () => {
     await tables.exchange([], [{ table: TABLE, key: 'room', value: ROOM }]);
     await tables.exchange([], [{ table: TABLE, key: 'room', value: undefined }]);

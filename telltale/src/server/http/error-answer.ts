@@ -9,32 +9,32 @@ export interface ErrorAnswer {
   readonly body: ApiError;
 }
 
-/** Headers that go with an error: `Retry-After`, `Allow`. */
+/** Headers that belong to an error: `Retry-After`, `Allow`. */
 const HEADERS = Symbol('headers');
 
-/** An error with the headers that its answer needs. */
+/** Attaches headers to an error. */
 export const withHeaders = (error: RuntimeError, headers: Readonly<Record<string, string>>): RuntimeError =>
   Object.assign(error, { [HEADERS]: headers });
 
-/** What goes with an error, besides what its code asks for. */
+/** The headers attached to an error. */
 export const headersOf = (error: RuntimeError): Readonly<Record<string, string>> =>
   HEADERS in error ? (error[HEADERS] as ErrorAnswer['headers']) : {};
 
 const RETRY_AFTER_S = '2';
 
 export interface ErrorDeps {
-  /** A name for what went wrong here, to find it by. */
+  /** Creates an id by which an internal error can be found. */
   readonly newId: () => string;
   readonly onError: (thrown: unknown) => void;
 }
 
-/** What a client is told. Causes stay here: they name files and addresses that are no business of a client's. */
+/** The response for an error. Causes are not sent, because they may contain paths and addresses. */
 export function errorAnswer(thrown: unknown, { newId, onError }: ErrorDeps): ErrorAnswer {
   const known = thrown instanceof RuntimeError && thrown.code !== 'internal' ? thrown : undefined;
   const error = known ?? mistake(thrown, newId(), onError);
   const { code, message, hint, retryable } = error;
   const status = statusOf(error);
-  // Whoever runs the server has to mend that; what is busy or closing mends itself.
+  // An operator has to fix a broken store. One that is busy or closing recovers by itself.
   if (code.startsWith('store_') && status === 503) onError(error);
   return {
     status,
@@ -56,7 +56,7 @@ function mistake(thrown: unknown, id: string, onError: ErrorDeps['onError']): Ru
   return serverFailed(id);
 }
 
-/** On the bare response: for what is refused before the app sees it. */
+/** Sends an error directly, for requests that are refused before they reach the app. */
 export function sendError(response: ServerResponse, { status, headers, body }: ErrorAnswer): void {
   const text = JSON.stringify(body);
   response.writeHead(status, {
@@ -68,8 +68,8 @@ export function sendError(response: ServerResponse, { status, headers, body }: E
 }
 
 /**
- * The codes of each status. What is in none of them may pass where it says so: 503, and senders try again. Else it is an
- * error that a request brought about: 422.
+ * The codes of each status. Any other code is 503 if it is retryable, so that clients try again. Otherwise it is an
+ * error in the request: 422.
  */
 const CODES: readonly (readonly [status: number, codes: string])[] = [
   [
@@ -127,53 +127,55 @@ const STATUS: ReadonlyMap<string, number> = new Map(
 export const statusOf = ({ code, retryable }: Pick<RuntimeError, 'code' | 'retryable'>): number =>
   STATUS.get(code) ?? (retryable ? 503 : 422);
 
-/** What a request is refused with before anybody acts on it. `status-of.ts` has the status of each. */
+/** Errors of requests that are refused early. `CODES` has the status of each. */
 
 export const hostRefused = (host: string, isOwnOnly: boolean) =>
-  new RuntimeError('host_refused', `This server is not called "${host}".`, {
+  new RuntimeError('host_refused', `This server does not accept requests for the host "${host}".`, {
     hint: isOwnOnly
-      ? 'Ask for 127.0.0.1 or localhost, or start the server with --allow-host and that name.'
-      : 'Ask for its address in numbers, or start the server with --allow-host and that name.',
+      ? 'Use 127.0.0.1 or localhost, or start the server with --allow-host and that name.'
+      : 'Use its IP address, or start the server with --allow-host and that name.',
   });
 
 export const originRefused = (origin: string) =>
   new RuntimeError('origin_refused', `A page of ${origin} may not use this server.`, {
-    hint: 'Open the console from the server itself, or start the server with --origin and that address.',
+    hint: 'Open the console from the server itself, or start the server with --origin and that origin.',
   });
 
 export const badUrl = (found: string) =>
   new RuntimeError('bad_url', `The path of the request ${found}.`, {
-    hint: 'Write a plain path such as /sessions, with names in it percent-encoded once.',
+    hint: 'Use a plain path such as /sessions, with names percent-encoded once.',
   });
 
 export const urlTooLong = (chars: number, limit: number) =>
-  new RuntimeError('url_too_long', `The address has ${chars} characters, ${limit} are allowed.`, {
-    hint: 'Ask for less, or for a page at a time.',
+  new RuntimeError('url_too_long', `The URL has ${chars} characters. The limit is ${limit}.`, {
+    hint: 'Request less, or one page at a time.',
   });
 
 export const headersTooLarge = (limit: string) =>
-  new RuntimeError('headers_too_large', `The request's head has more than ${limit}.`, {
+  new RuntimeError('headers_too_large', `The headers of the request have more than ${limit}.`, {
     hint: 'Send fewer or shorter headers.',
   });
 
 export const badRequest = (found: string, hint?: string) =>
   new RuntimeError('bad_request', found, {
-    hint: hint ?? 'GET /openapi.json says what a request consists of.',
+    hint: hint ?? 'GET /openapi.json describes all requests.',
   });
 
 export const requestTimeout = () =>
-  new RuntimeError('request_timeout', 'The request did not come in time.', {
-    hint: 'Send it at once.',
+  new RuntimeError('request_timeout', 'The request did not arrive in time.', {
+    hint: 'Send it without pauses.',
     retryable: true,
   });
 
-/** Nobody is there to be told. */
+/** Nobody receives this error. */
 export const clientGone = () =>
-  new RuntimeError('client_gone', 'The client went away before its request was whole.', { retryable: true });
+  new RuntimeError('client_gone', 'The client disconnected before its request was complete.', {
+    retryable: true,
+  });
 
 export const bodyTooLarge = (limit: number) =>
   new RuntimeError('body_too_large', `The body has more than ${limit} bytes.`, {
-    hint: 'Send less; put what is large into a file and say where it is.',
+    hint: 'Send less. Put large data into a file, and send its path.',
   });
 
 export const wrongMediaType = (found: string) =>
@@ -182,47 +184,47 @@ export const wrongMediaType = (found: string) =>
   });
 
 export const badJson = (found: string) =>
-  new RuntimeError('bad_json', `The body is not JSON: ${found}.`, { hint: 'Correct it at that place.' });
+  new RuntimeError('bad_json', `The body is not JSON: ${found}.`, { hint: 'Fix it at that position.' });
 
 export const jsonTooDeep = (limit: number) =>
-  new RuntimeError('bad_json', `The body has lists and objects in each other more than ${limit} times.`, {
+  new RuntimeError('bad_json', `The body nests lists and objects deeper than ${limit} levels.`, {
     hint: 'Send flatter values.',
   });
 
 export const tokenMissing = () =>
   new RuntimeError('token_missing', 'This request has no token.', {
-    hint: 'Send "authorization: Bearer TOKEN". "telltale token link" prints the link of a running server, "telltale token create NAME --role run" makes a new token.',
+    hint: 'Send "authorization: Bearer TOKEN". "telltale token link" prints the link of a running server, "telltale token create NAME --role run" creates a new token.',
   });
 
 export const tokenRefused = () =>
   new RuntimeError('token_refused', 'The token is not valid here.', {
-    hint: 'It was revoked, belongs to another store, or the server has been restarted since: "telltale token link" prints the current link, "telltale token list" shows the tokens of the store.',
+    hint: 'It was revoked, belongs to another store, or the server has been restarted. "telltale token link" prints the current link, "telltale token list" shows the tokens of the store.',
   });
 
 export const roleNeeded = (needed: Role, has: Role) =>
-  new RuntimeError('role_needed', `That needs the role "${needed}"; this token has "${has}".`, {
+  new RuntimeError('role_needed', `This needs the role "${needed}", but the token has "${has}".`, {
     hint: `Use another token: telltale token create NAME --role ${needed}`,
   });
 
 export const rateLimited = (what: string) =>
   new RuntimeError('rate_limited', `Too many ${what}.`, {
-    hint: 'Wait as long as Retry-After says, and ask less often.',
+    hint: 'Wait as long as Retry-After says, and send fewer requests.',
     retryable: true,
   });
 
 export const routeUnknown = (path: string, near: string | undefined) =>
-  new RuntimeError('route_unknown', `There is nothing at ${path}.`, {
-    hint: `${near === undefined ? '' : `Did you mean ${near}? `}GET /openapi.json lists what there is.`,
+  new RuntimeError('route_unknown', `There is no route ${path}.`, {
+    hint: `${near === undefined ? '' : `Did you mean ${near}? `}GET /openapi.json lists all routes.`,
   });
 
 export const consoleMissing = () =>
-  new RuntimeError('route_unknown', 'This server comes without its console.', {
-    hint: 'Build it: npm run build. Everything else is served; GET /openapi.json lists it.',
+  new RuntimeError('route_unknown', 'This server has no console.', {
+    hint: 'Build it: npm run build. All other routes work. GET /openapi.json lists them.',
   });
 
 export const methodNotAllowed = (method: string, path: string, allowed: readonly string[]) =>
-  new RuntimeError('method_not_allowed', `${path} does not answer ${method}.`, {
-    hint: `It answers ${allowed.join(', ')}.`,
+  new RuntimeError('method_not_allowed', `${path} does not support ${method}.`, {
+    hint: `It supports ${allowed.join(', ')}.`,
   });
 
 export const serverClosing = () =>
@@ -232,47 +234,51 @@ export const serverClosing = () =>
   });
 
 export const badIdempotencyKey = () =>
-  new RuntimeError('bad_idempotency_key', 'The Idempotency-Key is none.', {
-    hint: 'Send 1 to 255 printable characters of ASCII: a UUID for each thing to be done.',
+  new RuntimeError('bad_idempotency_key', 'The Idempotency-Key is not valid.', {
+    hint: 'Send 1 to 255 printable ASCII characters, such as a new UUID for each operation.',
   });
 
 export const idempotencyMismatch = () =>
-  new RuntimeError('idempotency_mismatch', 'That Idempotency-Key was used for another request.', {
-    hint: 'Use a new key for each thing to be done, and the same one only to ask for it again.',
+  new RuntimeError('idempotency_mismatch', 'This Idempotency-Key was used for another request.', {
+    hint: 'Use a new key for each operation, and the same key only to repeat it.',
   });
 
 export const idempotencyRunning = () =>
   new RuntimeError(
     'idempotency_running',
-    'The first request with that Idempotency-Key is still being answered.',
+    'The first request with this Idempotency-Key is still in progress.',
     {
-      hint: 'Ask again in a moment.',
+      hint: 'Try again in a moment.',
       retryable: true,
     },
   );
 
 export const idempotencyNotKept = (why: string) =>
-  new RuntimeError('idempotency_not_kept', `That was done before; its answer had ${why} and was not kept.`, {
-    hint: 'Look at what it made instead.',
-  });
+  new RuntimeError(
+    'idempotency_not_kept',
+    `This request was already executed, but its response had ${why} and was not stored.`,
+    {
+      hint: 'Read what it created instead.',
+    },
+  );
 
-/** Our own mistake: what happened is told to whoever runs the server, under the id. */
+/** An internal error. Its details are written to the server's standard error, with the id. */
 const serverFailed = (id: string) =>
-  new RuntimeError('internal', `The server failed at this (${id}).`, {
-    hint: 'What the server wrote to its standard error under that id says why.',
+  new RuntimeError('internal', `The server failed (${id}).`, {
+    hint: 'The server wrote details to its standard error, with this id.',
   });
 
 export const badOrigin = (given: string) =>
-  new RuntimeError('usage', `"${given}" is no origin: no page would be let in by it.`, {
-    hint: 'Write scheme, name and port of the site, and no path: --origin https://app.example.com',
+  new RuntimeError('usage', `"${given}" is not an origin, so it would allow no page.`, {
+    hint: 'Write scheme, name and port without a path: --origin https://app.example.com',
   });
 
 export const badHostName = (given: string) =>
-  new RuntimeError('usage', `"${given}" is no name of a host: no request would be let in by it.`, {
-    hint: 'Write the name alone, without scheme or port: --allow-host agents.example.com',
+  new RuntimeError('usage', `"${given}" is not a host name, so it would allow no request.`, {
+    hint: 'Write only the name, without scheme or port: --allow-host agents.example.com',
   });
 
 export const needsToken = (host: string) =>
-  new RuntimeError('usage', `No client on another machine has a token for ${host}.`, {
-    hint: 'Make one on the same store, then start again: telltale token create NAME --role admin. Or leave --host at 127.0.0.1.',
+  new RuntimeError('usage', `The store has no token, so no client on another machine could use ${host}.`, {
+    hint: 'Create one in the same store, then start again: telltale token create NAME --role admin. Or leave --host at 127.0.0.1.',
   });

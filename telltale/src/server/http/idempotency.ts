@@ -16,26 +16,28 @@ import {
 import { bodyOf, HOOKS } from './read-body.ts';
 
 const TABLE = 'server.idempotency';
-/** When a request with the key was first begun, until its answer is kept: what it makes has an id that follows from it. */
+/**
+ * When a request with the key first started, stored until its response is. The ids of what it creates derive from this.
+ */
 const BEGUN = 'server.idempotency_begun';
 const HEADER = 'idempotency-key';
 const KEY = /^[ -~]{1,255}$/;
 const KEEP_MS = 24 * 60 * 60 * 1_000;
-/** A claim is renewed as long as its process lives, and forgotten this long after it died. */
+/** A claim is renewed while its process lives, and expires this long after the process died. */
 const CLAIM_MS = 60_000;
 const RENEW_MS = 20_000;
 const MAX_KEPT_CHARS = 1024 * 1024;
 
-/** What was asked for, and by whose instance of the server it is being answered, or the answer. */
+/** A request's fingerprint, with either the claim of the server instance that handles it, or its response. */
 interface IdempotencyRow {
-  /** Method, path and body, hashed. */
+  /** A hash of method, path and body. */
   readonly asked: string;
   readonly claim?: string;
   readonly answer?: {
     readonly status: number;
-    /** Undefined where it was not kept. */
+    /** Undefined if it was not stored. */
     readonly body?: string;
-    /** Why: else it was too long. */
+    /** Whether it contained a secret. Otherwise it was too long. */
     readonly secret?: true;
     readonly type: string;
     readonly location?: string;
@@ -55,15 +57,16 @@ export interface IdempotencyDeps {
 }
 
 /**
- * Does a POST with an `Idempotency-Key` once: the same key of the same caller again gives the first answer. A claim is
- * in the store before anything is done. Answers of 500 and above, of errors that say `retryable`, and streams are not
- * kept: such a request may be made again. When the process dies in between, the key is free again a minute later; what
- * is made under `onceId` is found then, and not made again. Hooks have a guard of their own, and anybody can post to one.
+ * Executes a POST with an `Idempotency-Key` once: the same key of the same caller returns the first response. The claim
+ * is stored before anything is done. Responses with status 500 and above, retryable errors and streams are not stored,
+ * so such a request may be repeated. If the process dies meanwhile, the key is free again a minute later. Anything
+ * created with `onceId` is then found and not created again. Hooks have their own guard, because anyone can post to
+ * one.
  */
 export function createIdempotency(deps: IdempotencyDeps): MiddlewareHandler<AppEnv> {
   const { tables, clock, newId, onError } = deps;
 
-  /** Holds a claim until the returned function is called. */
+  /** Renews a claim until the returned function is called. */
   const renew = (key: string, row: IdempotencyRow): (() => void) => {
     let cancel = (): void => undefined;
     const again = () => {
@@ -100,23 +103,25 @@ export function createIdempotency(deps: IdempotencyDeps): MiddlewareHandler<AppE
     const writes =
       kept !== undefined
         ? [at(key, kept, KEEP_MS), over]
-        : // It may have been half done: who tries again finds that half.
+        : // It may be half done, and a repeated request finds that half.
           [at(key, undefined), ...(c.res.status >= 500 ? [] : [over])];
-    // What was done is done: that its answer could not be kept is no reason to keep it from the client.
+    // The work is done, so a failure to store the response must not withhold it from the client.
     await tables.exchange([at(key, claim)], writes).catch(onError);
   };
 }
 
-/** A token's name alone: keys that were kept before identities had a kind still count. No name holds a colon. */
+/**
+ * Token names are used alone, so that keys stored before identities had a kind still match. No name contains a colon.
+ */
 const scopeOf = ({ by, name }: Caller): string => (by === tokenIdentity(name) ? name : by);
 
-/** The id of what a request makes: the same whenever it is made again under its key. Undefined where it has none. */
+/** The id of what a request creates, the same for each repetition under its key. Undefined if it has no key. */
 export function onceId(c: Context<AppEnv>, prefix: string): string | undefined {
   const once = c.get('once');
   return once === undefined ? undefined : derivedId(prefix, once.since, once.digest);
 }
 
-/** Whether what was to be made under `onceId` is there already: a process made it, and died before it could say so. */
+/** Whether the item with `onceId` exists already, because a process created it and died before it could respond. */
 export const isMadeBefore = (thrown: unknown): boolean =>
   thrown instanceof RuntimeError && thrown.code === 'stream_exists';
 
@@ -128,7 +133,7 @@ const at = (key: string, row: IdempotencyRow | undefined, ttlMs?: number): Timed
 });
 
 function replay(c: Context<AppEnv>, row: IdempotencyRow | undefined, asked: string): Response {
-  // Given up, or run out, since it was found.
+  // The claim was given up or expired meanwhile.
   if (row === undefined) throw idempotencyRunning();
   if (row.asked !== asked) throw idempotencyMismatch();
   if (row.answer === undefined) throw idempotencyRunning();
@@ -143,7 +148,7 @@ function replay(c: Context<AppEnv>, row: IdempotencyRow | undefined, asked: stri
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
-/** What is to be kept of an answer, if it is to be. */
+/** What to store of a response. Undefined if nothing. */
 async function keptOf(c: Context<AppEnv>, asked: string): Promise<IdempotencyRow | undefined> {
   const { res, error } = c;
   const type = res.headers.get('content-type') ?? '';

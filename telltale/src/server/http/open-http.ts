@@ -7,7 +7,7 @@ import { badRequest, type ErrorDeps, errorAnswer, headersTooLarge, requestTimeou
 
 export interface HttpHttpDeps extends ErrorDeps {
   readonly host: string;
-  /** 0 for a free one. */
+  /** 0 for a free port. */
   readonly port: number;
   readonly limits: ServerLimits;
   readonly receive: (request: IncomingMessage, response: ServerResponse) => void;
@@ -18,10 +18,13 @@ export interface OpenHttp {
   readonly port: number;
 }
 
-/** Connections that wait to be accepted: after a restart all followers of streams come back at once. */
+/** The most connections waiting to be accepted. After a restart, all followers of streams reconnect at once. */
 const BACKLOG = 4_096;
 
-/** Listens. Nobody can hold a connection without asking something in time, or flood the server with one request. */
+/**
+ * Starts listening, with limits so that no client can hold a connection without sending a request in time, or flood the
+ * server with one request.
+ */
 export async function openHttp({ host, port, limits, receive, ...deps }: HttpHttpDeps): Promise<OpenHttp> {
   const http = createServer({
     maxHeaderSize: limits.headerBytes,
@@ -29,17 +32,17 @@ export async function openHttp({ host, port, limits, receive, ...deps }: HttpHtt
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: limits.checkMs,
-    // The guard says it in words.
+    // The guard checks this with a better message.
     requireHostHeader: false,
   });
   http.maxConnections = limits.connections;
-  // One more than are allowed, so that what is too much can be told from what fits: Node drops the rest silently.
+  // One more than allowed, so that excess headers can be detected, because Node drops the rest silently.
   http.maxHeadersCount = limits.headers + 1;
   http.on('request', receive);
-  // The client is told to go on once somebody wants the body: see `readBody`.
+  // The client is told to continue when something reads the body. See `readBody`.
   http.on('checkContinue', receive);
   http.on('clientError', (thrown: NodeJS.ErrnoException, socket) => refuseRaw(thrown, socket, limits, deps));
-  // Only those that leave an answer unread: what takes long to be answered has nothing to send yet.
+  // Only connections with unread output are closed. A slow response has nothing to send yet.
   http.setTimeout(limits.stalledMs, (socket) => {
     if (socket.writableLength > 0) socket.destroy();
   });
@@ -54,7 +57,7 @@ export async function openHttp({ host, port, limits, receive, ...deps }: HttpHtt
   return { http, port: taken };
 }
 
-/** What is no request of HTTP, or none in time: there is no response to answer with, only a connection. */
+/** Answers an invalid or late HTTP request, for which only a raw socket exists. */
 function refuseRaw(
   thrown: NodeJS.ErrnoException,
   socket: Duplex,
@@ -70,7 +73,7 @@ function refuseRaw(
       ? headersTooLarge(`${limits.headerBytes} bytes, or than ${limits.headers} lines`)
       : thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? requestTimeout()
-        : badRequest('That is no request of HTTP/1.1.');
+        : badRequest('This is not an HTTP/1.1 request.');
   const { status, body } = errorAnswer(error, deps);
   const text = JSON.stringify(body);
   const headers = {
@@ -92,8 +95,8 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Of every answer. The console's parts (React, xyflow, uPlot) set styles by script, which no policy of styles concerns:
- * neither inline scripts nor inline styles are allowed, so that nothing a model wrote can become either.
+ * Sent with every response. The console's libraries (React, xyflow, uPlot) set styles from scripts, which no style
+ * policy restricts. Inline scripts and inline styles are forbidden, so that nothing a model wrote can become either.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
@@ -113,37 +116,40 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-  // What sessions say is nobody's to keep; the console's files say otherwise.
+  // Session data must not be cached. The console's files override this.
   'cache-control': 'no-store',
 };
 
-/** What one client, or all of them, may take of a server. */
+/** What one client, or all of them together, may use. */
 export interface ServerLimits {
-  /** Of a request's head: beyond that it is 431. */
+  /** The size of the headers. More is 431. */
   readonly headerBytes: number;
   readonly headers: number;
-  /** Of a request's body: beyond that it is 413, and no more of it is kept. */
+  /** The size of the body. More is 413, and the rest is not read. */
   readonly bodyBytes: number;
-  /** Lists and objects in each other. */
+  /** The nesting of lists and objects. */
   readonly jsonDepth: number;
-  /** Until a request's head is there, from the connection or the last answer on: what trickles is 408. */
+  /** The time to receive the headers, from the connection or the last response. Slower is 408. */
   readonly headersMs: number;
-  /** Until its body is there, too. */
+  /** The time to receive the body, too. */
   readonly requestMs: number;
-  /** How long a connection without a request is kept after an answer. */
+  /** How long an idle connection is kept after a response. */
   readonly keepAliveMs: number;
-  /** How long a client may leave an answer unread. */
+  /** How long a client may leave a response unread. */
   readonly stalledMs: number;
-  /** How often the times above are looked at. */
+  /** How often these times are checked. */
   readonly checkMs: number;
-  /** At a time; the next one is not accepted. */
+  /** The most connections at a time. Further ones are not accepted. */
   readonly connections: number;
-  /** Requests of a token, or of an address where none is sent. The burst is also what may come back at once after a restart. */
+  /**
+   * Requests of a token, or of an address if no token is sent. The burst also limits how many may return at once after
+   * a restart.
+   */
   readonly perSecond: number;
   readonly burst: number;
-  /** Tokens that are none, of an address. */
+  /** Invalid tokens from one address. */
   readonly failuresPerMinute: number;
-  /** How long `drain` waits for requests in hand. */
+  /** How long `drain` waits for requests in progress. */
   readonly drainMs: number;
 }
 

@@ -24,15 +24,15 @@ import type { ServerLimits } from './open-http.ts';
 
 type BodyLimits = Pick<ServerLimits, 'bodyBytes' | 'jsonDepth'>;
 
-/** Where @hono/node-server looks for a body that was read already. */
+/** @hono/node-server looks here for a body that was read already. */
 type WithRawBody = IncomingMessage & { rawBody?: Buffer };
 
-/** What is posted there is of the sender's making, and signed as it is. */
+/** Hooks: the sender decides what is posted there, and signs it. */
 export const HOOKS = '/hooks/';
 
 /**
- * Anybody may post to a hook, so what nobody listens to, and what is too large for any hook, is refused by its head:
- * nothing of the body is kept, and the connection is closed. Stands in front of whatever reads bodies.
+ * Anyone may post to a hook. So a request to an unknown hook, or one too large for any hook, is refused by its headers:
+ * its body is not read, and the connection is closed. Must be added before anything that reads bodies.
  */
 export const refuseUnknownHooks =
   (listeners: Pick<Listeners, 'hooks'>): MiddlewareHandler<AppEnv> =>
@@ -58,7 +58,7 @@ function decoded(name: string): string {
   }
 }
 
-/** Reads the whole body, within its limits, and lets only JSON through; empty ones are nobody's concern. */
+/** Reads the whole body within its limits, and allows only JSON. Empty bodies pass. */
 export const readBody =
   (limits: BodyLimits): MiddlewareHandler<AppEnv> =>
   async (c, next) => {
@@ -73,7 +73,7 @@ export const readBody =
     await next();
   };
 
-/** What `readBody` has read. */
+/** The body that `readBody` has read. */
 export const bodyOf = (incoming: IncomingMessage): Buffer =>
   (incoming as WithRawBody).rawBody ?? Buffer.alloc(0);
 
@@ -84,7 +84,7 @@ async function bytesOf(incoming: IncomingMessage, outgoing: ServerResponse, limi
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    // What is too long is answered, too: the connection stays open for that.
+    // The connection stays open, so that a body that is too long gets a response, too.
     for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
       size += chunk.length;
       if (size > limit) throw bodyTooLarge(limit);
@@ -121,7 +121,7 @@ function checkJson(body: Buffer, headers: IncomingMessage['headers'], depth: num
   if (holdsInfinity(value)) throw badJson('a number in it is beyond 1.8e308');
 }
 
-/** One token of JSON, or nothing; strings may not hold bare control characters. */
+/** Matches one JSON token, or nothing. Strings may not contain raw control characters. */
 const TOKEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in strings
   /[\t\n\r ]*(?:([[\]{},:])|"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.+-])|(?:true|false|null)(?!\w))/y;
@@ -129,8 +129,8 @@ const TOKEN =
 type Wants = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or ]' | ', or }' | 'nothing more';
 
 /**
- * Where a text that is no JSON stops being some: the runtime's own message has a place only now and then. Runs after a
- * failure, so it costs nobody else anything.
+ * Finds the position where a text stops being valid JSON. The runtime's own message only sometimes has a position. Runs
+ * only after parsing has failed.
  */
 export function jsonFault(text: string): {
   readonly line: number;
@@ -181,7 +181,7 @@ export function jsonFault(text: string): {
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-/** Whether lists and objects stand in each other more than `limit` times; on the bytes, before anything is built of them. */
+/** Whether lists and objects nest deeper than `limit`. Works on the bytes, before any value is created. */
 export function isTooDeep(json: Uint8Array, limit: number): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at++) {
@@ -196,11 +196,11 @@ export function isTooDeep(json: Uint8Array, limit: number): boolean {
 }
 
 export interface GuardRules {
-  /** What is listened on. */
+  /** The address the server listens on. */
   readonly host: string;
-  /** Further names that the server is reached by. */
+  /** Further names by which the server may be reached. */
   readonly allowHosts: readonly string[];
-  /** Pages of other origins that may use it: `https://app.example.com`. */
+  /** Origins of other pages that may use it: `https://app.example.com`. */
   readonly origins: readonly string[];
   readonly headers: number;
 }
@@ -213,8 +213,8 @@ const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
 export const isReading = (method: string | undefined): boolean => method === 'GET' || method === 'HEAD';
 
 /**
- * Why a request is not listened to, by its head alone. A page on the web can have a browser send requests to this
- * machine, under a name of its own that it points here: so the names in Host and Origin must be the server's.
+ * Explains why a request is refused, by its headers alone. A web page can make a browser send requests to this machine,
+ * through a name that points here (DNS rebinding). So the names in Host and Origin must be the server's own.
  */
 export function refuseHead(head: Head, rules: GuardRules): RuntimeError | undefined {
   return refuseHost(head, rules) ?? refuseOrigin(head, rules) ?? refusePath(head.url ?? '/');
@@ -225,7 +225,7 @@ function refuseHost({ headers, rawHeaders }: Head, rules: GuardRules): RuntimeEr
   const named = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
   const { host = '' } = headers;
   if (named.length !== 1 || !HOST.test(host))
-    return badRequest('The request does not say once which server it is for.', 'Send one "host" header.');
+    return badRequest('The request needs exactly one valid "host" header.', 'Send one "host" header.');
   const name = hostNameOf(`http://${host}`);
   if (isLoopback(name) || rules.allowHosts.includes(name)) return undefined;
   if (isLoopback(rules.host)) return hostRefused(name, true);
@@ -234,14 +234,14 @@ function refuseHost({ headers, rawHeaders }: Head, rules: GuardRules): RuntimeEr
 
 function refuseOrigin({ headers, method }: Head, { origins }: GuardRules): RuntimeError | undefined {
   const { origin, host = '' } = headers;
-  if (isReading(method)) return undefined; // without leave in the answer a browser gives nothing of it to the page
+  if (isReading(method)) return undefined; // without CORS headers, a browser hides the response from the page
   if (origin === undefined)
     return headers['sec-fetch-site'] === 'cross-site' ? originRefused('another site') : undefined;
   if (origins.includes(origin) || isSameOrigin(origin, host)) return undefined;
   return originRefused(origin === 'null' ? 'no origin' : origin);
 }
 
-/** Whatever the scheme: in front of the server a proxy may speak TLS. */
+/** Ignores the scheme, because a proxy in front of the server may terminate TLS. */
 function isSameOrigin(origin: string, host: string): boolean {
   const { host: own } = URL.parse(origin) ?? { host: '' };
   return own !== '' && own === host.toLowerCase().replace(origin.startsWith('https:') ? /:443$/ : /:80$/, '');
@@ -249,30 +249,31 @@ function isSameOrigin(origin: string, host: string): boolean {
 
 const MAX_URL_CHARS = 4_096;
 
-/** What stands for something else once it is decoded: a slash, a backslash, a control character. */
+/** Encoded characters that change the meaning of a path: a slash, a backslash, a control character. */
 const HIDDEN = /%(?:2f|5c|[01][0-9a-f]|7f)/i;
 const ENCODED = /%[0-9a-f]{2}/i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
 const CONTROL = /[\u0000-\u001f\u007f\\]/;
 
 /**
- * Why the path of a request is none that is served: one that means another thing to the next that reads it. Routes never
- * see such a path, and no file is opened by it in any case.
+ * Explains why a path is refused: another program could read it differently. Routes never see such a path, and no file
+ * is ever opened with one.
  */
 export function refusePath(url: string): RuntimeError | undefined {
   if (url.length > MAX_URL_CHARS) return urlTooLong(url.length, MAX_URL_CHARS);
-  // A proxy's form of it, or `*`.
-  if (!url.startsWith('/')) return badUrl('does not begin with "/"');
+  // An absolute URL, as sent to a proxy, or `*`.
+  if (!url.startsWith('/')) return badUrl('does not start with "/"');
   const path = url.split(/[?#]/, 1)[0] ?? '';
-  if (CONTROL.test(path)) return badUrl('has a backslash or a control character in it');
-  if (HIDDEN.test(path)) return badUrl('hides a slash or a control character');
+  if (CONTROL.test(path)) return badUrl('contains a backslash or a control character');
+  if (HIDDEN.test(path)) return badUrl('contains an encoded slash or control character');
   let plain: string;
   try {
     plain = decodeURIComponent(path);
   } catch {
-    return badUrl('is encoded wrongly');
+    return badUrl('has an invalid encoding');
   }
   if (ENCODED.test(plain)) return badUrl('is encoded twice');
-  if (plain.split('/').some((part) => part === '.' || part === '..')) return badUrl('has dots for a folder');
+  if (plain.split('/').some((part) => part === '.' || part === '..'))
+    return badUrl('contains "." or ".." as a folder');
   return undefined;
 }

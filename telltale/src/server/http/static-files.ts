@@ -4,14 +4,16 @@ import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/** What a file is served as. */
+/** The response for a file. */
 export interface StaticAnswer {
   readonly status: 200 | 304;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer> | null;
 }
 
-/** The console's files: those that were there at the start, and no path is ever made of what a request says. */
+/**
+ * The console's files. Only files that existed at startup are served, and request paths are never used as file paths.
+ */
 export interface StaticFiles {
   has(path: string): boolean;
   answer(path: string, accept: string, ifNoneMatch: string | undefined): Promise<StaticAnswer>;
@@ -25,7 +27,7 @@ interface StaticFilesLoaded {
 }
 
 const MAX_FILES = 2_000;
-/** What is smaller fits one packet anyway. */
+/** Smaller files fit into one packet anyway. */
 const MIN_COMPRESSED = 1_024;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -47,10 +49,10 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const COMPRESSED: ReadonlySet<string> = new Set(['png', 'jpg', 'webp', 'ico', 'woff2']);
 
-/** A name with a hash of its contents in it, as the build writes them: `assets/index-BX3k_9aQ.js`. */
+/** A name with a hash of the content, as the build writes it: `assets/index-BX3k_9aQ.js`. */
 const HASHED = /^\/assets\/.+-[\w-]{8}\.\w+$/;
 
-/** Those of a folder; none where there is no such folder. */
+/** The files of a folder. Empty if it does not exist. */
 export async function openStaticFiles(folder: string): Promise<StaticFiles> {
   const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const files = new Map<string, string>();
@@ -103,8 +105,8 @@ export async function openStaticFiles(folder: string): Promise<StaticFiles> {
 }
 
 /**
- * Brotli at a middle level: of the console's script 15 % less than gzip, in a tenth of a second, once. The highest would
- * take two seconds for another 8 %.
+ * Compresses with a medium Brotli level: for the console's script 15 % smaller than gzip, in a tenth of a second, once.
+ * The highest level takes two seconds for another 8 %.
  */
 async function loadFile(file: string): Promise<StaticFilesLoaded> {
   const plain = await readFile(file);
@@ -119,7 +121,7 @@ async function loadFile(file: string): Promise<StaticFilesLoaded> {
 
 const endingOf = (file: string): string => file.slice(file.lastIndexOf('.') + 1).toLowerCase();
 
-/** `br;q=0` refuses it. */
+/** `br;q=0` means that the client refuses it. */
 const accepts = (accept: string, encoding: string): boolean =>
   new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:;\\s*q=(?!0(?:\\.0*)?\\s*(?:,|$))[\\d.]+\\s*)?(?:,|$)`, 'i').test(
     accept,

@@ -20,12 +20,15 @@ export interface WebhookDeps {
 }
 
 const TIMEOUT_MS = 10_000;
-/** Of an answer that is no success. */
+/** The most characters quoted from an error response. */
 const MAX_QUOTE = 200;
-/** Refusals that pass: too slow, too early, too many. */
+/** Temporary refusals: too slow, too early, too many. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
-/** Posts it, signed as Standard Webhooks say. Any address that a manifest names is allowed, private ones too: who writes the manifest may as well run a command. */
+/**
+ * Posts a notification, signed according to Standard Webhooks. Any URL in a manifest is allowed, even a private one,
+ * because the author of the manifest can run commands anyway.
+ */
 export async function sendWebhook(
   { clock, fetch }: WebhookDeps,
   { url, secret, headers }: WebhookChannel,
@@ -54,22 +57,22 @@ export async function sendWebhook(
   if (value === undefined)
     return {
       kind: 'failed',
-      error: late ? `No answer came within ${TIMEOUT_MS / 1_000} s.` : reasonOf(thrown),
+      error: late ? `No response within ${TIMEOUT_MS / 1_000} s.` : reasonOf(thrown),
     };
   return judge(value.response, value.said, clock.now());
 }
 
 function judge({ status, headers }: Response, said: string, now: number): Delivered {
   if (status >= 200 && status < 300) return { kind: 'sent' };
-  const error = `The answer was ${status}${said === '' ? '' : `: ${said}`}.`;
+  const error = `The response was ${status}${said === '' ? '' : `: ${said}`}.`;
   if (status >= 500 || PASSING.has(status))
     return { kind: 'failed', error, afterMs: retryAfterMs(headers.get('retry-after'), now) };
   if (status >= 300 && status < 400)
-    return { kind: 'final', error: `${error} Redirections are not followed: name the address itself.` };
+    return { kind: 'final', error: `${error} Redirects are not followed. Use the final URL.` };
   return { kind: 'final', error };
 }
 
-/** The beginning of an answer that is no success. The rest is not waited for. */
+/** Reads the beginning of an error response, and drops the rest. */
 async function firstWords(response: Response): Promise<string> {
   if (response.body === null) return '';
   const reader = response.body.getReader();
@@ -82,7 +85,7 @@ async function firstWords(response: Response): Promise<string> {
   }
 }
 
-/** `fetch failed` says nothing: its cause does. */
+/** The message `fetch failed` says nothing, so its cause is used. */
 function reasonOf(thrown: unknown): string {
   const { cause, message } = thrown as { readonly cause?: unknown; readonly message?: string };
   const inner = cause as { readonly message?: string; readonly code?: string } | undefined;
@@ -119,15 +122,14 @@ export async function runProgram(clock: Clock, program: Program, signal: AbortSi
     ),
   );
   if (value?.exitCode === 0) return { kind: 'sent' };
-  if (late)
-    return { kind: 'failed', error: `It took more than ${COMMAND_TIMEOUT_MS / 1_000} s, and was stopped.` };
+  if (late) return { kind: 'failed', error: `It was stopped after ${COMMAND_TIMEOUT_MS / 1_000} s.` };
   const error = value === undefined ? toRuntimeError(thrown) : commandFailed(program.what, value);
   const isHopeless = error.code === 'command_missing' || error.code === 'folder_missing';
   const said = [error.message, error.hint ?? ''].join(' ').trim();
   return { kind: isHopeless ? 'final' : 'failed', error: clip(said, MAX_ERROR) };
 }
 
-/** An argument stays one argument, whatever is filled in. */
+/** Runs a channel's command. Each argument stays one argument, whatever values are inserted. */
 export function runChannelCommand(
   clock: Clock,
   { command, cwd, env }: CommandChannel,
@@ -159,24 +161,24 @@ export function runChannelCommand(
   );
 }
 
-/** What came of a try. */
+/** The result of an attempt. */
 export type Delivered =
   | { readonly kind: 'sent' }
-  /** It may help to try again, `afterMs` from now at the earliest. */
+  /** A retry may help, at the earliest after `afterMs`. */
   | { readonly kind: 'failed'; readonly error: string; readonly afterMs?: number }
   | { readonly kind: 'final'; readonly error: string }
-  /** The whole channel cannot be used here. */
+  /** The whole channel does not work on this machine. */
   | { readonly kind: 'unusable'; readonly error: string };
 
 export interface Parcel {
   readonly row: OutboxRow;
-  /** The page that shows what it is about. */
+  /** The URL of the page about it. */
   readonly url: string | undefined;
   /** Aborted when the server closes. */
   readonly signal: AbortSignal;
 }
 
-/** What `work` makes of a signal that is aborted after that time, or with the other. */
+/** Runs `work` with a signal that is aborted after a time limit, or together with the other signal. */
 async function timed<T>(
   clock: Clock,
   limitMs: number,
@@ -203,17 +205,17 @@ async function timed<T>(
   }
 }
 
-/** Pauses before the second try and on: about four hours in all. */
+/** The pauses before each retry, about four hours in total. */
 const PAUSES_MS = [5_000, 30_000, 2 * 60_000, 10 * 60_000, 30 * 60_000, 60 * 60_000, 2 * 60 * 60_000];
 
-/** After that many it is given up. */
+/** The most attempts before a notification is given up. */
 export const MAX_TRIES = PAUSES_MS.length + 1;
-/** A receiver may ask for a longer pause, up to that. */
+/** A receiver may ask for a longer pause, up to this. */
 const MAX_PAUSE_MS = 6 * 60 * 60_000;
-/** What pauses are off by, either way: many that failed together do not come back together. */
+/** The random variation of pauses, so that many failures do not retry at the same time. */
 const JITTER = 0.2;
 
-/** How long to wait after `tries`; undefined where it is given up. `random` is of [0, 1). */
+/** The pause after `tries` attempts. Undefined if no more are made. `random` is from [0, 1). */
 export function pauseAfter(tries: number, random: number, askedMs = 0): number | undefined {
   const pause = PAUSES_MS[tries - 1];
   if (pause === undefined) return undefined;
@@ -221,13 +223,13 @@ export function pauseAfter(tries: number, random: number, askedMs = 0): number |
   return Math.round(Math.max(own, Math.min(askedMs, MAX_PAUSE_MS)));
 }
 
-/** Of the header `retry-after`: seconds, or a date. */
+/** Reads the header `retry-after`: seconds, or a date. */
 export function retryAfterMs(header: string | null, now: number): number {
   if (header === null) return 0;
   const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1_000 : parseHttpDate(header) - now;
   return ms > 0 ? ms : 0;
 }
 
-/** Ends with a whole character. */
+/** Shortens a text without splitting a character. */
 export const clip = (text: string, chars: number): string =>
   text.length <= chars ? text : `${text.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, '')}…`;

@@ -2,38 +2,41 @@ import { clip } from './channels.ts';
 import type { Outbox } from './outbox.ts';
 import { type OutboxRow, outboxId } from './outbox.ts';
 
-/** Makes one message of those that are too many. */
+/** Combines excess notifications into one message. */
 export interface Collapse {
-  /** Counts one more into the message that goes out at `until`; false where it goes out this moment, or has. */
+  /**
+   * Counts a notification into the message that is sent at `until`. False if that message is being sent or has been.
+   */
   add(row: OutboxRow, window: { readonly since: number; readonly until: number }): Promise<boolean>;
 }
 
-/** What a message of this kind is about. */
+/** The type of such a message. */
 const MORE = 'more';
 
 const MAX_MESSAGE = 500;
-/** Those that are written down as counted at a time. */
+/** The most notifications recorded as counted in one write. */
 const MAX_AT_A_TIME = 500;
 
 interface CollapseCounted {
-  /** Ids of those that are not written down yet. */
+  /** The ids that are not recorded yet. */
   readonly open: Set<string>;
   last: OutboxRow;
-  /** Whether the message goes out, or has: no more is counted in it. */
+  /** Whether the message is being sent or has been, so nothing more can be counted. */
   isOver: boolean;
-  /** Whether it is known here that it waits. */
+  /** Whether this process knows that the message is waiting. */
   isHeard: boolean;
   writing?: Promise<void>;
 }
 
 /**
- * While one is written more are counted: a flood costs as many writes as the store can make, and no more. The count is the
- * store's, and who is counted in it is known there with the same write: who comes after a restart counts on.
+ * Creates a `Collapse`. Notifications that arrive during a write are counted in the next one, so a flood costs only as
+ * many writes as the store can make. The count and the ids counted in it are stored in the same write, so counting
+ * continues after a restart.
  */
 export function createCollapse(outbox: Outbox, onAdded: (row: OutboxRow) => void): Collapse {
   const windows = new Map<string, CollapseCounted>();
 
-  /** Whoever has counted in it sees to it that it is sent: the process that made it may be gone by then. */
+  /** Makes this process send the message, too, because the process that created it may be gone. */
   const hear = (counted: CollapseCounted, row: OutboxRow) => {
     if (counted.isHeard) return;
     counted.isHeard = true;

@@ -10,7 +10,7 @@ import { decodeRunEvent } from '../../log/run-codec.ts';
 import type { RunEvent } from '../../log/run-event.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Store, StreamInfo } from '../../store/store.ts';
-import { type ChildEnvironmentEnv, childEnvironment } from '../../tools/process/child-environment.ts';
+import { childEnvironment, type ProcessEnvironment } from '../../tools/process/child-environment.ts';
 import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import { runChannelCommand, sendWebhook } from './channels.ts';
 import { createCollapse } from './collapse.ts';
@@ -33,8 +33,10 @@ export interface NotificationsOptions {
   readonly catalog: Pick<AgentCatalog, 'list' | 'onChange'>;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Of commands and the desktop: they get the little that programs need, and what `permissions.environment` names. */
-  readonly env?: ChildEnvironmentEnv;
+  /**
+   * The environment of commands and the desktop. They get the basic variables and those in `permissions.environment`.
+   */
+  readonly env?: ProcessEnvironment;
   readonly fetch?: typeof globalThis.fetch;
   readonly desktop?: Desktop;
   /** The page of a session or run: `http://127.0.0.1:4800/#/sessions/ses_1`. */
@@ -42,12 +44,12 @@ export interface NotificationsOptions {
   readonly onError: (thrown: unknown) => void;
 }
 
-/** After that long nobody is expected to have the agent of a notification any more. */
+/** After this time, no process is expected to have the agent of a notification any more. */
 const LEFT_TO_OTHERS_MS = 24 * 60 * 60_000;
-/** Notifications that are being written at a time; an event beyond that is told as an error. */
+/** The most notifications being written at a time. Further events are reported as errors. */
 const MAX_IN_HAND = 10_000;
 
-/** By the rules of agents, and by what steps say. What is to be sent is in the store before it is sent. */
+/** Sends notifications for the rules of agents and for `notify` steps. Each is in the store before it is sent. */
 export function createNotifications(options: NotificationsOptions): Notifications {
   const { store, catalog, clock, random, env = {}, onError, pageOf } = options;
   const fetch = options.fetch ?? globalThis.fetch;
@@ -69,14 +71,14 @@ export function createNotifications(options: NotificationsOptions): Notification
     clock,
     random,
     onError,
-    // Another server of the store may have the agent, or this one once its file is mended.
+    // Another server with the same store may have the agent, or this one once the agent's file is fixed.
     isOurs: ({ agent, at }) =>
       clock.now() - at > LEFT_TO_OTHERS_MS || catalog.list().some(({ name }) => name === agent),
     deliver(row, signal) {
       const parcel = { row, signal, url: pageOf?.(row.of, row.stream) };
       const channel = channels.find(row.agent, row.channel);
       if (channel === undefined)
-        return { kind: 'final', error: `The agent ${row.agent} has no channel "${row.channel}" any more.` };
+        return { kind: 'final', error: `The agent ${row.agent} no longer has a channel "${row.channel}".` };
       const { manifest, agent } = channel;
       if ('webhook' in manifest) return sendWebhook({ clock, fetch }, manifest.webhook, parcel);
       if ('desktop' in manifest) return desktop(parcel);
@@ -143,7 +145,7 @@ export function createNotifications(options: NotificationsOptions): Notification
   };
 
   const lookAfterDead = createLookAfterDead(store, (event) => tell(event, true));
-  /** Also while nothing happens: what comes after a long silence is to be found by the mark, too. */
+  /** Runs even while nothing happens, so that events after a long pause are found by the mark, too. */
   const keepMarking = () => {
     if (closed) return;
     if (isAny) track(writeMark(store, clock.now()));
@@ -152,7 +154,7 @@ export function createNotifications(options: NotificationsOptions): Notification
   };
 
   track(dispatcher.begin());
-  // The mark moves on once all before it was looked at.
+  // The mark only advances after everything before it was checked.
   track((isAny ? lookBack(store, (event) => tell(event, true)) : Promise.resolve()).finally(keepMarking));
   return {
     observe(event) {
@@ -189,28 +191,28 @@ export function createNotifications(options: NotificationsOptions): Notification
   };
 }
 
-const FULL = 'Too many wait already: what they go to has not answered for long.';
+const FULL = 'Too many are already waiting, because their receiver has not responded for a long time.';
 
 const tooMany = (event: WatchedEvent) =>
   new RuntimeError(
     'outbox_full',
-    `${MAX_IN_HAND} notifications are being written: nobody is told of ${event.type} of ${streamOf(event)}.`,
-    { hint: 'It is on its log. Is the store slow?' },
+    `${MAX_IN_HAND} notifications are already being written, so none is sent for ${event.type} of ${streamOf(event)}.`,
+    { hint: 'The event is on its log. Check whether the store is slow.' },
   );
 
 const notificationUnknown = (id: string, isSent: boolean) =>
   new RuntimeError(
     'notification_unknown',
     isSent ? `The notification "${id}" was sent.` : `There is no notification "${id}".`,
-    { hint: 'Those that were given up are listed under the status "dead".' },
+    { hint: 'Notifications that were given up have the status "dead".' },
   );
 
-/** Streams whose agent is remembered; the others are looked up. */
+/** The most streams whose agent is cached. Others are looked up. */
 const MAX_STREAMS = 10_000;
 
-/** Knows whose a stream is. */
+/** Finds the agent of a stream. */
 export interface StreamPlaces {
-  /** Takes what a stream's first event says. */
+  /** Caches what the first event of a stream says. */
   note(event: WatchedEvent): void;
   of(event: WatchedEvent): Promise<StreamPlace | undefined>;
 }
@@ -241,9 +243,9 @@ function createStreamPlaces(store: Pick<Store, 'read'>): StreamPlaces {
 const TABLE = 'notify.mark';
 const KEY = 'at';
 
-/** How often it is written down how far that got. */
+/** How often the progress mark is written. */
 const MARK_EVERY_MS = 30_000;
-/** What was on its way into the store when it was written down. */
+/** How long a write may have been in progress when the mark was written. */
 const MARGIN_MS = 30_000;
 const MAX_MISSED_STREAMS = 500;
 const MAX_EVENTS = 500;
@@ -254,8 +256,8 @@ const writeMark = (store: Pick<Store, 'tables'>, at: number): Promise<void> =>
 type Take = (event: WatchedEvent) => Promise<void>;
 
 /**
- * Events that were committed just before the last process ended, and that it may not have told anybody of. What it did
- * tell is known by its id.
+ * Handles events that were committed just before the last process ended, because it may not have sent their
+ * notifications. Sent ones are recognized by their ids.
  */
 async function lookBack(store: Pick<Store, 'tables' | 'list' | 'read'>, take: Take): Promise<void> {
   const mark = await store.tables.get(TABLE, KEY);
@@ -264,8 +266,8 @@ async function lookBack(store: Pick<Store, 'tables' | 'list' | 'read'>, take: Ta
 }
 
 /**
- * In a fleet the others go on writing the mark when one dies: what that one committed last is looked at once it is known
- * to be dead. Gives a function that does so for all that have died since it was called before.
+ * In a fleet, the other processes keep writing the mark when one dies. So the last events of a process are checked once
+ * it is known to be dead. Returns a function that does this for all processes that died since its last call.
  */
 function createLookAfterDead(
   store: Pick<Store, 'list' | 'read' | 'shared'>,
@@ -314,12 +316,12 @@ export interface NotificationsChannel {
   readonly agent: LoadedAgent<unknown>;
 }
 
-/** The channels of the agents of a catalog, as it is now. */
+/** The channels of the agents in a catalog, as it is now. */
 export interface Channels {
-  /** Whether any agent has some. */
+  /** Whether any agent has channels. */
   any(): boolean;
   find(agent: string, channel: string): NotificationsChannel | undefined;
-  /** Who is to be told of it. */
+  /** The channels that get a notice. */
   of(agent: string, notice: Notice): readonly NotificationsChannel[];
 }
 
@@ -345,7 +347,7 @@ function createChannels(catalog: Pick<AgentCatalog, 'list'>, onError: (thrown: u
       if (about.includes('notify')) {
         const named = to === undefined ? channels : channels.filter(({ name }) => name === to);
         if (named.length > 0) return named;
-        // Rather to all than to nobody: somebody meant it to be heard.
+        // Someone meant to send it, so it goes to all channels rather than to none.
         onError(channelUnknown(agent, to ?? '', channels));
         return channels;
       }
@@ -359,7 +361,7 @@ function createChannels(catalog: Pick<AgentCatalog, 'list'>, onError: (thrown: u
 const channelUnknown = (agent: string, to: string, channels: readonly NotificationsChannel[]) =>
   new RuntimeError(
     'channel_unknown',
-    `A step of ${agent} tells "${to}", which is none of its channels: all of them are told.`,
+    `A step of ${agent} notifies "${to}", which is not one of its channels, so all channels are notified.`,
     {
       hint: suggest(
         to,
@@ -369,9 +371,9 @@ const channelUnknown = (agent: string, to: string, channels: readonly Notificati
     },
   );
 
-/** Tells people outside of what happens: by webhook, on the desktop, by a command. Durable: what is due survives a restart. */
+/** Notifies people by webhook, on the desktop, or by a command. Durable: pending notifications survive a restart. */
 export interface Notifications {
-  /** Called with every event that is committed here; decides by the rules of the event's agent. Never throws. */
+  /** Called with every event committed here. Applies the rules of the event's agent. Never throws. */
   observe(event: SessionEvent | RunEvent): void;
   /** Newest first. */
   list(options: {
@@ -379,8 +381,8 @@ export interface Notifications {
     readonly before?: string;
     readonly limit: number;
   }): Promise<readonly NotificationInfo[]>;
-  /** Tries a dead one again. Rejects with `notification_unknown`. */
+  /** Tries a dead notification again. Rejects with `notification_unknown`. */
   retry(id: string): Promise<NotificationInfo>;
-  /** Ends what is being sent; the rest is sent after the next start. */
+  /** Stops sending. The rest is sent after the next start. */
   close(): Promise<void>;
 }

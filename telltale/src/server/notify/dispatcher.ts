@@ -10,37 +10,37 @@ export interface DispatcherDeps {
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Whether it can be sent from here at all; else it is left where it is, and looked at again later. */
+  /** Whether this process can send it at all. If not, it stays in the store and is checked again later. */
   readonly isOurs: (row: OutboxRow) => boolean;
   readonly deliver: (row: OutboxRow, signal: AbortSignal) => Delivered | Promise<Delivered>;
   readonly onError: (thrown: unknown) => void;
 }
 
-/** Sends what is in the outbox when it is due. Of several processes on one store, one sends each. */
+/** Sends notifications from the outbox when they are due. If several processes share a store, only one sends each. */
 export interface NotifyDispatcher {
-  /** Takes up what waits in the store. */
+  /** Loads the notifications that wait in the store. */
   begin(): Promise<void>;
-  /** Hears of a row that was put there. */
+  /** Schedules a row that was added to the outbox. */
   add(row: OutboxRow): void;
   isFull(): boolean;
-  /** Whether a channel turned out not to work on this machine at all. */
+  /** Whether a channel has turned out not to work on this machine. */
   isUnusable(agent: string, channel: string): boolean;
-  /** Stops what is being sent, and puts it back. */
+  /** Stops sending, and returns unfinished notifications to the outbox. */
   close(): Promise<void>;
 }
 
 const MAX_WAITING = 1_000;
 const AT_ONCE = 8;
-/** Longer than any try takes: whoever claimed a row and has not settled it by then is dead. */
+/** Longer than any attempt takes. A process that claimed a row and has not settled it by then is dead. */
 const LEASE_MS = 45_000;
-/** After a store that failed, and after a race that was lost. */
+/** The pause after a store error, and after a lost race. */
 const AGAIN_MS = 2_000;
-/** What is for others to send is looked at again after that. */
+/** How often notifications for other processes are checked again. */
 const OTHERS_MS = 60_000;
 
 export function createDispatcher(deps: DispatcherDeps): NotifyDispatcher {
   const { outbox, clock, random, isOurs, deliver, onError } = deps;
-  /** Ids that wait, each with when it is to be looked at. */
+  /** Waiting ids with the time of their next attempt. */
   const due = new Map<string, number>();
   const sending = new Set<Promise<void>>();
   const unusable = new Set<string>();
@@ -78,7 +78,7 @@ export function createDispatcher(deps: DispatcherDeps): NotifyDispatcher {
 
   const attempt = async (id: string): Promise<void> => {
     const row = await outbox.get(id, 'waiting');
-    if (row === undefined) return; // somebody else has sent it
+    if (row === undefined) return; // another process has sent it
     const now = clock.now();
     const heldUntil = row.lease !== undefined && row.lease.by !== me ? row.lease.until : 0;
     const later = Math.max(row.nextAt, heldUntil);
@@ -99,7 +99,10 @@ export function createDispatcher(deps: DispatcherDeps): NotifyDispatcher {
     await settle(leased, delivered);
   };
 
-  /** What was sent and is not known to be would be sent again: it is tried until it is written down. */
+  /**
+   * Records the result, and repeats that until it succeeds, because a sent notification without a record would be sent
+   * again.
+   */
   const settle = async (leased: OutboxRow, delivered: Delivered): Promise<void> => {
     for (;;) {
       try {
@@ -123,7 +126,7 @@ export function createDispatcher(deps: DispatcherDeps): NotifyDispatcher {
       return;
     }
     if (closing.signal.aborted) {
-      await outbox.replace(leased, row); // it was we who ended it
+      await outbox.replace(leased, row); // it failed because this process is closing
       return;
     }
     const { error } = delivered;
@@ -160,23 +163,23 @@ export function createDispatcher(deps: DispatcherDeps): NotifyDispatcher {
   };
 }
 
-/** What a channel takes in a minute; the rest is one message behind them. */
+/** The most messages a channel gets in a minute. The rest is combined into one more message. */
 const PER_MINUTE = 20;
 const WINDOW_MS = 60_000;
 /**
- * So far ahead a minute may lie that counts here: whoever began it has another clock. What is counted in it waits as
- * long if that machine is gone.
+ * How far in the future a stored minute may be, because the clocks of machines differ. If the other machine is gone,
+ * messages counted in that minute wait this long.
  */
 const MAX_AHEAD_MS = 10 * WINDOW_MS;
-/** Channels whose minute is remembered to be full; of others the store is asked. */
+/** The most channels cached as full. For others the store is read. */
 const MAX_CHANNELS = 1_000;
 
 const TABLE = 'notify.pace';
 
-/** Where one more stands: sent by itself, or counted with others. */
+/** How one more message is sent: by itself, or counted with others. */
 export type DispatcherTurn =
   | { readonly kind: 'own' }
-  /** `since` names the minute, `until` is its end. */
+  /** `since` identifies the minute, `until` is its end. */
   | { readonly kind: 'counted'; readonly since: number; readonly until: number };
 
 interface Window {
@@ -184,31 +187,32 @@ interface Window {
   readonly count: number;
 }
 
-/** Whose pace it is. */
+/** The key of a channel's limit. */
 export const paceKey = ({ agent, channel }: { readonly agent: string; readonly channel: string }): string =>
   `${agent} ${channel}`;
 
-/** How much each channel is told, by all processes of a store together. */
+/** Limits how much each channel gets, across all processes of a store. */
 export interface DispatcherPace {
-  /** In the order in which it is asked. `over` names a minute whose message has gone out: it is over, whatever the clock says. */
+  /**
+   * Decides in the order of calls. `over` is a minute whose message has already been sent, so it counts as over
+   * whatever the clock says.
+   */
   take(channel: string, over?: number): Promise<DispatcherTurn>;
 }
 
 /**
- * Counts a minute from its first message on. A failing loop tells somebody twenty times and once, not thousands of
- * times. The minute is the store's, so that others, and whoever comes after a restart, count on. That is a read and a
- * write for each of the twenty; what is beyond them costs nothing.
- *
- * Clocks of machines differ: the minutes are those of the clock that is furthest ahead. Who is behind joins the minute
- * that lies ahead, and begins the next one behind it, not before.
+ * Counts a minute from its first message. A failing loop sends twenty messages and one more, not thousands. The minute
+ * is stored, so other processes continue counting, also after a restart. That costs a read and a write for each of the
+ * twenty, and nothing beyond them. The clocks of machines differ, so the clock that is furthest ahead determines the
+ * minutes. A machine that is behind joins that minute, and starts the next one only after it.
  */
 export function createPace(
   tables: Pick<Tables, 'get' | 'exchange'>,
   clock: Pick<Clock, 'now'>,
 ): DispatcherPace {
-  /** Since when, and how long that is believed: a minute that lies ahead may have ended elsewhere. */
+  /** When the minute started, and how long to trust that, because a minute in the future may have ended elsewhere. */
   const full = new Map<string, { readonly since: number; readonly until: number }>();
-  /** The last that was asked for: two of one process at once would only get in each other's way. */
+  /** The last call per channel. Two calls of one process at the same time would only conflict. */
   const asked = new Map<string, Promise<unknown>>();
 
   const remember = (channel: string, since: number, now: number) => {
@@ -218,7 +222,7 @@ export function createPace(
     if (full.size > MAX_CHANNELS && oldest !== undefined) full.delete(oldest);
   };
 
-  /** Whoever changes the minute in between takes a place: after twenty of them it is full. */
+  /** Tries until it gets a place or the minute is full. Each conflict means that another process took a place. */
   const takeOne = async (channel: string, over: number | undefined): Promise<DispatcherTurn> => {
     for (;;) {
       const now = clock.now();
@@ -256,7 +260,7 @@ export function createPace(
 
 const counted = (since: number): DispatcherTurn => ({ kind: 'counted', since, until: since + WINDOW_MS });
 
-/** The minute that is stored, or the one behind it. */
+/** The stored minute, or the one after it. */
 function windowAt(now: number, stored: Window | undefined, over: number | undefined): Window {
   if (stored === undefined || stored.since - now >= MAX_AHEAD_MS) return { since: now, count: 0 };
   const end = stored.since + WINDOW_MS;

@@ -7,17 +7,17 @@ import type { SessionEvent } from '../../log/event.ts';
 import type { RunEvent } from '../../log/run-event.ts';
 import { clip } from './channels.ts';
 
-/** Something that people may want to hear of. */
+/** Something that people may want to know about. */
 export interface Notice {
-  /** What rules call it; `notify` for what a step says. */
+  /** The names that rules use for it. `notify` for a step's message. */
   readonly about: readonly string[];
   readonly message: string;
   readonly data: JsonObject;
-  /** The channel that a step names. */
+  /** The channel that a step chose. */
   readonly to?: string;
 }
 
-/** Events that are looked at twice; all others are passed over at once. */
+/** The event types that can become notices. All others are skipped immediately. */
 const TYPES = [
   ...(['session.completed', 'session.failed', 'session.stalled', 'session.cancelled'] as const),
   ...(['turn.failed', 'action.failed', 'review.requested', 'step.stuck', 'custom'] as const),
@@ -31,12 +31,12 @@ export const mayBeNotice = (event: WatchedEvent): event is Noticed<WatchedEvent>
   NOTICED.has(event.type) && (event.type !== 'custom' || event.name === 'notify');
 
 const MAX_MESSAGE = 1_000;
-/** Of what goes with it, as JSON; longer is on the log. */
+/** The most characters of its data as JSON. Larger data is on the log. */
 const MAX_DATA = 16_384;
-/** What a result or an answer is quoted with. */
+/** The most characters quoted from a result. */
 const MAX_QUOTE = 300;
 
-/** What an event says to people; undefined where it says nothing. */
+/** The notice for an event. Undefined if there is none. */
 export function noticeOf(event: WatchedEvent, place: StreamPlace): Notice | undefined {
   if (!mayBeNotice(event)) return undefined;
   const said = isOfRun(event) ? ofRun(event, place) : ofSession(event as Noticed<SessionEvent>, place);
@@ -85,7 +85,7 @@ function ofSession(event: Noticed<SessionEvent>, { agent, isTop }: StreamPlace):
     }
     case 'custom':
       return ofStep(event.data);
-    // It is on the run's own log as well.
+    // It is on the run's own log, too.
     case 'workflow.completed':
     case 'workflow.failed':
     case 'workflow.cancelled':
@@ -142,7 +142,7 @@ const errorOf = ({
   readonly error: ErrorJson;
 }): JsonObject => ({ code, message, retryable, ...(hint === undefined ? {} : { hint }) });
 
-/** What a `notify` step puts on a log. */
+/** The notice that a `notify` step puts on a log. */
 function ofStep(written: Json): Notice | undefined {
   if (!isJsonObject(written)) return undefined;
   const { message, to, data = null, workflow } = written;
@@ -160,11 +160,11 @@ const quote = (value: Json): string =>
 
 export type WatchedEvent = SessionEvent | RunEvent;
 
-/** Whose a stream is. */
+/** The owner of a stream. */
 export interface StreamPlace {
-  /** The agent that nobody called: its rules count for all that it sets off. */
+  /** The top-level agent. Its rules apply to everything it starts. */
   readonly agent: string;
-  /** Whether nobody above hears how it ended, and does something about it. */
+  /** Whether no agent or run above it handles its result. */
   readonly isTop: boolean;
   /** The workflow of a run. */
   readonly workflow?: string;

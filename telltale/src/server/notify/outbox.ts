@@ -12,31 +12,31 @@ const TABLES: Readonly<Record<Status, string>> = {
   dead: 'notify.dead',
 };
 const STATUSES: readonly Status[] = ['waiting', 'sent', 'dead'];
-/** Those that are counted in another one, by id. */
+/** Ids of notifications that were counted in another one. */
 const COUNTED = 'notify.counted';
 
 const DAY_MS = 86_400_000;
-/** Who starts later than that after the last one ended may count some of the last minute again. */
+/** After a longer downtime, a restarted process may count some of the last minute again. */
 const COUNTED_MS = DAY_MS;
 const KEPT_MS: Readonly<Record<'sent' | 'dead', number>> = { sent: 7 * DAY_MS, dead: 30 * DAY_MS };
-/** Rows of one kind that are kept; the oldest go. */
+/** The most rows of each status. The oldest are deleted. */
 const MAX_KEPT = 1_000;
-/** How often that is looked at: after so many. */
+/** How often rows are trimmed: after this many moves. */
 const TRIM_AFTER = 100;
 
-/** Notifications in the store's tables: each is in one of them, and moves in one transaction. */
+/** Notifications in the store's tables. Each is in exactly one of them, and moves in one transaction. */
 export interface Outbox {
-  /** Puts it in, unless it is known. Those that it `counted` are known from then on. */
+  /** Adds a row, unless its id is known. The ids in `counted` are known from then on. */
   add(row: OutboxRow, status?: 'waiting' | 'dead', counted?: readonly string[]): Promise<boolean>;
   get(id: string, status: Status): Promise<OutboxRow | undefined>;
-  /** Whether it is in it, or counted in one that is or was. */
+  /** Whether a notification is stored, or was counted in another one. */
   isKnown(id: string): Promise<boolean>;
-  /** Puts one in the place of another; false where it is no longer what it was. */
+  /** Replaces a row. False if it has changed meanwhile. */
   replace(row: OutboxRow, by: OutboxRow, counted?: readonly string[]): Promise<boolean>;
-  /** Moves it; false where it is no longer what it was. */
+  /** Moves a row. False if it has changed meanwhile. */
   move(row: OutboxRow, from: Status, by: OutboxRow, to: Status): Promise<boolean>;
   waiting(limit: number): Promise<readonly OutboxRow[]>;
-  /** Newest first, behind `before`. */
+  /** Newest first, after `before`. */
   list(
     status: Status | undefined,
     before: string | undefined,
@@ -118,7 +118,7 @@ export function createOutbox(tables: Tables): Outbox {
   };
 }
 
-/** A notification, as the store holds it. No secret is in it: how a channel is reached its manifest says. */
+/** A notification as it is stored. It contains no secrets, because those are in the manifest of the channel. */
 export interface OutboxRow {
   readonly id: string;
   readonly at: number;
@@ -131,22 +131,22 @@ export interface OutboxRow {
   readonly stream: string;
   readonly of: 'session' | 'run';
   readonly seq: number;
-  /** All that were made. */
+  /** The number of all attempts. */
   readonly attempts: number;
-  /** Since it was last given up. */
+  /** The attempts since it was last given up. */
   readonly tries: number;
   readonly nextAt: number;
-  /** Who is sending it, and for how long at the most. */
+  /** The process that is sending it, and until when at most. */
   readonly lease?: { readonly by: string; readonly until: number };
   readonly error?: string;
-  /** When it was sent, or given up. */
+  /** When it was sent or given up. */
   readonly endedAt?: number;
 }
 
-/** 48 bits of time, counted down: a table's first key is the newest. */
+/** Ids contain 48 bits of time, counting down, so that a table's first key is the newest. */
 const LAST_TIME = 2 ** 48 - 1;
 
-/** The same for the same event and channel, however often it is seen. */
+/** The same id for the same event and channel, however often the event is seen. */
 export const outboxId = (at: number, ...parts: readonly (string | number)[]): string =>
   derivedId('ntf', LAST_TIME - at, createHash('sha256').update(JSON.stringify(parts)).digest());
 
@@ -169,7 +169,7 @@ export function infoOf(row: OutboxRow, status: NotificationInfo['status']): Noti
   };
 }
 
-/** What a receiver is told. */
+/** The content that receivers get. */
 export function payloadOf(row: OutboxRow, url: string | undefined): JsonObject {
   const { id, about, at, agent, of, stream, message, data } = row;
   return {

@@ -1,25 +1,25 @@
 import { tmpdir } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';
-import { type ChildEnvironmentEnv, childEnvironment } from '../../tools/process/child-environment.ts';
+import { childEnvironment, type ProcessEnvironment } from '../../tools/process/child-environment.ts';
 import type { Delivered, Parcel } from './channels.ts';
 import { type Program, runProgram } from './channels.ts';
 
-/** Shows a notification to whoever sits in front of this machine. */
+/** Shows a notification on the desktop of this machine. */
 export type Desktop = (parcel: Parcel) => Promise<Delivered>;
 
 export interface DesktopDeps {
   /** `linux`, `darwin`, `win32`. */
   readonly platform: string;
-  readonly env: ChildEnvironmentEnv;
+  readonly env: ProcessEnvironment;
   readonly clock: Clock;
 }
 
-/** What programs need to find the desktop. */
+/** Variables that programs need to find the desktop. */
 const DISPLAYS = ['DISPLAY', 'WAYLAND_DISPLAY', 'DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR'];
 
 type Show = (title: string, message: string) => Pick<Program, 'program' | 'args'>;
 
-/** Texts are arguments or variables, never parts of a script. */
+/** Texts are passed as arguments or variables, never as part of a script. */
 const SHOWS: Readonly<Record<string, Show>> = {
   linux: (title, message) => ({
     program: 'notify-send',
@@ -58,11 +58,9 @@ const WINDOWS_TOAST = [
 export function createDesktop({ platform, env, clock }: DesktopDeps): Desktop {
   return async ({ row, signal }) => {
     const show = SHOWS[platform];
-    if (show === undefined) return none(`Nothing is known of desktops on ${platform}.`);
+    if (show === undefined) return none(`Desktop notifications are not supported on ${platform}.`);
     if (platform === 'linux' && !DISPLAYS.slice(0, 3).some((name) => (env[name] ?? '') !== ''))
-      return none(
-        'There is no desktop: neither DISPLAY, WAYLAND_DISPLAY nor DBUS_SESSION_BUS_ADDRESS is set.',
-      );
+      return none('There is no desktop: DISPLAY, WAYLAND_DISPLAY and DBUS_SESSION_BUS_ADDRESS are not set.');
     const title = `telltale: ${row.agent}`;
     const shown = await runProgram(
       clock,

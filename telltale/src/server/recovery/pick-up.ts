@@ -11,14 +11,14 @@ type PickUpDeps = Pick<ServerDeps, 'runtime' | 'onError'> & {
   readonly catalog: Pick<AgentCatalog, 'list'>;
 };
 
-/** Of sessions and runs that called each other. */
+/** The most sessions and runs above each other. */
 const MAX_ABOVE = 50;
 
 /**
- * Has a session go on that something came for and that nobody works on: an answer, a message. Nothing is done where
- * somebody does, or where it has ended. One that was called by another goes on with that one. What came is sent by
- * `first`, where that is given: not where going on is refused, so that whoever tries again says nothing twice. `no room`:
- * all places of this process are taken; what came is in the inbox, for whoever has one first.
+ * Resumes a session without an owner, because something arrived for it: an answer, or a message. Does nothing if it has
+ * an owner or has ended. If another session or run called it, that one is resumed instead. `first` sends what arrived.
+ * It is not called if resuming is refused, so that a retry sends nothing twice. `no room` means that all slots of this
+ * process are taken: what arrived is in the inbox, for whichever process has a free slot first.
  */
 export async function takeUp(
   deps: PickUpDeps,
@@ -42,7 +42,7 @@ export async function takeUp(
         ? unlessOwned(resumeSession(deps, info.stream), OVER)
         : unlessOwned(resumeSession(deps, info.stream, { first })));
     } finally {
-      place?.release(); // it has its own by now
+      place?.release(); // it has its own slot by now
     }
     return 'settled';
   }
@@ -54,11 +54,11 @@ export async function takeUp(
   return 'settled';
 }
 
-/** It was alive when it was looked at: somebody else was quicker, and has brought it to its end. */
+/** Errors of a stream that was alive when it was checked, but has ended in another process meanwhile. */
 export const OVER: ReadonlySet<string> = new Set(['session_completed', 'session_ended', 'run_ended']);
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** Somebody else was quicker: then it goes on. `also` are errors that say the same. */
+/** Ignores an error that means another process was first and continues the stream. `also` are further such codes. */
 export async function unlessOwned(resuming: Promise<unknown>, also = NOTHING): Promise<void> {
   try {
     await resuming;
@@ -70,7 +70,10 @@ export async function unlessOwned(resuming: Promise<unknown>, also = NOTHING): P
 
 const GOES_ON: ReadonlySet<string> = new Set(['running', 'waiting', 'interrupted']);
 
-/** Takes a session over, with the agent as the catalog has it; else its manifest is read again. `by`: the runtime itself. */
+/**
+ * Resumes a session here, with its agent from the catalog, or with its manifest read again. By default, `by` is the
+ * runtime.
+ */
 export async function resumeSession(
   { runtime, catalog, onError }: PickUpDeps,
   id: string,
@@ -88,8 +91,8 @@ export async function resumeSession(
 }
 
 /**
- * The agent that a session was started with, where the catalog still has it: at the same place, or, where another machine
- * has it elsewhere, word for word the same.
+ * The agent a session was started with, if the catalog still has it: at the same path, or with identical content on
+ * another machine.
  */
 export async function agentOf(
   { runtime, catalog }: Pick<PickUpDeps, 'runtime' | 'catalog'>,
@@ -105,8 +108,9 @@ export async function agentOf(
 }
 
 /**
- * What was called by another goes on with that one. A run that a trigger set off goes on without its session, and one
- * whose agent something came for without the run that called it.
+ * Finds the stream to resume. A called session or run continues together with its caller. Exceptions: a run started by
+ * a trigger continues without its session, and a run continues without the run that called it if something arrived for
+ * its agent.
  */
 export async function whoGoesOn(store: Store, stream: string): Promise<StreamInfo | undefined> {
   let info = await store.info(stream);
@@ -124,7 +128,9 @@ export async function whoGoesOn(store: Store, stream: string): Promise<StreamInf
   return info;
 }
 
-/** Tells of a session that could not begin, and of one whose log cannot be written: the log itself does not say so. */
+/**
+ * Reports a session that could not start, and one whose log cannot be written, because the log itself cannot show that.
+ */
 export function hearOfLoss(
   { result }: Pick<Session<unknown>, 'result'>,
   onError: (thrown: unknown) => void,

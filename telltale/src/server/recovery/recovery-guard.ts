@@ -6,11 +6,11 @@ import { quarantine } from '../../store/quarantine.ts';
 import type { Store } from '../../store/store.ts';
 
 /**
- * Notices that the process no longer turns, from outside of its event loop, and ends it. It notes which streams were
- * being recovered, for `hungBefore` of the next process.
+ * Watches the event loop from outside, and kills the process if it hangs. It records which streams were being
+ * recovered, for `hungBefore` of the next process.
  */
 export interface HangWatch {
-  /** The streams that were being recovered when a process before this one hung. */
+  /** The streams that were being recovered when an earlier process hung. */
   readonly hungBefore: readonly string[];
   begin(stream: string): void;
   past(stream: string): void;
@@ -18,17 +18,17 @@ export interface HangWatch {
 }
 
 /**
- * Counts how often the recovery of a stream was begun and not got through: the process hung or died. A stream that is
- * suspected is recovered alone and after all others, and is quarantined when that fails, too.
+ * Counts how often the recovery of a stream started but did not succeed, because the process hung or died. A suspected
+ * stream is recovered alone, after all others, and quarantined if that fails repeatedly.
  */
 export interface RecoveryGuard {
-  /** Sorts streams into those that go on with the others and those that go on alone; quarantines the rest. */
+  /** Splits streams into those that are recovered together and those that are recovered alone. Quarantines the rest. */
   sort(streams: readonly string[]): Promise<Sorted>;
-  /** Notes durably that the recovery of a stream begins. */
+  /** Records durably that the recovery of a stream starts. */
   begin(stream: string): Promise<void>;
-  /** Waits until a stream has got through its first steps: something was done, it ended, or time has passed. */
+  /** Waits until a stream has survived its first steps: something completed, it ended, or some time has passed. */
   past(stream: string): Promise<void>;
-  /** What was begun here is forgotten: the process ends in order. */
+  /** Forgets recoveries started here, because the process exits normally. */
   close(): Promise<void>;
 }
 
@@ -42,20 +42,20 @@ export interface RecoveryGuardDeps {
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly watch: (watcher: (event: SessionEvent | RunEvent) => void) => () => void;
   readonly hangWatch?: HangWatch | undefined;
-  /** Told of each stream that is quarantined. */
+  /** Called for each stream that is quarantined. */
   readonly onQuarantined: (stream: string, why: string) => void;
   readonly onError: (thrown: unknown) => void;
 }
 
 const TABLE = 'store.recovery';
-/** A hang is known to be a hang: the watch has seen it. */
+/** A hang is certain, because the watch has observed it. */
 const MAX_HANGS = 2;
 /** A process may die for other reasons: kill -9 is a normal way to stop. */
 const MAX_DEATHS = 5;
-/** A process that has turned for so long since has got through the first steps. */
+/** A process that still runs after this time has survived the first steps. */
 const PAST_MS = 10_000;
 const MAX_NOTED = 100_000;
-/** Work that came to an end after the recovery: what hangs does not get there. */
+/** Events that show progress after a recovery. A stream that hangs does not produce them. */
 const PROGRESS = /(?:\.|^)(?:completed|failed|waiting|stalled|cancelled)$/;
 
 interface Attempts {
@@ -66,7 +66,7 @@ interface Attempts {
 export function createRecoveryGuard(deps: RecoveryGuardDeps): RecoveryGuard {
   const { store, clock, hangWatch, onQuarantined, onError } = deps;
   const { tables } = store;
-  /** Streams that were begun here and have not got through. */
+  /** Streams whose recovery started here and has not succeeded yet. */
   const open = new Map<string, { readonly passed: Promise<void>; readonly pass: () => void }>();
   const noted = new Map<string, Attempts>();
 
@@ -81,7 +81,7 @@ export function createRecoveryGuard(deps: RecoveryGuardDeps): RecoveryGuard {
     if (typeof stream === 'string' && PROGRESS.test(event.type)) open.get(stream)?.pass();
   });
 
-  /** What processes before this one have noted, with the hang that the watch has seen. */
+  /** Reads the records of earlier processes, and adds the hang that the watch has observed. */
   const read = async (): Promise<void> => {
     for (const stream of await tables.keys(TABLE, { limit: MAX_NOTED })) {
       const row = await tables.get(TABLE, stream);
@@ -91,7 +91,7 @@ export function createRecoveryGuard(deps: RecoveryGuardDeps): RecoveryGuard {
     const hung = hangWatch?.hungBefore ?? [];
     for (const stream of hung) {
       const { deaths, hangs } = noted.get(stream) ?? { deaths: 1, hangs: 0 };
-      // Of several that were in hand nobody can say which it was: those are tried alone first.
+      // If several were in progress, nobody knows which one hung. They are tried alone first.
       const counted = hung.length === 1 ? hangs + 1 : Math.max(hangs, 1);
       noted.set(stream, { deaths, hangs: counted });
       await tables.set(TABLE, stream, { deaths, hangs: counted });
@@ -141,7 +141,7 @@ export function createRecoveryGuard(deps: RecoveryGuardDeps): RecoveryGuard {
         cancel();
         open.delete(stream);
         hangWatch?.past(stream);
-        forget(stream).catch(onError); // a suspicion that is kept costs one slower start
+        forget(stream).catch(onError); // a suspicion that remains only makes one startup slower
       });
     },
     past: (stream) => open.get(stream)?.passed ?? Promise.resolve(),

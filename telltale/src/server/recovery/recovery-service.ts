@@ -9,11 +9,11 @@ import type { AgentCatalog } from '../catalog/agent-catalog.ts';
 import { takeUp as goOn, whoGoesOn } from './pick-up.ts';
 import type { RecoveryGuard } from './recovery-guard.ts';
 
-/** Sees to it that what is alive is worked on: after a restart, and when what it waited for has come. */
+/** Makes sure that live sessions are worked on: after a restart, and when something they were waiting for arrives. */
 export interface Caretaker {
-  /** Takes up every session and run that was alive when its process stopped. */
+  /** Resumes every session and run that was alive when its process stopped. */
   recover(): Promise<Recovered>;
-  /** Goes on with a session that nobody works on; does nothing where somebody does. */
+  /** Resumes a session that has no owner. Does nothing if it has one. */
   takeUp(session: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export interface Caretaker {
 export interface Recovered {
   readonly sessions: readonly string[];
   readonly runs: readonly string[];
-  /** What cannot go on here, and why. */
+  /** Streams that cannot continue here, with reasons. */
   readonly left: readonly { readonly stream: string; readonly why: string }[];
 }
 
@@ -31,19 +31,19 @@ export interface CaretakerDeps {
   readonly clock: Clock;
   /** Counts recoveries that a process did not survive. */
   readonly guard?: RecoveryGuard | undefined;
-  /** What cannot be taken up is told once. */
+  /** Called once for each stream that cannot be resumed. */
   readonly onLeft: (stream: string, why: string) => void;
   readonly onError?: (thrown: unknown) => void;
 }
 
-/** Sessions that wait and are looked after: those beyond go on when somebody resumes them. */
+/** The most waiting sessions that are watched. Others continue when someone resumes them. */
 const MAX_ATTENDED = 10_000;
-/** When a session is looked at again that somebody had. */
+/** When to check a session again that had an owner. */
 const LOOKS_MS = [50, 200, 1_000];
-/** When a session is looked at again whose store failed, and how often: for an hour. */
+/** How often, and how many times, to check a session whose store failed: for an hour. */
 const TEND_MS = 10_000;
 const TENDS = 360;
-/** Sessions that are taken up side by side. */
+/** The most sessions resumed in parallel. */
 const AT_ONCE = 16;
 
 export function createCaretaker({
@@ -55,12 +55,12 @@ export function createCaretaker({
   onError = () => undefined,
 }: CaretakerDeps): Caretaker {
   const { store } = runtime;
-  /** Sessions that wait, and what ends watching them. */
+  /** Waiting sessions, with the functions that stop watching them. */
   const attended = new Map<string, () => void>();
   const underWay = new Map<string, Promise<void>>();
-  /** Sessions that are about to be looked at again. */
+  /** Sessions that will be checked again soon. */
   const looks = new Set<string>();
-  /** Sessions whose store failed, and what ends waiting for it. */
+  /** Sessions whose store failed, with the functions that stop waiting for it. */
   const tended = new Map<string, () => void>();
   let closed = false;
 
@@ -73,25 +73,25 @@ export function createCaretaker({
     return work;
   };
 
-  /** Sessions that wait for a place of this process. */
+  /** Sessions that wait for a free slot in this process. */
   const inLine = new Set<string>();
   const nextInLine = (): void => {
     const [first] = inLine;
     if (first === undefined || closed || runtime.places?.free === 0) return;
     inLine.delete(first);
-    // It may have ended or found an owner meanwhile: then its place is the next one's.
+    // It may have ended or found an owner meanwhile. Then its slot is for the next one.
     void takeUp(first).then(nextInLine);
   };
   const unheard = runtime.places?.onFree(nextInLine);
 
   const resume = async (session: string): Promise<void> => {
     try {
-      const taken = await goOn({ runtime, catalog, onError: () => undefined }, session); // its log has what went wrong
+      const taken = await goOn({ runtime, catalog, onError: () => undefined }, session); // errors are on its log
       if (taken === 'no room') {
         inLine.add(session);
         return;
       }
-      // What comes while it is let go of has nobody else to notice it.
+      // Nobody else notices what arrives while it is being released.
       const look = () => void attend(session).catch(() => undefined);
       void wasStoreTrouble(session).then((was) => (was ? tend(session) : look()));
     } catch (thrown) {
@@ -103,14 +103,14 @@ export function createCaretaker({
     }
   };
 
-  /** Watches a session that waits until something comes for it. */
+  /** Watches a waiting session until something arrives for it. */
   const attend = async (session: string, look = 0): Promise<void> => {
     const info = await store.info(session);
     if (closed || info === undefined) return;
     const isMoved = info.status === 'running' || info.messages !== undefined;
     const above = info.parent === undefined || !isMoved ? undefined : await whoGoesOn(store, session);
     if (info.owner !== undefined || above?.owner !== undefined) {
-      // Whoever wrote the answer holds the stream for a moment, and tells nobody when it lets go.
+      // Whoever wrote the answer owns the stream for a moment, and does not announce its release.
       const delay = LOOKS_MS[look];
       if (delay === undefined || looks.has(session)) return;
       looks.add(session);
@@ -126,19 +126,22 @@ export function createCaretaker({
     if (attended.has(session) || attended.size >= MAX_ATTENDED) return;
     attended.set(
       session,
-      // A look that a store cannot answer is one look less: the next comes when something moves.
+      // If the store cannot answer, the next change triggers another check.
       store.watch(session, () => void attend(session).catch(() => undefined)),
     );
     await attendCalled(session);
   };
 
-  /** What comes for an agent that it called is for it, too, also if it came in the moment in which it was let go of. */
+  /**
+   * Also watches the agents it called, because their messages concern it, too, even if they arrived while it was being
+   * released.
+   */
   const attendCalled = async (session: string): Promise<void> => {
     const called = await store.list({ kind: 'session', parent: session, status: ['running', 'waiting'] });
     for (const { stream } of called) await attend(stream);
   };
 
-  /** Once nobody works on it here any more. */
+  /** Waits until nobody works on the session here any more. */
   const wasStoreTrouble = async (session: string): Promise<boolean> => {
     try {
       const ended = await runtime.session(session)?.result;
@@ -148,12 +151,12 @@ export function createCaretaker({
     }
   };
 
-  /** One whose log could not be written stays as it is on it: it goes on when the store is well again. */
+  /** A session whose log could not be written continues when the store works again. */
   const tend = (session: string, left = TENDS): void => {
     if (closed || left === 0 || tended.has(session)) return;
     const look = async () => {
       tended.delete(session);
-      const info = await store.info(session).catch(() => undefined); // the next look may do better
+      const info = await store.info(session).catch(() => undefined); // the next check may succeed
       if (info !== undefined && info.status !== 'running') return;
       if (info === undefined || info.owner !== undefined) tend(session, left - 1);
       else await takeUp(session);
@@ -215,7 +218,7 @@ export function createCaretaker({
       for (const stream of sortedRuns?.fresh ?? []) await guard?.begin(stream);
       const later = new Set(sortedRuns?.suspected);
       const runs = await runtime.workflows.recover(later);
-      // One by one, so that it is known which of them it was, and behind all others, which have gone on by then.
+      // Recovered one by one, so that a failure can be attributed, and after all others, which have started by then.
       const recoverSuspected = async () => {
         for (const stream of sorted?.suspected ?? []) {
           await recoverOne(stream);
@@ -245,6 +248,6 @@ export function createCaretaker({
   };
 }
 
-/** What may pass by itself: a full disk, a lock. */
+/** Errors that may pass by themselves: a full disk, a lock. */
 const isStoreTrouble = ({ code, retryable }: Pick<RuntimeError, 'code' | 'retryable'>): boolean =>
   code.startsWith('store_') && retryable;

@@ -11,22 +11,22 @@ export interface AdmittedAdmissionDeps {
 
 type AdmittedPlace = NonNullable<ReturnType<NonNullable<Runtime['places']>['reserve']>>;
 
-/** Something new that was let in, and counts from now on. */
+/** Something new that was admitted, and counts from now on. */
 export interface Accepted {
-  /** It is written down for another process. */
+  /** Whether it is queued for another process. */
   readonly queued: boolean;
-  /** Until it has a place of its own: to be released in any case. */
+  /** The reserved slot. Always release it, even after it was used. */
   readonly place: AdmittedPlace | undefined;
 }
 
-/** For as long as a full fleet's clients are asked to wait. */
+/** How long clients of a full fleet are asked to wait. */
 const RETRY_AFTER_S = '5';
-/** What has just ended gives its place back a moment after its client sees the end. */
+/** A stream frees its slot a moment after its client sees the end. */
 const GRACE_MS = 1_000;
 
 /**
- * Where something new may begin. Throws `fleet_full` where that is nowhere, before anything is written. `id` is what it
- * is made under where a request may be one that was made before: what is there then needs no room.
+ * Decides where something new can start. Throws `fleet_full` if nowhere, before anything is written. `id` is the id
+ * derived from a repeated request: if the stream exists already, it needs no slot.
  */
 export async function admitted(
   { fleet, store }: Pick<Runtime, 'fleet' | 'store'>,
@@ -41,8 +41,8 @@ export async function admitted(
 }
 
 /**
- * Lets something new in, and counts it at once. A run waits for its turn where all is taken; a session is refused with
- * `fleet_full` where no process of the fleet has a place for it.
+ * Admits something new and counts it immediately. If all slots are taken, a run waits in the queue, and a session is
+ * refused with `fleet_full`.
  */
 export async function accepted(
   deps: AdmittedAdmissionDeps,
@@ -59,14 +59,14 @@ export async function accepted(
     if (where === 'queue') return { queued: true, place: undefined };
     const place = where === 'here' ? places.reserve() : undefined;
     if (place !== undefined) return { queued: false, place };
-    // On a store of one machine it waits in this process; what was begun before needs no room.
+    // With a store of a single machine, a run waits in this process. A stream that exists already needs no slot.
     if (kind === 'run' && fleet === undefined) return { queued: false, place };
     return (await isThere(store, id)) ? { queued: fleet !== undefined, place } : undefined;
   };
   return untilFree(deps, attempt);
 }
 
-/** A place in this process for something that only it can go on with. Throws `fleet_full`. */
+/** Reserves a slot in this process for a stream that only it can continue. Throws `fleet_full`. */
 export async function placeHere(
   deps: AdmittedAdmissionDeps,
   kind: 'session' | 'run',
@@ -76,7 +76,7 @@ export async function placeHere(
   return places === undefined ? undefined : untilFree(deps, async () => places.reserve(kind, id));
 }
 
-/** Tries until there is room, for a moment. */
+/** Retries for a moment until there is a slot. */
 async function untilFree<T>(
   { runtime: { fleet, places }, clock }: AdmittedAdmissionDeps,
   attempt: () => Promise<T | undefined>,
@@ -105,13 +105,13 @@ const isThere = async (store: Pick<Runtime['store'], 'info'>, id: string | undef
 const fleetFull = (fleet: string) =>
   full(
     `All workers of the fleet "${fleet}" are busy.`,
-    'Try again in some seconds, or start more workers: telltale worker. Nothing was begun.',
+    'Try again in some seconds, or start more workers: telltale worker. Nothing was started.',
   );
 
 const serverFull = (capacity: number) =>
   full(
-    `This server works on ${capacity} sessions and runs, which is all that its --capacity allows.`,
-    'Try again in some seconds, or start it with a larger one: telltale serve --capacity N. Nothing was begun.',
+    `This server is already running ${capacity} sessions and runs, which is its --capacity.`,
+    'Try again in some seconds, or start it with a larger one: telltale serve --capacity N. Nothing was started.',
   );
 
 const full = (message: string, hint: string) =>
@@ -119,13 +119,13 @@ const full = (message: string, hint: string) =>
     'retry-after': RETRY_AFTER_S,
   });
 
-/** What both a session and a run are, from outside. */
+/** The common part of a session and a run. */
 interface Starting<Event, Result> {
   readonly result: Promise<Result>;
   subscribe(listener: (event: Event) => void): () => void;
 }
 
-/** Resolves once something of it is on its log behind `after`, or it has come to an end; rejects where it cannot begin. */
+/** Resolves once an event after `after` is on the log, or it has ended. Rejects if it cannot start. */
 export function begun<Event extends object, Result>(
   starting: Starting<Event, Result>,
   after = 0,
@@ -148,7 +148,7 @@ export function begun<Event extends object, Result>(
   });
 }
 
-/** As `begun`. False where it was begun before, under an id that stands for one request. */
+/** Like `begun`. Returns false if an earlier request with the same key has already started it. */
 export async function begunOnce<Event extends object, Result>(
   starting: Starting<Event, Result>,
   id: string | undefined,

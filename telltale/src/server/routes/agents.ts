@@ -55,7 +55,7 @@ export function mountAgents(app: OpenAPIHono<AppEnv>, { catalog, env }: ServerDe
       role: 'admin',
       answer: agentPage,
       summary: 'Read all manifests again',
-      description: 'Where a file as it is now cannot be used, the agent before it stays in force.',
+      description: 'If a file is broken, the last working version of its agent stays in use.',
     },
     async () => {
       await catalog.reload();
@@ -134,10 +134,10 @@ function infoOf({ name, path, agent, loadedAt, problems }: CatalogEntry): AgentI
 
 const agentUnknown = (asked: string, known: readonly string[]) =>
   new RuntimeError('agent_unknown', `No agent is named "${asked.slice(0, 200)}".`, {
-    hint: known.length === 0 ? 'This server serves no agent.' : suggest(asked, known, 'Agents'),
+    hint: known.length === 0 ? 'This server has no agents.' : suggest(asked, known, 'Agents'),
   });
 
-/** What is said of a workflow, as the agent that it belongs to has it. */
+/** Describes a workflow of an agent. */
 function workflowInfo(agent: string, workflow: WorkflowManifest, fromEnv: readonly EnvValue[]): WorkflowInfo {
   const { name, description, trigger, triggers = [], input } = workflow;
   const all = trigger === undefined ? triggers : [trigger];
@@ -151,11 +151,11 @@ function workflowInfo(agent: string, workflow: WorkflowManifest, fromEnv: readon
   return { agent, name, ...(hideEnv(shown as unknown as JsonObject, fromEnv) as unknown as typeof shown) };
 }
 
-/** Files of an agent that are shown, and how large one may be. */
+/** The most files of an agent that are shown, and the largest size of one. */
 const MAX_FILES = 200;
 const MAX_BYTES = 1_048_576;
 
-/** The files that an agent consists of, as they are now. One that is gone or too large says so in place of its text. */
+/** The present files of an agent. A missing or large one has a note instead of its text. */
 async function agentFiles({ path, agent, problems }: CatalogEntry): Promise<AgentDetails['files']> {
   const imported = agent?.project.manifests.map(({ file }) => file) ?? [];
   const paths = new Set(
@@ -255,7 +255,7 @@ const workflowPage = pageOf(
   }),
 );
 
-/** Keys under which manifests have what comes out of the environment and is nobody's to read. */
+/** Manifest keys whose values often come from the environment and must not be shown. */
 const HIDDEN: ReadonlySet<string> = new Set([
   'secret',
   'token',
@@ -272,13 +272,13 @@ const HIDDEN: ReadonlySet<string> = new Set([
 const HIDDEN_VALUE = '(hidden)';
 
 /**
- * An agent's manifest as it is in force. What came from the environment is shown as the variable that it came from,
- * and what stands under a key that secrets stand under is left out, also where the file has it in plain text.
+ * An agent's manifest as it is in use. Values from the environment are shown as their variables. Values of keys that
+ * usually hold secrets are hidden, even if the file contains them as plain text.
  */
 const shownAgent = ({ manifest, project }: Pick<LoadedAgent, 'manifest' | 'project'>): JsonObject =>
   hideEnv(withoutSecrets(shownManifest(manifest)) as JsonObject, envOf(project.manifests));
 
-/** Plain data, and nothing under keys that secrets stand under. */
+/** Plain data, without the values of keys that usually hold secrets. */
 function withoutSecrets(value: unknown): Json {
   return JSON.parse(
     JSON.stringify(value, (key, each: unknown) =>
@@ -292,8 +292,8 @@ type Agent = LoadedAgent<unknown> | undefined;
 const SCRIPTED = 'scripted:';
 
 /**
- * The model that a client asks for: a name of the agent's `models`, or `provider/model`. A script is a file of the server:
- * only the manifest says which.
+ * The model a client asks for: a name in the agent's `models`, or `provider/model`. A script is a file on the server,
+ * so only the manifest can choose one.
  */
 export function chosenModel(asked: string, agent: Agent): string {
   const { model, models = {} } = agent?.manifest ?? {};
@@ -304,7 +304,7 @@ export function chosenModel(asked: string, agent: Agent): string {
   throw notChosen(asked, Object.keys(models));
 }
 
-/** What a person may choose from: what the manifest names, then what the providers have whose keys are set. */
+/** The models a person can choose from: those of the manifest, then those of providers whose keys are set. */
 export function modelChoices(agent: Agent, env: ServerDeps['env'] = {}): readonly ModelChoice[] {
   const own = Object.keys(agent?.manifest.models ?? {}).map(
     (name): ModelChoice => ({ model: name, from: 'agent' }),
@@ -314,7 +314,7 @@ export function modelChoices(agent: Agent, env: ServerDeps['env'] = {}): readonl
 }
 
 const notChosen = (asked: string, known: readonly string[]) =>
-  new RuntimeError('bad_option', `"${asked.slice(0, 200)}" is no model that can be chosen here.`, {
+  new RuntimeError('bad_option', `"${asked.slice(0, 200)}" is not a model that can be chosen here.`, {
     hint:
       known.length === 0
         ? 'Write provider/model (anthropic/claude-sonnet-4-5).'

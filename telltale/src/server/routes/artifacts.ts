@@ -18,7 +18,7 @@ import {
 const tag = 'artifacts';
 const byName = z.object({ name: z.string() });
 
-/** Decisions as code: what there is, its versions, new ones, and a trial of each. */
+/** Decision artifacts: list them, read their versions, write new ones, and test them. */
 export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerDeps): void {
   addOperation(
     app,
@@ -77,7 +77,7 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerDeps
       tag,
       role: 'admin',
       summary: 'A new version of an artifact',
-      description: 'It is loaded once in the sandbox before it is kept. The old versions stay.',
+      description: 'It is loaded once in the sandbox before it is stored. The old versions stay.',
       params: byName,
       body: writeArtifact,
       answer: artifactSource,
@@ -97,7 +97,7 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerDeps
       id: 'rollbackArtifact',
       tag,
       role: 'admin',
-      summary: 'Put an old version back, as a new one',
+      summary: 'Restore an old version, as a new one',
       params: byName,
       body: rollbackArtifact,
       answer: artifactSource,
@@ -118,7 +118,7 @@ export function mountArtifacts(app: OpenAPIHono<AppEnv>, { runtime }: ServerDeps
       tag,
       role: 'run',
       summary: 'Ask an artifact, or a draft of it, as a run would',
-      description: 'Nothing is kept, and nothing is on any log.',
+      description: 'Nothing is stored or logged.',
       params: byName,
       body: testArtifact,
       answer: artifactTested,

@@ -17,7 +17,7 @@ import { byId } from './schemas/wire.ts';
 
 const tag = 'daemon';
 
-/** The server itself: who one is, what it told people, who did what, and who may. */
+/** The server itself: the caller's identity, notifications, the audit, and tokens. */
 export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerDeps): void {
   const { runtime, notifications, audit, tokens, version, dev } = edges;
   addOperation(
@@ -121,7 +121,7 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerDeps): void {
       id: 'createToken',
       tag,
       role: 'admin',
-      summary: 'Make a token',
+      summary: 'Create a token',
       body: createToken,
       status: 201,
       answer: createdToken,
@@ -129,7 +129,7 @@ export function mountDaemon(app: OpenAPIHono<AppEnv>, edges: ServerDeps): void {
     async ({ c, caller, body: { name, role } }) => {
       c.set('about', name);
       c.set('isSecret', true);
-      // Nobody hands out more than they have, whatever role this route asks for.
+      // Nobody can create a token with a higher role than their own, whatever role this route requires.
       checkRole(caller, role);
       const { token, info } = await tokens.create(name, role, caller.by);
       c.header('location', `/tokens/${name}`);

@@ -21,8 +21,8 @@ import { handOver } from './stream-reads.ts';
 import { createSummaries, Quarantines } from './summaries.ts';
 
 /**
- * Puts all JSON routes and the document of them onto an app, whose frame has said who calls (`c.get('caller')`) and
- * answers what they throw: `RuntimeError`s, always.
+ * Adds all JSON routes and their OpenAPI document to an app. The app has already authenticated the caller
+ * (`c.get('caller')`), and answers errors that routes throw, which are always `RuntimeError`s.
  */
 export function mountRoutes(app: OpenAPIHono<AppEnv>, edges: ServerDeps): void {
   const quarantines = new Quarantines(edges.runtime, edges.clock);
@@ -40,13 +40,13 @@ export function mountRoutes(app: OpenAPIHono<AppEnv>, edges: ServerDeps): void {
   mountOpenApi(app, edges);
 }
 
-/** `GET /openapi.json`: what the routes say of themselves, and what others serve beside them. */
+/** `GET /openapi.json` describes these routes and those of other parts of the server. */
 function mountOpenApi(app: OpenAPIHono<AppEnv>, { version }: ServerDeps): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', {
     type: 'http',
     scheme: 'bearer',
     description:
-      'A token with a role: read, run or admin. Every request needs one, also on loopback. "telltale token create NAME --role run" makes one.',
+      'A token with a role: read, run or admin. Every request needs one, even on loopback. "telltale token create NAME --role run" creates one.',
   });
   for (const path of BESIDE) app.openAPIRegistry.registerPath(path);
   let document: string | undefined;
@@ -58,7 +58,7 @@ function mountOpenApi(app: OpenAPIHono<AppEnv>, { version }: ServerDeps): void {
           title: 'Telltale',
           version,
           description:
-            'Agents, their sessions and workflow runs: what they do, why, and how to take a hand in it.',
+            'Agents, their sessions and workflow runs: what they do, why, and how to control them.',
           license: { name: 'MIT' },
         },
         servers: [{ url: '/' }],
@@ -84,7 +84,7 @@ const TAGS = [
 
 const tag = 'events';
 
-/** What is asked of any stream, and of all. */
+/** Routes for any stream, and for all streams. */
 function mountStreams(app: OpenAPIHono<AppEnv>, { runtime, streams, onError }: ServerDeps): void {
   addOperation(
     app,
@@ -162,7 +162,7 @@ function mountFleet(app: OpenAPIHono<AppEnv>, { runtime }: ServerDeps): void {
       tag: fleetTag,
       role: 'admin',
       status: 202,
-      summary: 'Have a session or run tried again that no worker could go on with',
+      summary: 'Retry a session or run that no worker could continue',
       params: byId,
     },
     async ({ c, params: { id } }) => {

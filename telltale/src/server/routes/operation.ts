@@ -15,14 +15,16 @@ export interface OperationCall<Params extends z.ZodObject, Query extends z.ZodOb
   readonly body: Body;
 }
 
-/** Gives what is answered as JSON, or a response of its own. */
+/** Returns the answer, which is sent as JSON, or a response of its own. */
 export type Handle<Answer, Params extends z.ZodObject, Query extends z.ZodObject, Body> = (
   call: OperationCall<Params, Query, Body>,
 ) => Promise<Answer | Response> | Answer | Response;
 
 const EMPTY = z.object({});
 
-/** Puts a route into the document and serves it: role, parameters and body are checked before `handle` is called. */
+/**
+ * Adds a route to the OpenAPI document and serves it. Role, parameters and body are checked before `handle` is called.
+ */
 export function addOperation<
   Answer,
   Params extends z.ZodObject = Nothing,
@@ -34,7 +36,7 @@ export function addOperation<
   handle: Handle<Answer, Params, Query, Body>,
 ): void {
   const { method, path, role, params = EMPTY, status = 200 } = operation;
-  // A filter that is misspelt would be none: all is listed, and somebody acts on it.
+  // An unknown query parameter is an error, because a misspelled filter would list everything.
   const query = operation.query?.strict() ?? EMPTY;
   const name = `${method.toUpperCase()} ${path}`;
   app.openAPIRegistry.registerPath(
@@ -57,7 +59,7 @@ export function addOperation<
   });
 }
 
-/** Answers with what is JSON already. */
+/** Responds with text that is JSON already. */
 export const answerJson = (c: Context<AppEnv>, json: string, status: 200 | 201 | 202 = 200): Response =>
   c.body(json, status, { 'content-type': 'application/json; charset=utf-8' });
 
@@ -67,16 +69,16 @@ function parsed(schema: z.ZodType, given: unknown, name: string, where: string):
   return read.data;
 }
 
-/** That it is JSON was checked when it came. */
+/** The body was checked to be JSON when it was received. */
 async function bodyOf(c: Context<AppEnv>, optional: true | undefined): Promise<unknown> {
   const text = await c.req.text();
   return text === '' ? (optional === true ? {} : undefined) : JSON.parse(text);
 }
 
-/** Of a request without any. */
+/** The schema of parameters or a query that are empty. */
 export type Nothing = z.ZodObject<Record<never, never>>;
 
-/** A route, as the document describes it and as requests are held against it. */
+/** A route, as it is documented and as requests are checked. */
 export interface RouteOperation<
   Answer,
   Params extends z.ZodObject = Nothing,
@@ -84,9 +86,9 @@ export interface RouteOperation<
   Body = undefined,
 > {
   readonly method: 'get' | 'post' | 'put' | 'delete';
-  /** `/sessions/{id}`. */
+  /** The path, such as `/sessions/{id}`. */
   readonly path: string;
-  /** The method of `TelltaleClient` that stands for it. */
+  /** The corresponding method of `TelltaleClient`. */
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
@@ -95,14 +97,14 @@ export interface RouteOperation<
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: z.ZodType<Body>;
-  /** A body may be left out: then it is `{}`. */
+  /** Whether the body may be omitted, which means `{}`. */
   readonly bodyOptional?: true;
-  /** 200 by default; without `answer` there is no body. */
+  /** 200 by default. Without `answer`, the response has no body. */
   readonly status?: 200 | 201 | 202 | 204;
-  /** When it is 202 instead, with the same answer. */
+  /** When the status is 202 instead, with the same answer. */
   readonly laterWhen?: string;
   readonly answer?: z.ZodType<Answer>;
-  /** What the same path gives with `accept: text/event-stream`. */
+  /** What the same path sends with `accept: text/event-stream`. */
   readonly stream?: string;
 }
 
@@ -111,7 +113,7 @@ const idempotencyKey = z.object({
     .string()
     .max(255)
     .optional()
-    .openapi({ description: 'For a day the same key gives the same answer, and does nothing twice.' }),
+    .openapi({ description: 'For a day, the same key returns the same answer, and nothing is done twice.' }),
 });
 
 const lastEventId = z.object({
@@ -121,7 +123,7 @@ const lastEventId = z.object({
     .openapi({ description: 'Of a stream: the last `id` that came. It counts before `after`.' }),
 });
 
-/** As the document has it. */
+/** The route's description in the OpenAPI document. */
 function describeOperation({
   method,
   path,
@@ -159,7 +161,7 @@ function describeOperation({
     },
     responses: {
       [String(status)]: {
-        description: status === 202 ? 'It is on its way.' : 'Done.',
+        description: status === 202 ? 'Accepted.' : 'Done.',
         ...(status === 201
           ? { headers: { Location: { description: 'Where it is.', schema: { type: 'string' } } } }
           : {}),
@@ -186,7 +188,7 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 const MAX_CURSOR = 500;
 
-/** Of every list: `?cursor=…&limit=…`. */
+/** The parameters of every list: `?cursor=…&limit=…`. */
 export const pageQuery = {
   cursor: z
     .string()
@@ -202,8 +204,8 @@ export interface AskedPage {
 }
 
 /**
- * A part of a list of which one item more than asked for is read, to know whether there are more. The cursor is a place
- * in the list, not a number of items: what is put in front meanwhile moves nothing.
+ * Reads one page of a list, plus one item, to know whether there are more. The cursor is a position in the list, not a
+ * number of items, so new items in front do not shift pages.
  */
 export async function pageOf<Item, Place extends readonly (string | number)[]>(
   { cursor, limit = DEFAULT_LIMIT }: AskedPage,
@@ -237,21 +239,21 @@ function decodeCursor<Place>(cursor: string, place: z.ZodType<Place>): Place {
 export const textPlace = z.tuple([z.string()]);
 export const numberPlace = z.tuple([z.int()]);
 
-/** Mistakes that are named at once. */
+/** The most mistakes reported at once. */
 const MAX_SHOWN = 3;
 
-/** `where` is the path, the query or the body of the operation, and `schema` what it should have fitted. */
+/** `where` is the path, the query or the body of the operation, and `schema` is what it should match. */
 const badRequest = (operation: string, where: string, { issues }: z.ZodError, schema: z.ZodType) => {
   const shown = issues.slice(0, MAX_SHOWN).map(mistake);
   const more = issues.length > MAX_SHOWN ? [`and ${issues.length - MAX_SHOWN} more`] : [];
   return new RuntimeError(
     'bad_request',
-    `The ${where} of ${operation} does not fit: ${[...shown, ...more].join('; ')}.`,
-    { hint: `${allowedInstead(issues, schema)}See what ${operation} takes: GET /openapi.json` },
+    `The ${where} of ${operation} is not valid: ${[...shown, ...more].join('; ')}.`,
+    { hint: `${allowedInstead(issues, schema)}GET /openapi.json describes ${operation}.` },
   );
 };
 
-/** Of a key at the top that nobody asked for: the one that was meant, or all there are. */
+/** For an unknown top-level key: the nearest known one, or all of them. */
 function allowedInstead(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): string {
   const strange = issues.find((issue) => issue.code === 'unrecognized_keys' && issue.path.length === 0);
   if (strange?.code !== 'unrecognized_keys' || !(schema instanceof z.ZodObject)) return '';
@@ -266,6 +268,6 @@ const mistake = ({ path, message, code }: z.core.$ZodIssue): string => {
 };
 
 const badCursor = (cursor: string) =>
-  new RuntimeError('bad_cursor', `"${cursor.slice(0, 80)}" is no cursor of this list.`, {
-    hint: 'Give what the page before has as "next", as it is, or leave it out to begin at the beginning.',
+  new RuntimeError('bad_cursor', `"${cursor.slice(0, 80)}" is not a cursor of this list.`, {
+    hint: 'Send the "next" value of the previous page unchanged, or omit it for the first page.',
   });

@@ -14,13 +14,16 @@ const needs = (role: Role, said = '') => ({
   description: `${said === '' ? '' : `${said} `}Needs the role \`${role}\`.`,
 });
 
-/** What a handler of `/v1` refuses has OpenAI's form; what is refused before one is asked has ours. Both have these. */
+/**
+ * Errors of a `/v1` handler have OpenAI's format. Errors from before a handler is called have ours. The routes can
+ * return both.
+ */
 const openAiErrors = {
   '4XX': { description: errors['4XX'].description, content: json(openAiError) },
   '5XX': { description: errors['5XX'].description, content: json(openAiError) },
 } as const;
 
-/** The same for the only agent, and for the one that is named in the path. */
+/** The same route for the only agent, and for the one named in the path. */
 const ofAgent = (
   path: string,
   describe: (path: string, id: string, params: { readonly params?: z.ZodObject }) => RouteConfig,
@@ -37,7 +40,7 @@ const CHAT_STREAMS = [
   { path: '/chat/{agent}/{id}/stream', operationId: 'chatStreamOfAgent', params: ['agent', 'id'] },
 ];
 
-/** What other parts of the server serve, for the document. */
+/** Routes of other parts of the server, for the document. */
 export const BESIDE: readonly RouteConfig[] = [
   {
     method: 'get',
@@ -136,11 +139,11 @@ export const BESIDE: readonly RouteConfig[] = [
       tags: ['front ends'],
       ...guarded,
       ...needs('read'),
-      summary: 'The answer that is under way, for a page that was loaded again',
+      summary: 'The answer in progress, for a page that was reloaded',
       request: { params: z.object(Object.fromEntries(params.map((name) => [name, z.string()]))) },
       responses: {
         200: { description: 'The rest of a UI message stream.', content: stream('Parts of a message.') },
-        204: { description: 'None is under way.' },
+        204: { description: 'No answer is in progress.' },
         ...errors,
       },
     }),

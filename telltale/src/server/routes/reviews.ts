@@ -12,7 +12,7 @@ import { byId } from './schemas/wire.ts';
 const tag = 'reviews';
 const place = z.tuple([z.number(), z.string()]);
 
-/** What waits for a person, and the answers. */
+/** Open reviews, and the answers to them. */
 export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerDeps): void {
   const { runtime } = edges;
   addOperation(
@@ -73,8 +73,8 @@ export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerDeps): void 
       tag,
       role: 'run',
       summary: 'Answer a review, once',
-      description: 'By `answer`, `choice` or `text`. Its session or run goes on with it.',
-      laterWhen: 'The process that works on it has not taken the answer yet.',
+      description: 'With `answer`, `choice` or `text`. Its session or run then continues.',
+      laterWhen: 'The process that runs it has not received the answer yet.',
       params: byId,
       body: answerReview,
       answer: reviewDetails,
@@ -89,7 +89,7 @@ export function mountReviews(app: OpenAPIHono<AppEnv>, edges: ServerDeps): void 
   );
 }
 
-/** The answer counts, whatever becomes of its session: why that cannot go on here is not the answerer's mistake. */
+/** The answer counts even if its session cannot continue here, which is not the caller's mistake. */
 async function goOn(edges: ServerDeps, stream: string): Promise<void> {
   try {
     await takeUp(edges, stream);
@@ -144,7 +144,7 @@ function wireReview(details: ReviewDetails): ReviewDetailsInfo {
 const nothingSaid = () =>
   new RuntimeError(
     'bad_request',
-    'The body of POST /reviews/{id} says nothing: "answer", "choice" and "text" are missing.',
+    'The body of POST /reviews/{id} is empty: "answer", "choice" and "text" are missing.',
     {
       hint: 'Send {"answer": "approved"}, {"answer": "rejected"}, or the "choice" of one of the review\'s options.',
     },

@@ -57,7 +57,7 @@ export function mountRuns(
         session: z
           .string()
           .optional()
-          .openapi({ description: 'Only runs that this session or run set off or called.' }),
+          .openapi({ description: 'Only runs that this session or run triggered or called.' }),
         workflow: z.string().optional(),
         status: runStatusQuery.optional(),
       }),
@@ -122,7 +122,7 @@ export function mountRuns(
     summaryOf: summaries.run,
     stateOf: (id, seq) => workflows.state(id, seq),
     eventPage: runEventPage,
-    events: 'As those of a session.',
+    events: 'The same as for a session.',
     stream: 'Events have their seq as `id`; `data` is the event as JSON.',
   });
 
@@ -134,7 +134,7 @@ export function mountRuns(
       id: 'cancelRun',
       tag,
       role: 'run',
-      summary: 'End a run, and undo what its steps say how to undo',
+      summary: 'Cancel a run, and compensate its steps',
       params: byId,
       body: cancelled,
       bodyOptional: true,
@@ -146,7 +146,7 @@ export function mountRuns(
       if (status === 'cancelled') return;
       if (hasEnded(status)) throw runEnded(id, status);
       const session = parent === undefined ? undefined : await store.info(parent);
-      // It ends with the session that it leads, and that with it.
+      // A run and the session that it guides end together.
       if (session !== undefined && id === leadRun(session.stream) && !hasEnded(session.status))
         await cancelSession(edges, session, caller.by, reason);
       else await workflows.cancel(id, reason, caller.by);
@@ -161,8 +161,8 @@ export function mountRuns(
       id: 'runChanges',
       tag,
       role: 'read',
-      summary: 'What the workflow as it is now means for a run',
-      description: 'Step by step. Nothing is changed. `POST /runs/{id}/resume` takes what is decided.',
+      summary: 'What the changed workflow means for a run',
+      description: 'Step by step. Nothing is changed. Send the decision to `POST /runs/{id}/resume`.',
       params: byId,
       answer: workflowChanges,
     },
@@ -181,7 +181,7 @@ export function mountRuns(
       id: 'resumeRun',
       tag,
       role: 'run',
-      summary: 'Go on with a run that was interrupted',
+      summary: 'Resume an interrupted run',
       params: byId,
       body: resumeRun,
       bodyOptional: true,
@@ -214,8 +214,8 @@ export function mountRuns(
       id: 'signalRun',
       tag,
       role: 'run',
-      summary: 'Give a run the event that its `wait` step waits for',
-      description: 'One that comes early is kept.',
+      summary: 'Send a run the event that its `wait` step waits for',
+      description: 'An event that arrives early is stored.',
       params: byId,
       body: signalRun,
       status: 202,
@@ -230,7 +230,7 @@ export function mountRuns(
 }
 
 const runEnded = (run: string, status: string) =>
-  new RuntimeError('run_ended', `${run} has ended already (${status}).`, {
+  new RuntimeError('run_ended', `${run} has already ended (${status}).`, {
     hint: `See how: GET /runs/${run}`,
   });
 

@@ -17,7 +17,7 @@ import type { Summaries } from './summaries.ts';
 
 const tag = 'sessions';
 
-/** What people do with sessions. Who did it is on the session's own log. */
+/** Actions of people on sessions. The session's log records who did what. */
 export function mountSessionActions(app: OpenAPIHono<AppEnv>, edges: ServerDeps, summaries: Summaries): void {
   const { runtime } = edges;
   const { store } = runtime;
@@ -29,8 +29,8 @@ export function mountSessionActions(app: OpenAPIHono<AppEnv>, edges: ServerDeps,
       id: 'steer',
       tag,
       role: 'run',
-      summary: 'Put a message before the agent',
-      description: 'It reads it at the beginning of its next turn.',
+      summary: 'Send the agent a message',
+      description: 'The agent reads it at the start of its next turn.',
       params: byId,
       body: said,
       status: 202,
@@ -75,8 +75,8 @@ export function mountSessionActions(app: OpenAPIHono<AppEnv>, edges: ServerDeps,
       id: 'cancelSession',
       tag,
       role: 'run',
-      summary: 'End a session',
-      description: 'What runs is stopped. One that has been cancelled already stays so.',
+      summary: 'Cancel a session',
+      description: 'Running actions are stopped. Does nothing if the session was already cancelled.',
       params: byId,
       body: cancelled,
       bodyOptional: true,
@@ -96,7 +96,7 @@ export function mountSessionActions(app: OpenAPIHono<AppEnv>, edges: ServerDeps,
       id: 'resumeSession',
       tag,
       role: 'run',
-      summary: 'Go on with a session that was interrupted, failed, stalled or cancelled',
+      summary: 'Resume a session that was interrupted, failed, stalled or cancelled',
       params: byId,
       body: resumed,
       bodyOptional: true,
@@ -122,9 +122,8 @@ export function mountSessionActions(app: OpenAPIHono<AppEnv>, edges: ServerDeps,
       id: 'fork',
       tag,
       role: 'run',
-      summary: 'Branch off a new session, which goes on from an event of this one',
-      description:
-        'It goes on with the manifest as it is now, and with the message, the model and the variables that are given.',
+      summary: 'Fork a new session, which continues from an event of this one',
+      description: 'It continues with the present manifest, and with the given message, model and variables.',
       params: byId,
       body: forked,
       status: 201,
@@ -148,7 +147,7 @@ export function mountSessionActions(app: OpenAPIHono<AppEnv>, edges: ServerDeps,
   );
 }
 
-/** Only whoever is asked for it goes on with a session that has ended. Throws `fleet_full` where there is no place. */
+/** Resumes a session in this process, as requested. Throws `fleet_full` if there is no free slot. */
 async function resumeHere(
   edges: ServerDeps,
   id: string,
@@ -158,20 +157,24 @@ async function resumeHere(
   try {
     await resumeSession(edges, id, options);
   } finally {
-    place?.release(); // it has its own by now
+    place?.release(); // it has its own slot by now
   }
 }
 
 const isOver = ({ status, owner }: StreamInfo): boolean => hasEnded(status) && owner === undefined;
 
 const notAChat = (session: string) =>
-  new RuntimeError('not_a_chat', `${session} is no chat: its agent works on what it was started with.`, {
-    hint: `Put a message before it: POST /sessions/${session}/steer. Or start a chat: POST /sessions with "chat": true.`,
-  });
+  new RuntimeError(
+    'not_a_chat',
+    `${session} is not a chat. Its agent works on the input it was started with.`,
+    {
+      hint: `Send it a message: POST /sessions/${session}/steer. Or start a chat: POST /sessions with "chat": true.`,
+    },
+  );
 
 const DEFAULT_REASON = 'asked to';
 
-/** Ends a session: by whoever works on it, else at once. Nothing is done where it was cancelled before. */
+/** Cancels a session: through its owner, or immediately if it has none. Does nothing if it was already cancelled. */
 export async function cancelSession(
   edges: ServerDeps,
   { stream }: Pick<StreamInfo, 'stream'>,
@@ -187,10 +190,10 @@ export async function cancelSession(
   if (cancelled.kind !== 'to_undo') return;
   await sendToSession(store, stream, { kind: 'cancel', from: by, body: reason });
   const place = runtime.places?.reserve('session', stream);
-  // Without a place the message in its inbox has it taken up by whoever has one first.
+  // Without a free slot, the message in its inbox makes another process resume it.
   if (runtime.places !== undefined && place === undefined) return;
   try {
-    // By the runtime itself: one that has ended meanwhile is not resumed.
+    // Resumed by the runtime itself, so a session that has ended meanwhile is not resumed.
     await unlessOwned(resumeSession(edges, stream, { acceptChanges: true }), OVER);
   } finally {
     place?.release();
@@ -198,6 +201,6 @@ export async function cancelSession(
 }
 
 const sessionEnded = (session: string, status: string) =>
-  new RuntimeError('session_ended', `${session} has ended already (${status}).`, {
+  new RuntimeError('session_ended', `${session} has already ended (${status}).`, {
     hint: `See how: GET /sessions/${session}`,
   });

@@ -21,7 +21,7 @@ import type { Quarantines, Summaries } from './summaries.ts';
 import { listStreams } from './summaries.ts';
 
 const tag = 'sessions';
-/** Sessions: what they are, and what is on their logs. */
+/** Sessions and their logs. */
 export function mountSessions(
   app: OpenAPIHono<AppEnv>,
   edges: ServerDeps,
@@ -69,7 +69,7 @@ export function mountSessions(
       tag,
       role: 'run',
       summary: 'Start a session',
-      description: 'Answers once it has begun; follow its events to see it work.',
+      description: 'Responds once it has started. Follow its events to see its progress.',
       body: startSession,
       status: 201,
       answer: sessionSummary,
@@ -94,7 +94,7 @@ export function mountSessions(
           ...(chosen === undefined ? {} : { model: chosen }),
         });
       } finally {
-        place?.release(); // it has its own by now
+        place?.release(); // it has its own slot by now
       }
       if (await begunOnce(session, id)) hearOfLoss(session, onError);
       c.set('about', session.id);
@@ -111,9 +111,9 @@ export function mountSessions(
       id: 'sessionPrompt',
       tag,
       role: 'read',
-      summary: 'What the model was asked in a turn of a session',
+      summary: 'The prompt of a turn of a session',
       description:
-        'Rebuilt from the log and the manifest as it is now: `match` says whether it is what was sent. Values of environment variables in the manifest are shown as `${NAME}`.',
+        'Rebuilt from the log and the present manifest. `match` tells whether it is what was sent. Values of environment variables in the manifest are shown as `${NAME}`.',
       params: byTurn,
       answer: sessionPrompt,
     },
@@ -132,12 +132,12 @@ export function mountSessions(
     stateOf: (id, seq) => runtime.state(id, seq),
     eventPage: sessionEventPage,
     events:
-      'With `accept: text/event-stream` they are told as they come, behind `Last-Event-ID` or `after`, until the session ends. `next` of a page is the `after` of the one behind it.',
+      'With `accept: text/event-stream`, events are streamed as they happen, after `Last-Event-ID` or `after`, until the session ends. The `next` of a page is the `after` of the next one.',
     stream:
-      'Durable events have their seq as `id`; deltas and progress have none. `data` is the event as JSON.',
+      'Durable events have their seq as `id`. Deltas and progress have none. `data` is the event as JSON.',
   });
 }
 
-/** One that was branched off and never resumed is called interrupted by the store; folded, it is one that would run. */
+/** The store calls a fork that was never resumed interrupted. Its summary shows it as running. */
 const storedAs = (status: SessionSummary['status']): readonly string[] =>
   status === 'running' ? ['running', 'interrupted'] : [status];

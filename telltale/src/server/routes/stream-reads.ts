@@ -11,25 +11,25 @@ import type { AppEnv, ServerDeps } from '../server-edges.ts';
 import { addOperation, answerJson } from './operation.ts';
 import { byId, eventQuery, jsonObject, MAX_EVENTS, wholeNumber } from './schemas/wire.ts';
 
-/** What the reading of one kind of stream has of its own. */
+/** What differs between reading sessions and reading runs. */
 export interface StreamReads<Summary> {
   readonly kind: StreamInfo['kind'];
-  /** What the document calls it: `A workflow run`. */
+  /** The name in the document: `A workflow run`. */
   readonly title: string;
   readonly summary: z.ZodType<Summary>;
   readonly summaryOf: (info: StreamInfo) => Promise<Summary>;
   readonly stateOf: (id: string, seq: number | undefined) => Promise<SessionState | RunState>;
   readonly eventPage: z.ZodType;
-  /** Of the events, for the document: on a page and on the stream. */
+  /** Descriptions of the events, for the document: of a page, and of the stream. */
   readonly events: string;
   readonly stream: string;
 }
 
 const atSeq = z.object({
-  seq: wholeNumber(Number.MAX_SAFE_INTEGER, 'After this event; now if absent.').optional(),
+  seq: wholeNumber(Number.MAX_SAFE_INTEGER, 'After this event. The present state by default.').optional(),
 });
 
-/** One session or run: what lists show of it, its state and its events. */
+/** Routes for one session or run: its summary, its state and its events. */
 export function mountStreamReads<Summary>(
   app: OpenAPIHono<AppEnv>,
   edges: ServerDeps,
@@ -75,7 +75,7 @@ export function mountStreamReads<Summary>(
   );
 }
 
-/** A folded state as JSON: maps as objects, sets as lists. Without the key that a session's tags are sealed with. */
+/** A folded state as JSON: maps become objects, sets become lists. The key that seals a session's tags is removed. */
 function stateJson(state: SessionState | RunState): string {
   const { seal: _, ...shown } = state as Partial<SessionState>;
   return JSON.stringify(shown, (_key, value: unknown) =>
@@ -91,7 +91,7 @@ export interface EventsQuery {
   readonly live?: '0' | '1' | undefined;
 }
 
-/** A page of events as JSON, or all of them as they come, where `text/event-stream` is asked for. */
+/** Sends a page of events as JSON, or all of them as they happen, if `text/event-stream` is requested. */
 async function serveEvents(
   { runtime: { store }, streams, onError }: ServerDeps,
   c: Context<AppEnv>,
@@ -113,7 +113,7 @@ async function serveEvents(
   return answerJson(c, `{"items":[${items}]${next}}`);
 }
 
-/** Where the client names it, and likes JSON no better. */
+/** Whether the client accepts event streams, and does not prefer JSON. */
 function wantsStream(c: Context<AppEnv>): boolean {
   const accept = c.req.header('accept') ?? '';
   const stream = weightOf(accept, 'text/event-stream');
@@ -130,7 +130,7 @@ function weightOf(accept: string, type: string): number {
   return 0;
 }
 
-/** What a client that comes back has; anything but a number is nothing that we gave. */
+/** The id that a reconnecting client has. Only numbers are ids of ours. */
 function lastEventId(c: Context<AppEnv>): number | undefined {
   const id = c.req.header('last-event-id');
   return id !== undefined && /^\d{1,15}$/.test(id) ? Number(id) : undefined;
@@ -138,7 +138,7 @@ function lastEventId(c: Context<AppEnv>): number | undefined {
 
 type Bare = AppEnv['Bindings'];
 
-/** Leaves the bare response to `serve`, until it is over. */
+/** Lets `serve` use the raw response until it is finished. */
 export async function handOver(
   c: Context<AppEnv>,
   onError: ServerDeps['onError'],
@@ -149,7 +149,7 @@ export async function handOver(
   try {
     await serve(incoming, outgoing);
   } catch (thrown) {
-    // Once something was sent no error can be answered with: the client sees the end, and comes back.
+    // Once something was sent, no error response is possible. The client sees the end and reconnects.
     if (!outgoing.headersSent) throw thrown;
     onError(thrown);
     outgoing.destroy();
@@ -174,7 +174,7 @@ const unknown = (
     kind === 'session' ? 'session_unknown' : 'run_unknown',
     other === undefined
       ? `No ${WORDS[kind]} "${id.slice(0, 200)}" is in ${location}.`
-      : `${id} is no ${WORDS[kind]}: it is a ${WORDS[other]}.`,
+      : `${id} is not a ${WORDS[kind]} but a ${WORDS[other]}.`,
     { hint: other === undefined ? `List them: GET /${kind}s` : `See GET /${other}s/${id}` },
   );
 

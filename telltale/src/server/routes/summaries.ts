@@ -23,15 +23,15 @@ import { hasEnded, QUARANTINED, readQuarantine } from '../../store/quarantine.ts
 import type { Store, StreamFilter, StreamInfo } from '../../store/store.ts';
 import { type AskedPage, numberPlace, pageOf } from './operation.ts';
 
-/** What lists say of sessions and runs, kept by stream: only what came since is read again. */
+/** Summaries of sessions and runs for lists, cached by stream, so that only new events are read. */
 export interface Summaries {
   session(info: StreamInfo): Promise<SessionSummary>;
   run(info: StreamInfo): Promise<RunSummary>;
 }
 
-/** Summaries of either kind that are kept: a few KB each. */
+/** The most summaries cached of each kind, a few KB each. */
 const MAX_KEPT = 2_000;
-/** Lines that are read at a time. */
+/** The most lines read at a time. */
 const PAGE = 5_000;
 
 export function createSummaries(store: Pick<Store, 'read'>, quarantines: Pick<Quarantines, 'of'>): Summaries {
@@ -69,7 +69,7 @@ export function createSummaries(store: Pick<Store, 'read'>, quarantines: Pick<Qu
 }
 
 interface Folding<Summary, Event> {
-  /** Of a stream that was made, and on which nothing is yet. */
+  /** The summary of a stream without events. */
   readonly empty: (info: StreamInfo) => Summary;
   readonly types: ReadonlySet<string>;
   readonly decode: (line: string, stream: string) => Event;
@@ -80,14 +80,15 @@ function createShelf<Summary extends { readonly seq: number }, Event>(
   store: Pick<Store, 'read'>,
   { empty, types, decode, fold }: Folding<Summary, Event>,
 ): (info: StreamInfo) => Promise<Summary> {
-  /** By stream, the one that was asked for last at the end. Requests at the same time share one reading. */
+  /** By stream, least recently used first. Concurrent requests share one read. */
   const kept = new Map<string, Promise<Summary>>();
 
   const goOn = async ({ stream, head }: StreamInfo, known: Summary): Promise<Summary> => {
     let summary = known;
     while (summary.seq < head) {
       const lines = await store.read(stream, { from: summary.seq + 1, limit: PAGE });
-      // Most of a log is speech, which no list shows: its lines are not even parsed, but for the last, which is the place.
+      // Most of a log is model output, which no list shows. Such lines are not even parsed, except for the last, which
+      // gives the position.
       for (const [index, line] of lines.entries())
         if (index === lines.length - 1 || types.has(typeOf(line)))
           summary = fold(summary, decode(line, stream));
@@ -116,7 +117,7 @@ function createShelf<Summary extends { readonly seq: number }, Event>(
 
 const TYPE = '"type":"';
 
-/** The type of an encoded event: its head has no such key, and in texts the quotes are escaped. */
+/** The type of an encoded event. Its header has no other such key, and quotes inside texts are escaped. */
 function typeOf(line: string): string {
   const from = line.indexOf(TYPE) + TYPE.length;
   return line.slice(from, line.indexOf('"', from));
@@ -130,7 +131,7 @@ export async function listStreams<Summary>(
   quarantines: Quarantines,
   summaryOf: (info: StreamInfo) => Promise<Summary>,
 ): Promise<Page<Summary>> {
-  // The store does not know what a fleet has quarantined: there it still has the status from before.
+  // The store does not know what a fleet has quarantined. There it still has the status from before.
   const aside = filter.status === undefined ? [] : await quarantines.inFleet();
   const isAside = new Set(aside.map(({ stream }) => stream));
   const added = filter.status?.includes(QUARANTINED) === true ? aside.filter(matching(filter)) : [];
@@ -162,10 +163,13 @@ const matching =
     (name === undefined || info.name === name) &&
     (parent === undefined || info.parent === parent);
 
-/** For so long one look at the fleet serves all who ask. */
+/** How long one look at the fleet is cached. */
 const FRESH_MS = 1_000;
 
-/** Which sessions and runs are quarantined, and why: by the store, or because no worker of the fleet can go on with them. */
+/**
+ * Knows which sessions and runs are quarantined, and why: by the store, or because no worker of the fleet can continue
+ * them.
+ */
 export class Quarantines {
   readonly #runtime: Pick<Runtime, 'store' | 'fleet'>;
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -176,7 +180,7 @@ export class Quarantines {
     this.#clock = clock;
   }
 
-  /** Why a stream is quarantined; undefined where it is not. */
+  /** Why a stream is quarantined. Undefined if it is not. */
   async of(info: StreamInfo): Promise<QuarantineNote | undefined> {
     if (info.status === QUARANTINED) {
       const noted = await readQuarantine(this.#runtime.store, info.stream);
@@ -189,7 +193,7 @@ export class Quarantines {
     return { why: aside.why, at: aside.at, release: 'retry', ...(code === undefined ? {} : { code }) };
   }
 
-  /** The streams that the workers of the fleet could not go on with. Their status in the store is another. */
+  /** The streams that no worker of the fleet could continue. Their status in the store is different. */
   async inFleet(): Promise<readonly StreamInfo[]> {
     if (this.#runtime.fleet === undefined) return [];
     const aside = [...(await this.#aside()).keys()];
@@ -206,7 +210,7 @@ export class Quarantines {
       const looked = { at: now, aside };
       this.#looked = looked;
       aside.catch(() => {
-        if (this.#looked === looked) this.#looked = undefined; // whoever asks next looks again
+        if (this.#looked === looked) this.#looked = undefined; // the next request looks again
       });
     }
     return this.#looked.aside;
@@ -218,4 +222,4 @@ export class Quarantines {
   }
 }
 
-const UNKNOWN = 'The store does not say why.';
+const UNKNOWN = 'The reason is unknown.';

@@ -5,35 +5,38 @@ import type { Clock } from '../../lib/clock.ts';
 import type { LiveEvent } from '../../log/event.ts';
 import type { Gatherer, Pulse, StreamLimits } from './stream-source.ts';
 
-/** A client that gets events as they come. */
+/** A client that receives events as they happen. */
 export interface Follower {
   readonly connection: BroadcastConnection;
-  /** Whether it gets deltas and progress. */
+  /** Whether it receives deltas and progress. */
   readonly live: boolean;
-  /** The seq of the last event that it was sent. */
+  /** The seq of the last event it was sent. */
   position: number;
-  /** It does not take any more for now, and follows no longer. */
+  /** Called when it cannot take more, and is no longer a follower. */
   onFull(): void;
 }
 
-/** Events for all followers of one thing: each is encoded once, and what is gathered is one write a client. */
+/**
+ * Sends events to all followers of one stream. Each event is encoded once, and gathered events are one write per
+ * client.
+ */
 export interface Broadcast {
   readonly size: number;
   add(follower: Follower): void;
   remove(follower: Follower): void;
   followers(): readonly Follower[];
-  /** `seq` is undefined for what is not on the log. */
+  /** `seq` is undefined for frames that are not on the log. */
   push(frame: string, seq: number | undefined): void;
   pushLive(event: LiveEvent): void;
-  /** Writes what was gathered now. */
+  /** Writes the gathered events now. */
   flush(): void;
 }
 
-/** `stream`: whose deltas they are. At most `maxGathered` characters wait to be written. */
+/** `stream` is the session of the deltas. At most `maxGathered` characters wait to be written. */
 export function createBroadcast(stream: string, pulse: Pulse, maxGathered: number): Broadcast {
   const followers = new Set<Follower>();
   const deltas = createMergedDeltas(stream);
-  /** Those that do not want what is live. */
+  /** The number of followers that do not want live events. */
   let sober = 0;
   let all = '';
   let onLog = '';
@@ -73,7 +76,7 @@ export function createBroadcast(stream: string, pulse: Pulse, maxGathered: numbe
   const broadcast: Broadcast & { size: number } = {
     size: 0,
     add(follower) {
-      flush(); // what was gathered before is not for it
+      flush(); // events gathered before are not for it
       followers.add(follower);
       broadcast.size = followers.size;
       seq = follower.position;
@@ -100,15 +103,15 @@ export function createBroadcast(stream: string, pulse: Pulse, maxGathered: numbe
 }
 
 /**
- * Deltas of one element that follow each other until they are written become one: under load that is a fifth of the frames
- * and half of the bytes, for the same text.
+ * Merges consecutive deltas of one element until they are written. Under load that means a fifth of the frames and half
+ * of the bytes, for the same text.
  */
 export interface MergedDeltas {
-  /** How much has been gathered, in characters. */
+  /** The gathered characters. */
   readonly length: number;
-  /** Frames that come before it: what it cannot be one with. */
+  /** Returns the frames that come before this event because they cannot be merged with it. */
   add(event: LiveEvent): string;
-  /** The frame of what was gathered; empty if there is nothing. */
+  /** The frame of the gathered text. Empty if there is none. */
   close(): string;
 }
 
@@ -153,41 +156,41 @@ const isOne = (open: LiveEvent, event: LiveEvent): event is Delta =>
   event.speaker === (open as Delta).speaker &&
   (event.type === 'response.delta' || event.depth === (open as typeof event).depth);
 
-/** One client's response. Nothing is queued here: what is not in its socket is not kept. */
+/** One client's response. Nothing is queued here: only what is in its socket is waiting. */
 export interface BroadcastConnection {
-  /** False once it was ended, or the client is gone. */
+  /** False once it was ended, or the client has disconnected. */
   readonly isOpen: boolean;
   /** When it was last written to. */
   readonly writtenAt: number;
-  /** Since when it has taken nothing of more than it may have waiting; undefined while it takes what it is sent. */
+  /** When the client stopped reading with more waiting than allowed. Undefined while it keeps up. */
   readonly stuckSince: number | undefined;
-  /** Sees whether it has taken some of what waits since the last look. */
+  /** Checks whether the client has read some of the waiting data since the last check. */
   look(): void;
-  /** False if the client is full now: it is not written to again until it has `drained`. */
+  /** False if the client is full. It gets nothing more until it has `drained`. */
   send(data: string | Uint8Array): boolean;
-  /** As `send`, for what is read for this client alone: it is full as soon as it does not take it at once. */
+  /** Like `send`, for data read for this client alone. It counts as full as soon as data has to wait. */
   feed(data: string | Uint8Array): boolean;
-  /** Resolves once the client has taken all that waited for it, or is gone. */
+  /** Resolves once the client has read everything, or is gone. */
   drained(): Promise<void>;
-  /** Sends a last word and ends the response. */
+  /** Sends a last frame and ends the response. */
   end(last: string): void;
-  /** Ends it without waiting for the client to read. */
+  /** Ends it without waiting for the client. */
   destroy(): void;
-  /** Resolves once the response is over, however it ended. */
+  /** Resolves once the response is finished, for whatever reason. */
   readonly closed: Promise<void>;
 }
 
 export interface ConnectionDeps {
   readonly clock: Clock;
   readonly limits: StreamLimits;
-  /** What waits in all sockets together. */
+  /** The bytes waiting in all sockets together. */
   readonly waiting: { bytes: number };
 }
 
 /**
- * After the head, data goes straight to the socket. A body without a length ends with its connection, so that what is
- * encoded once for all clients is, to the byte, what each of them gets: `response.write` would frame it for each client
- * anew, in four writes and a tick.
+ * After the headers, data goes directly to the socket. A body without a length ends with its connection, so data that
+ * is encoded once can be sent to all clients unchanged. `response.write` would frame it for each client, in four writes
+ * and a tick.
  */
 const HEAD = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -201,9 +204,9 @@ export function openConnection(
   response: ServerResponse,
   { clock, limits, waiting }: ConnectionDeps,
 ): BroadcastConnection {
-  /** Bytes that its socket has not taken yet. */
+  /** The bytes that its socket has not accepted yet. */
   let own = 0;
-  /** What was left of that at the last look. */
+  /** What was left of them at the last check. */
   let left: BroadcastLeft = { writes: 0, inHand: 0 };
   let wake: (() => void) | undefined;
   let over: () => void = () => undefined;
@@ -218,7 +221,7 @@ export function openConnection(
     wake?.();
     wake = undefined;
   };
-  // A request that was sent before the last one was answered has no socket yet.
+  // A pipelined request has no socket yet.
   const put = (data: string | Uint8Array) => (response.socket ?? response).write(data);
   const write = (data: string | Uint8Array, most: number): boolean => {
     connection.writtenAt = clock.monotonic();
@@ -292,15 +295,15 @@ export function openConnection(
 }
 
 interface BroadcastLeft {
-  /** Bytes of writes of which the system has not taken all. */
+  /** The bytes of writes that the system has not completely accepted. */
   readonly writes: number;
-  /** What it has not taken of the one in hand. */
+  /** The bytes of the present write that it has not accepted. */
   readonly inHand: number;
 }
 
 /**
- * A socket's `writableLength` counts a write until all of it is gone, and one may be all that waits for a client; what is
- * left of it only the handle knows. Node's own time-outs of sockets ask it, too.
+ * A socket's `writableLength` counts a write until it is completely sent, and one write may be all that is waiting.
+ * Only the handle knows what is left of it. Node's own socket timeouts use it, too.
  */
 const leftIn = ({ socket, writableLength }: ServerResponse): BroadcastLeft => ({
   writes: writableLength,
@@ -312,31 +315,31 @@ const leftIn = ({ socket, writableLength }: ServerResponse): BroadcastLeft => ({
 const isLess = (now: BroadcastLeft, before: BroadcastLeft): boolean =>
   now.writes < before.writes || (now.writes === before.writes && now.inHand < before.inHand);
 
-/** The first bytes of every stream: how soon a browser that lost it comes back. */
+/** The first bytes of every stream tell a browser how soon to reconnect. */
 const BEGINNING = 'retry: 1000\n\n';
 export const KEEP_ALIVE = ': still here\n\n';
-/** Nothing will come any more. */
+/** Nothing more will come. */
 export const END = 'event: end\ndata: {}\n\n';
 
-/** What the server says of the stream itself. `ready`: from here on no headline is missed. */
+/** A notice about the stream itself. After `ready`, no headline is missed. */
 export type BroadcastNotice =
   | { readonly kind: 'ready' }
-  /** The client was too slow, and may come back at once. */
+  /** The client was too slow, and may reconnect immediately. */
   | { readonly kind: 'dropped'; readonly reason: string }
-  /** It may come back, but not at once. */
+  /** The client may reconnect, but not immediately. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'closing' };
 
 export const noticeFrame = (notice: BroadcastNotice): string =>
   `event: notice\ndata: ${JSON.stringify(notice)}\n\n`;
 
-/** An event on the log. Without an `event:` field, so that `onmessage` of an EventSource hears it. */
+/** An event on the log. It has no `event:` field, so that `onmessage` of an EventSource receives it. */
 export const eventFrame = (seq: number, json: string): string => `id: ${seq}\ndata: ${json}\n\n`;
 
-/** An event that is not resumed from: it leaves the client's last id as it is. */
+/** An event without an id. It leaves the client's last event id unchanged. */
 export const plainFrame = (json: string): string => `data: ${json}\n\n`;
 
-/** For whoever joins in the middle, and for whoever missed deltas: it stands for all deltas before it. */
+/** For clients that join in the middle or missed deltas. It replaces all earlier deltas. */
 export function snapshotFrame(session: string, open: OpenSpeech): string {
   const { turn, thoughts, response } = open;
   const snapshot: LiveSnapshot = {
@@ -350,7 +353,7 @@ export function snapshotFrame(session: string, open: OpenSpeech): string {
   return plainFrame(JSON.stringify(snapshot));
 }
 
-/** Deltas come by the thousand, and are put together by hand: half the time of a `JSON.stringify` of the whole. */
+/** Deltas arrive by the thousand, so their JSON is assembled by hand, in half the time of `JSON.stringify`. */
 function createLiveFrame(session: string): (event: LiveEvent) => string {
   const place = `,"session":${JSON.stringify(session)},"turn":`;
   const response = `data: {"type":"response.delta"${place}`;

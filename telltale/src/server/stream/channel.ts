@@ -33,18 +33,20 @@ export interface ChannelStreamRef {
   readonly stream: string;
 }
 
-/** One stream that somebody follows. */
+/** One stream that has followers. */
 export interface Channel {
-  /** `head`: what is up to it, a client reads from the log for itself; what is behind it, all are told. */
+  /** A client reads events up to `head` from the log itself. Later events are sent to all followers. */
   readonly place: Readonly<ChannelPlace>;
-  /** Resolves once the place is known; rejects where there is no such stream. */
+  /** Resolves once the position is known. Rejects if there is no such stream. */
   readonly opened: Promise<void>;
   pages(): ReadPage;
   frameOf(seq: number, line: string): string;
-  /** A client that has everything up to `head` follows from here on, or hears that it is over. False if it has not. */
+  /**
+   * Adds a client that has everything up to `head`, or ends it if the stream is over. False if the client is behind.
+   */
   join(follower: Follower): boolean;
   leave(follower: Follower): void;
-  /** An event of it that was committed in this process. */
+  /** Receives an event of the stream that was committed in this process. */
   told(event: SessionEvent | RunEvent): void;
   close(): void;
 }
@@ -57,7 +59,7 @@ export function createChannel(deps: ChannelDeps, { kind, stream }: ChannelStream
   const frameOf = (seq: number, line: string) => eventFrame(seq, json(line));
   const pages = () => createLogPages(store, stream, limits, turnstile);
   const broadcast = createBroadcast(stream, pulse, limits.maxClientBytes);
-  /** Whether deltas came that nobody was sent. */
+  /** Whether there were deltas that nobody was sent. */
   let missedLive = false;
 
   const endAll = (last: string) => {
@@ -77,7 +79,7 @@ export function createChannel(deps: ChannelDeps, { kind, stream }: ChannelStream
     const { seq } = event;
     if (seq <= place.known) return;
     place.known = seq;
-    // Told while the log is read, or behind others that nobody told of.
+    // It arrived while the log is being read, or after events that were not announced.
     if (place.isReading || seq !== place.head + 1) return catchUp.moved();
     place.head = seq;
     place.isOver = isOverAfter(kind, event.type, place.isOver);
@@ -101,7 +103,7 @@ export function createChannel(deps: ChannelDeps, { kind, stream }: ChannelStream
     if (place.isReading) missedLive = true;
     else if (open !== undefined) show(snapshotFrame(stream, open));
   };
-  /** What is open comes in its place among the deltas: those before it are in it, those behind it are not. */
+  /** Open elements are sent in order with the deltas: earlier deltas are part of them, later ones are not. */
   const showSpeech = (show: (frame: string) => void) => source.speech((open) => showOpen(open, show));
   const toAll = (frame: string) => {
     if (broadcast.size > 0) broadcast.push(frame, undefined);
@@ -172,17 +174,17 @@ export function createChannel(deps: ChannelDeps, { kind, stream }: ChannelStream
   };
 }
 
-/** How far a channel is. */
+/** The position of a channel. */
 export interface ChannelPlace {
   readonly kind: 'session' | 'run';
   readonly stream: string;
-  /** The last event that followers were told of. */
+  /** The last event that followers were sent. */
   head: number;
-  /** The last event that is known to be on the log. */
+  /** The last event known to be on the log. */
   known: number;
-  /** Whether nothing comes behind `head`. */
+  /** Whether nothing comes after `head`. */
   isOver: boolean;
-  /** While the log is read, what is told meanwhile is found there. */
+  /** Whether the log is being read. Events announced meanwhile are found there. */
   isReading: boolean;
 }
 
@@ -191,17 +193,17 @@ export interface CatchUpDeps {
   readonly page: ReadPage;
   readonly broadcast: Broadcast;
   readonly frameOf: (seq: number, line: string) => string;
-  /** The log could not be read. */
+  /** Called if the log could not be read. */
   readonly onFailure: (thrown: unknown) => void;
-  /** All that is on the log was told. */
+  /** Called when everything on the log was sent. */
   readonly onDone: () => void;
 }
 
-/** Brings a channel to the end of its log: what nobody told it of is read from there, once and in order. */
+/** Brings a channel to the end of its log: events that were not announced are read from there, once and in order. */
 export interface CatchUp {
-  /** For the first time, before anybody follows. */
+  /** Called once, before there are followers. */
   begin(): Promise<StreamInfo | undefined>;
-  /** The log may have more than was told. */
+  /** Called when the log may have new events. */
   moved(): void;
   close(): void;
 }
@@ -212,7 +214,7 @@ function createCatchUp(place: ChannelPlace, deps: CatchUpDeps): CatchUp {
   let mayHaveMoved = false;
   let isClosed = false;
 
-  /** Where nobody follows, how far the log goes is all that is asked; whoever joined meanwhile did so at the head before. */
+  /** Without followers, only the end of the log matters. A client that joined meanwhile did so at the old head. */
   const look = async () => {
     const least = place.known;
     const info = await store.info(stream);
@@ -261,7 +263,7 @@ function createCatchUp(place: ChannelPlace, deps: CatchUpDeps): CatchUp {
 
   const moved = () => {
     mayHaveMoved = true;
-    if (!place.isReading && !isClosed) void run(); // tells its own failures
+    if (!place.isReading && !isClosed) void run(); // reports its own failures
   };
 
   return {
@@ -290,13 +292,13 @@ const RESUMES: Readonly<Record<ChannelKind, string>> = {
 };
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'stalled', 'cancelled']);
 
-/** Whether a stream is over after an event of this type. One that waits is not. */
+/** Whether a stream is over after an event of this type. A waiting stream is not. */
 const isOverAfter = (kind: ChannelKind, type: string, wasOver: boolean): boolean =>
   ENDS[kind].has(type) || (wasOver && type !== RESUMES[kind]);
 
-/** Whether a stream of this status is over. */
+/** Whether a stream with this status is over. */
 const isOverWith = (status: string): boolean => ENDED.has(status);
 
-/** Whether a line of the log may be one of those; the rest need not be read to know. */
+/** Whether a line of the log may be such an event. Other lines need not be parsed. */
 const mayEnd = (kind: ChannelKind, line: string): boolean =>
   line.includes(kind === 'session' ? '"type":"session.' : '"type":"workflow.');

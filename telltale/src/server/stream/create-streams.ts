@@ -28,11 +28,11 @@ export interface StreamsDeps {
   readonly runtime: StreamRuntime;
   readonly clock: Clock;
   readonly limits?: Partial<StreamLimits>;
-  /** What no client can be told of: a store that cannot be read. */
+  /** Receives errors that no client can be sent, such as an unreadable store. */
   readonly onError: (thrown: unknown) => void;
 }
 
-/** How often clients are looked at: those that are silent, and those that do not read. */
+/** How often clients are checked for silence, and for not reading. */
 const SWEEP_MS = 1_000;
 
 interface KeptChannel {
@@ -102,7 +102,7 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
     try {
       await channel.opened;
     } catch (thrown) {
-      forget(channel); // there is no such stream, or the store did not say
+      forget(channel); // there is no such stream, or the store failed
       throw thrown;
     }
   };
@@ -112,7 +112,7 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
     if (kept.clients === 0) forget(kept.channel);
   };
 
-  /** Counts the client, and hears of what goes wrong once it was answered. */
+  /** Counts the client, and handles errors that occur after the response has started. */
   const connected = async (
     request: IncomingMessage,
     response: ServerResponse,
@@ -180,13 +180,13 @@ export function createStreams({ runtime, clock, limits: given, onError }: Stream
   };
 }
 
-/** Whoever asked left before there was an answer. */
+/** Whether the client disconnected before there was a response. */
 const isGone = (request: IncomingMessage, response: ServerResponse) =>
   request.socket.destroyed || response.destroyed;
 
 /**
- * A browser's EventSource comes back by itself whenever a stream ends: 204 is how it is told not to. Only one that has all
- * of a stream that is over hears that.
+ * A browser's EventSource reconnects whenever a stream ends, unless it gets a 204. Only a client that has all events of
+ * a finished stream gets that.
  */
 const hasAll = ({ headers }: IncomingMessage, after: number, { place }: Channel) =>
   headers['last-event-id'] !== undefined && place.isOver && after >= place.head;
@@ -194,17 +194,17 @@ const hasAll = ({ headers }: IncomingMessage, after: number, { place }: Channel)
 const tooSlow = (patienceMs: number) =>
   ({
     kind: 'dropped',
-    reason: `Nothing was read for ${patienceMs / 1000} s. Come back with the id of the last event.`,
+    reason: `Nothing was read for ${patienceMs / 1000} s. Reconnect with the id of the last event.`,
   }) as const;
 
 /**
- * What changes any list, over all sessions and runs of the store. Nothing is resumed: whoever lists after `ready` misses
- * nothing, and may be told of an event that its list has already.
+ * Events that change any list, for all sessions and runs of the store. They cannot be resumed: a client that lists
+ * after `ready` misses nothing, but may receive an event that its list already includes.
  */
 export interface Headlines {
-  /** An event that was committed in this process. */
+  /** Receives an event that was committed in this process. */
   told(event: StreamEvent): void;
-  /** Serves one client, until it is gone. */
+  /** Serves one client until it disconnects. */
   follow(connection: BroadcastConnection): Promise<void>;
   close(): void;
 }
@@ -240,7 +240,9 @@ function createHeadlines(deps: HeadlinesDeps): Headlines {
         connection.send(noticeFrame({ kind: 'ready' }));
         await isLeft;
         await connection.drained();
-        connection.end(noticeFrame({ kind: 'dropped', reason: 'Some of it was missed: list again.' }));
+        connection.end(
+          noticeFrame({ kind: 'dropped', reason: 'Some events were missed. Load the list again.' }),
+        );
       } finally {
         broadcast.remove(follower);
         clients--;
@@ -251,18 +253,18 @@ function createHeadlines(deps: HeadlinesDeps): Headlines {
   };
 }
 
-/** A page is handed over in pieces of that size, so that a slow client is seen to take them one by one. */
+/** A page is sent in pieces of this size, so that a slow client can be seen to read them. */
 const PIECE_BYTES = 64 * 1024;
 
 export interface StreamsFollowOptions {
-  /** The seq of the last event that the client has. One beyond the log's end counts as its end. */
+  /** The seq of the last event the client has. A number beyond the end of the log counts as its end. */
   readonly after: number;
   readonly live: boolean;
 }
 
 /**
- * One client of a channel: what it lacks is read from the log, then it follows. When it does not keep up it is left alone
- * until it has read what waits for it, and then reads from the log again; what was live in between is lost to it.
+ * Serves one client of a channel. Events it lacks are read from the log, then it follows. A client that falls behind is
+ * paused until it has read what is waiting, and then reads from the log again. Live events in between are lost to it.
  */
 async function followChannel(
   channel: Channel,
@@ -292,13 +294,13 @@ async function followChannel(
   }
 }
 
-/** Sends what is on the log up to the channel's head, which moves on meanwhile. */
+/** Sends the log up to the channel's head, which advances meanwhile. */
 async function readUp(channel: Channel, follower: Follower): Promise<void> {
   const { connection } = follower;
   const page = channel.pages();
   while (connection.isOpen && follower.position < channel.place.head) {
     const lines = await page(follower.position + 1);
-    // What is behind the head comes to all followers alike.
+    // Events after the head are sent to all followers.
     const mine = lines.slice(0, channel.place.head - follower.position);
     if (mine.length === 0) throw logTooShort(channel.place.stream, follower.position + 1, follower.position);
     let frames = '';
@@ -313,16 +315,18 @@ async function feed(connection: BroadcastConnection, frames: string): Promise<vo
     if (!connection.feed(bytes.subarray(at, at + PIECE_BYTES))) await connection.drained();
 }
 
-/** Event streams to clients (SSE). Written on the bare response: a framework's stream costs three times as much. */
+/**
+ * Event streams to clients (SSE). They use the raw response, because a framework's stream costs three times as much.
+ */
 export interface Streams {
   /**
-   * Answers with the events of a session or run: those of the log behind `after` first, then as they come, without a gap
-   * or a repeat; `id` is the seq. Live events have no id, and deltas that come close together may be one. Whoever joins in
-   * the middle of speech, or missed some, gets a `live.snapshot`. Ends with the stream's end: `event: end`. `event: notice`
-   * says why it ends before that: `closing`, `dropped` (the client was too slow), `failed` (the log cannot be read); it may
-   * come back with the last id. A browser that comes back to a stream that is over, by `Last-Event-ID`, and has all of it,
-   * is answered with 204. Resolves once the response is over; rejects before anything is answered: `session_unknown`,
-   * `run_unknown`, `too_many_streams`, `closing`.
+   * Sends the events of a session or run: first those on the log after `after`, then new ones as they happen, without
+   * gaps or repetitions. `id` is the seq. Live events have no id, and deltas that are close together may be merged. A
+   * client that joins in the middle of an output, or missed some, gets a `live.snapshot`. The stream ends with `event:
+   * end`. `event: notice` explains an earlier end: `closing`, `dropped` (the client was too slow) or `failed` (the log
+   * cannot be read). The client may then reconnect with the last id. A browser that reconnects with `Last-Event-ID` to
+   * a finished stream and has all of it gets a 204. Resolves once the response is finished. Rejects before anything is
+   * sent with `session_unknown`, `run_unknown`, `too_many_streams` or `closing`.
    */
   serve(
     request: IncomingMessage,
@@ -330,19 +334,20 @@ export interface Streams {
     of: {
       readonly kind: 'session' | 'run';
       readonly stream: string;
-      /** The seq of the last event that the client has; one beyond the log's end counts as its end. */
+      /** The seq of the last event the client has. A number beyond the end of the log counts as its end. */
       readonly after: number;
-      /** Whether deltas and progress are wanted. */
+      /** Whether to send deltas and progress. */
       readonly live: boolean;
     },
   ): Promise<void>;
   /**
-   * Answers with the headlines of all sessions and runs of the store: what `foldSummary` and `foldRunSummary` look at. Not
-   * resumable: after the notice `ready` nothing is missed, so whoever lists then has all, and leaves out what its list has.
+   * Sends the headlines of all sessions and runs of the store: the events that `foldSummary` and `foldRunSummary` use.
+   * It cannot be resumed. After the notice `ready` nothing is missed, so a client that then loads a list has
+   * everything, and ignores what its list includes.
    */
   headlines(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** Open connections. */
+  /** The number of open connections. */
   readonly clients: number;
-  /** Tells all clients that the server goes away, and ends their streams. */
+  /** Tells all clients that the server is closing, and ends their streams. */
   close(): Promise<void>;
 }

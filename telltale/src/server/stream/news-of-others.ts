@@ -4,26 +4,26 @@ import type { LiveWire } from '../../store/shared-store.ts';
 import type { StreamInfo } from '../../store/store.ts';
 import type { HeadlinesDeps } from './stream-source.ts';
 
-/** The streams that are looked at: those that are alive, and those that were made last, which may have ended since. */
+/** The most streams that are polled: live ones, and the newest ones, which may have ended already. */
 const MAX_ALIVE = 1_000;
 const MAX_NEWEST = 200;
-/** Streams that are looked at once more in a round since they are no longer among those. */
+/** The most streams that are checked once more after they left that list. */
 const MAX_ENDED = 500;
 const MAX_KNOWN = 10_000;
-/** Of a stream that was not looked at before, so many events are told. */
+/** The most past events that are sent of a stream that is new to the poll. */
 const LOOK_BACK = 200;
-/** Events that are read at a time, and in one round; the rest comes with the next. */
+/** The most events read at a time, and in one round. The rest follows in the next round. */
 const PAGE = 500;
 const MAX_EVENTS = 5_000;
 
 /**
- * Events of streams that other processes work on, while somebody wants to know. Where machines share the store, they say
- * which streams have moved; what they could not say, and all of it elsewhere, is found by looking now and then.
+ * Finds events of streams that other processes own, while there are clients. If several machines share the store, they
+ * announce which streams have changed. Everything else is found by polling.
  */
 export interface NewsOfOthers {
-  /** Resolves once everything that comes from now on will be told. */
+  /** Resolves once all events from now on will be reported. */
   begun(): Promise<void>;
-  /** An event of this process's own: it is not told again. */
+  /** Records an event of this process, so that it is not reported again. */
   isKnown(stream: string, seq: number): void;
   stop(): void;
 }
@@ -36,15 +36,15 @@ export function createNewsOfOthers(
   const live = store.shared?.live;
   const pollMs = live === undefined ? limits.pollMs : limits.sharedPollMs;
   let heard: HeardHeadlines | undefined;
-  /** The last event of each stream that was told of, or was there at the beginning. */
+  /** The last reported event of each stream, or its head at the start. */
   const known = new Map<string, number>();
   let began: Promise<void> | undefined;
   let beganAt = 0;
   let stopTimer: (() => void) | undefined;
   let isLooking = false;
-  /** Whether something was missed that only a look finds. */
+  /** Whether something was missed that only a poll finds. */
   let isMissed = false;
-  /** Counts beginnings: what an old one still brings is not told. */
+  /** Counts starts, so that late results of an earlier start are ignored. */
   let round = 0;
 
   const listed = async (): Promise<ReadonlyMap<string, StreamInfo>> => {
@@ -53,7 +53,7 @@ export function createNewsOfOthers(
     return new Map([...alive, ...newest].map((info) => [info.stream, info]));
   };
 
-  /** Those that were alive in the round before: what they ended with is still to be told. */
+  /** Streams that were alive in the last round. Their final events are still to be reported. */
   const ended = async (alive: ReadonlyMap<string, StreamInfo>): Promise<readonly StreamInfo[]> => {
     const gone = [...known.keys()].filter((stream) => !alive.has(stream) && isElsewhere(stream));
     const found: StreamInfo[] = [];
@@ -68,7 +68,7 @@ export function createNewsOfOthers(
 
   const begin = async (own: number) => {
     beganAt = clock.now();
-    // It is heard before it is looked at: what moves in between is told.
+    // Listen before the first poll, so that changes in between are reported.
     if (live !== undefined)
       heard = hearHeadlines({
         live,
@@ -89,7 +89,7 @@ export function createNewsOfOthers(
       isLooking = true;
       heard?.ask();
       look(own)
-        .catch(onError) // the next round may do better
+        .catch(onError) // the next round may succeed
         .finally(() => {
           isLooking = false;
           if (own === round) arm(own);
@@ -121,7 +121,7 @@ export function createNewsOfOthers(
     await readTo(headline, to, MAX_EVENTS, own);
   };
 
-  /** How many events were read. */
+  /** Returns how many events were read. */
   const readOn = (info: StreamInfo, most: number, own: number): Promise<number> => {
     const { stream, head, createdAt } = info;
     if (!known.has(stream)) note(stream, createdAt >= beganAt ? 0 : Math.max(0, head - LOOK_BACK));
@@ -166,9 +166,9 @@ export function createNewsOfOthers(
   };
 }
 
-/** What other processes say has moved. */
+/** Announcements of other processes about changed streams. */
 export interface HeardHeadlines {
-  /** Asks processes to tell; again now and then, since there may be some that were not there before. */
+  /** Asks processes to announce changes. Repeated, because new processes may have started. */
   ask(): void;
   close(): void;
 }
@@ -182,7 +182,7 @@ export interface HeardHeadlinesDeps {
   readonly onError: (thrown: unknown) => void;
 }
 
-/** Streams that were heard of and are not read yet; with more, all are looked at instead. */
+/** The most announced streams waiting to be read. With more, all streams are polled instead. */
 const MAX_HEARD = 10_000;
 
 function hearHeadlines({ live, read, missed, onError }: HeardHeadlinesDeps): HeardHeadlines {
@@ -199,7 +199,7 @@ function hearHeadlines({ live, read, missed, onError }: HeardHeadlinesDeps): Hea
     isReading = true;
     for (const headline of heard.values()) {
       heard.delete(headline.stream);
-      await read(headline).catch(onError); // the next look may do better
+      await read(headline).catch(onError); // the next poll may succeed
       if (isClosed) return;
     }
     isReading = false;
@@ -211,7 +211,7 @@ function hearHeadlines({ live, read, missed, onError }: HeardHeadlinesDeps): Hea
         heard.clear();
         missed();
       }
-      if (!isReading) void readAll(); // tells its own failures
+      if (!isReading) void readAll(); // reports its own failures
     },
     gap: missed,
   });

@@ -9,8 +9,8 @@ export const tooManyStreams = (limit: number) =>
 
 /** Answered with 503. */
 export const serverClosing = () =>
-  new RuntimeError('closing', 'The server is shutting down and opens no event stream any more.', {
-    hint: 'Come back when it runs again, with the id of the last event: nothing will be missed.',
+  new RuntimeError('closing', 'The server is shutting down and opens no more event streams.', {
+    hint: 'Reconnect with the id of the last event when it runs again. Nothing is missed.',
     retryable: true,
   });
 
@@ -24,7 +24,7 @@ export const nothingToFollow = (kind: 'session' | 'run', stream: string, locatio
         hint: 'List them: telltale workflow list',
       });
 
-/** An event was told of that cannot be read. */
+/** An announced event cannot be read. */
 export const logTooShort = (stream: string, seq: number, head: number) =>
   new RuntimeError('store_damaged', `Event ${seq} of ${stream} was written, but its log ends with ${head}.`, {
     hint: 'Check the store: telltale store check',

@@ -15,26 +15,29 @@ export interface HeadlinesDeps {
   readonly onError: (thrown: unknown) => void;
 }
 
-/** Something that gathers events and writes them. */
+/** Gathers events and writes them. */
 export interface Gatherer {
   /** When it last wrote. */
   flushedAt: number;
-  /** Whether it is going to. */
+  /** Whether a flush is scheduled. */
   isDue: boolean;
   flush(): void;
 }
 
-/** When events are written: at once while there is quiet, and under load once in a window for each channel. */
+/**
+ * Decides when events are written: immediately while there is little to do, and under load once per window for each
+ * channel.
+ */
 export interface Pulse {
-  /** Has it flushed soon. `events`: how many the last one makes, one for each client. */
+  /** Schedules a flush. `events` is how many the last one makes, one for each client. */
   soon(gatherer: Gatherer, events: number): void;
   stop(): void;
 }
 
-/** How exactly windows are kept. */
+/** The precision of windows. */
 const TICK_MS = 5;
 
-/** One timer for all channels, which runs while something waits. */
+/** One timer for all channels. It only runs while something is waiting. */
 export function createPulse(
   clock: Clock,
   { windowMs, quietEvents }: Pick<StreamLimits, 'windowMs' | 'quietEvents'>,
@@ -94,7 +97,7 @@ export function createPulse(
       if (isBusy(now) && gatherer.flushedAt + windowMs > now) {
         waiting.push(gatherer);
         if (stopTimer === undefined) arm();
-        // What is appended in one go is told in one go: one write.
+        // Events appended together are written together.
       } else if (atOnce.push(gatherer) === 1) queueMicrotask(flushAtOnce);
     },
     stop() {
@@ -105,19 +108,22 @@ export function createPulse(
   };
 }
 
-/** What is needed of a runtime. */
+/** The part of a runtime that streams use. */
 export type StreamRuntime = Pick<Runtime, 'store' | 'watch' | 'session'>;
 
-/** Where a stream's events come from: the session, where it is worked on here, else the store and what other processes tell. */
+/**
+ * The origin of a stream's events: the session, if this process owns it. Otherwise the store, and announcements of
+ * other processes.
+ */
 export interface StreamSource {
-  /** Whether it is worked on here. */
+  /** Whether this process owns it. */
   isHere(): boolean;
   /**
-   * Tells what is said of elements that are still open. Where another process works on it, deltas are asked for from the
-   * first time on that somebody wants to know, and what is open may be told by `spoken` instead.
+   * Reports the text of elements that are still open. If another process owns the stream, its deltas are requested from
+   * the first call on, and open elements may be reported through `spoken` instead.
    */
   speech(told: (open: OpenSpeech | undefined) => void): void;
-  /** To be called when it may have been taken up here. */
+  /** Call this when this process may have become the owner. */
   look(): void;
   close(): void;
 }
@@ -129,9 +135,9 @@ export interface StreamSourceDeps {
   readonly stream: string;
   readonly pages: () => ReadPage;
   readonly told: (event: ObservedEvent) => void;
-  /** What is open, for all: deltas that came before may have been missed. */
+  /** Reports open elements to all followers, because earlier deltas may have been missed. */
   readonly spoken: (open: OpenSpeech | undefined) => void;
-  /** The log may have more than was told. */
+  /** Called when the log may have new events. */
   readonly moved: () => void;
 }
 
@@ -164,7 +170,7 @@ export function createStreamSource(deps: StreamSourceDeps): StreamSource {
     own.result.then(letGo, letGo);
   };
 
-  /** From the log's end on; what is before it is read by whoever needs it. */
+  /** Starts at the end of the log. Earlier events are read by each client. */
   const listen = () => {
     isAskedFor = true;
     const watching = stop;
@@ -202,10 +208,10 @@ export function createStreamSource(deps: StreamSourceDeps): StreamSource {
 
 const FIRST_PAGE = 100;
 
-/** The lines of a log from `from` on, as many as make about a page. */
+/** Reads lines of a log from `from` on, about a page of them. */
 export type ReadPage = (from: number) => Promise<readonly string[]>;
 
-/** The size of a page follows that of the events read last: a log of large ones costs no more memory. */
+/** Reads pages. Their length adapts to the size of the last events, so a log of large events needs no more memory. */
 export function createLogPages(
   store: Store,
   stream: string,
@@ -222,33 +228,38 @@ export function createLogPages(
   };
 }
 
-/** What streams to clients may take. All of it is bounded, whatever clients do. */
+/** The limits of streams to clients. Everything is bounded, whatever clients do. */
 export interface StreamLimits {
-  /** Connections at once; one more is refused with `too_many_streams`. Fewer than the server takes: others have to come through. */
+  /**
+   * The most connections. One more is refused with `too_many_streams`. This is less than the server's limit, so that
+   * other requests get through.
+   */
   readonly maxClients: number;
-  /** Under load, events of a channel are gathered for so long. */
+  /** Under load, events of a channel are gathered for this long. */
   readonly windowMs: number;
-  /** Events to clients in a window up to which each is written at once; with more, there is load. */
+  /** Up to this many events per window, each is written immediately. More counts as load. */
   readonly quietEvents: number;
-  /** After so long a silence a comment is sent: proxies end what seems dead. */
+  /** After this much silence a comment is sent, because proxies close idle connections. */
   readonly keepAliveMs: number;
-  /** What may wait in the socket of one client; one with more is written to again when it has read all of it. */
+  /**
+   * The most bytes waiting in one client's socket. With more, the client must read all of them before it gets new ones.
+   */
   readonly maxClientBytes: number;
-  /** What may wait in all sockets together; beyond it no client may have anything waiting. */
+  /** The most bytes waiting in all sockets together. Beyond that, connections with waiting data are closed. */
   readonly maxWaitingBytes: number;
-  /** A client that reads nothing for so long is let go of, and may come back. */
+  /** A client that reads nothing for this long is dropped, and may reconnect. */
   readonly patienceMs: number;
-  /** What is read of a log at a time, about. */
+  /** The approximate size of one read of a log. */
   readonly pageBytes: number;
-  /** Events that are read of a log at a time. */
+  /** The most events in one read of a log. */
   readonly pageEvents: number;
-  /** Reads of logs at once. */
+  /** The most concurrent reads of logs. */
   readonly maxReads: number;
-  /** How often streams of other processes are looked at for headlines. */
+  /** How often streams of other processes are polled for headlines. */
   readonly pollMs: number;
-  /** The same where other processes say which have moved: only what they could not say is found by it. */
+  /** The same if other processes announce changes. Polling then only finds what was not announced. */
   readonly sharedPollMs: number;
-  /** When the server closes, clients have so long to take what is on its way to them. */
+  /** When the server closes, clients have this long to read waiting data. */
   readonly farewellMs: number;
 }
 

@@ -4,24 +4,24 @@ import { networkInterfaces, platform } from 'node:os';
 import { join } from 'node:path';
 import { RuntimeError } from '../../lib/errors.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import type { ChildEnvironmentEnv } from '../process/child-environment.ts';
-import { DAEMONS, stateFolders } from './store-files.ts';
+import type { ProcessEnvironment } from '../process/child-environment.ts';
+import { DAEMONS, stateFolders } from './runtime-paths.ts';
 
-/** The addresses of Telltale's own servers. An action that reached one could answer its own reviews. */
+/** The addresses of Telltale's own servers. An action that could reach one could approve its own reviews. */
 export interface OwnAddresses {
-  /** Rejects an IP address and a port that lead to one of them with `not_permitted`; other hosts pass. */
+  /** Throws `not_permitted` when the IP address and port belong to one of Telltale's servers. Other hosts pass. */
   check(address: string, port: string): void;
 }
 
-interface AddressesListener {
+interface ListeningServer {
   readonly host: string;
   readonly port: number;
 }
 
-/** The servers of this process. */
-const listeners = new Set<AddressesListener>();
+/** The servers that listen in this process. */
+const listeners = new Set<ListeningServer>();
 
-/** To be called by each server of ours once it listens. What it returns is to be called when the server closes. */
+/** Call this once a server of Telltale listens, and call the returned function when it closes. */
 export function registerListener(host: string, port: number): () => void {
   const listener = { host, port };
   listeners.add(listener);
@@ -29,29 +29,31 @@ export function registerListener(host: string, port: number): () => void {
 }
 
 /**
- * The servers of this process, and those that other processes of the user have written down in a state folder
- * (`daemons/*.json`): they may have been started with another environment. Both are read at each check, since servers come and go.
+ * Covers the servers of this process and those that other processes recorded in a state folder (`daemons/*.json`),
+ * whatever environment those were started with. Both are read again at each check, because servers come and go.
  */
-export function createOwnAddresses(env: ChildEnvironmentEnv): OwnAddresses {
+export function createOwnAddresses(env: ProcessEnvironment): OwnAddresses {
   const folders = stateFolders(env).map((folder) => join(folder, DAEMONS));
   return {
     check(address, port) {
-      const at = [...listeners, ...folders.flatMap(writtenDown)].find((each) => String(each.port) === port);
+      const at = [...listeners, ...folders.flatMap(recordedDaemons)].find(
+        (each) => String(each.port) === port,
+      );
       if (at !== undefined && (isThisMachine(address) || address === at.host))
         throw ownAddress(address, port);
     },
   };
 }
 
-function writtenDown(folder: string): readonly AddressesListener[] {
-  return namesIn(folder).flatMap((name) => {
+function recordedDaemons(folder: string): readonly ListeningServer[] {
+  return jsonFilesIn(folder).flatMap((name) => {
     const { host, port, pid } = readDaemon(join(folder, name));
-    if (typeof port !== 'number' || isGone(pid)) return [];
+    if (typeof port !== 'number' || hasExited(pid)) return [];
     return [{ host: typeof host === 'string' ? host : '', port }];
   });
 }
 
-function namesIn(folder: string): readonly string[] {
+function jsonFilesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).filter((name) => name.endsWith('.json'));
   } catch {
@@ -67,12 +69,12 @@ function readDaemon(path: string): {
   try {
     return (JSON.parse(readFileSync(path, 'utf8')) ?? {}) as object;
   } catch {
-    return {}; // it ended meanwhile, or is being written
+    return {}; // the daemon has exited, or is writing the file
   }
 }
 
-/** A daemon that was killed leaves its file, and the port may be another server's by now. */
-const isGone = (pid: unknown): boolean =>
+/** A daemon that was killed leaves its file behind, and another server may use the port by now. */
+const hasExited = (pid: unknown): boolean =>
   platform() === 'linux' &&
   typeof pid === 'number' &&
   existsSync('/proc/self') &&
@@ -87,7 +89,7 @@ const ownAddress = (address: string, port: string) =>
     },
   );
 
-/** Every range that is not part of the public internet (IANA's special-purpose registries). The first match counts. */
+/** Every range outside the public internet (IANA's special-purpose registries). The first match counts. */
 const NOT_PUBLIC: readonly (readonly [string, number, string])[] = [
   ['0.0.0.0', 8, 'an unspecified'],
   ['10.0.0.0', 8, 'a private'],
@@ -126,7 +128,7 @@ const RANGES = NOT_PUBLIC.map(([net, prefix, kind]) => {
   return { range, kind, family: isIP(net) };
 });
 
-/** `a loopback`, `a private`, …; undefined for an address on the public internet. */
+/** Returns `a loopback`, `a private`, …, or undefined for an address on the public internet. */
 export function privateKind(address: string): string | undefined {
   const bare = withoutZone(address);
   if (isIP(bare) === 0) return 'an unreadable';
@@ -135,14 +137,14 @@ export function privateKind(address: string): string | undefined {
   const type = family === 4 ? 'ipv4' : 'ipv6';
   const own = RANGES.find((each) => each.family === family && each.range.check(mapped, type))?.kind;
   if (own !== undefined || family === 4) return own;
-  // ISATAP can have any prefix: the address leads to the IPv4 address at its end.
+  // ISATAP works with any prefix: the address leads to the IPv4 address at its end.
   const end = isatapAddress(groupsOf(mapped) ?? []);
   return end !== undefined && privateKind(end) !== undefined ? 'a translated' : undefined;
 }
 
 /**
- * Whether a connection to this address can end on this machine: loopback, the unspecified address, and the addresses
- * of its interfaces, also as IPv4 inside any form of IPv6.
+ * Whether a connection to this address can end on this machine: loopback, the unspecified address, and the addresses of
+ * its network interfaces, also as IPv4 embedded in any form of IPv6.
  */
 function isThisMachine(address: string): boolean {
   const bare = withoutZone(address).toLowerCase();
@@ -159,7 +161,7 @@ function interfaceAddresses(): ReadonlySet<string> {
   return new Set(all.map(({ address }) => canonical(withoutZone(address))));
 }
 
-/** The IPv4 addresses that an address of IPv6 contains, by any of the standards for it; none for other addresses. */
+/** The IPv4 addresses embedded in an IPv6 address, by any of the standards for it. Empty for other addresses. */
 export function embeddedAddresses(address: string): readonly string[] {
   const groups = groupsOf(withoutZone(address));
   if (groups === undefined) return [];
@@ -191,7 +193,7 @@ function mappedAddress(address: string): string | undefined {
     : undefined;
 }
 
-/** The eight groups of an address of IPv6. */
+/** The eight groups of an IPv6 address. */
 function groupsOf(address: string): readonly number[] | undefined {
   if (isIP(address) !== 6) return undefined;
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);

@@ -1,24 +1,24 @@
-import { readShellLine, type ShellCommand, type ShellWord } from './shell-line.ts';
+import { parseShellLine, type ShellCommand, type ShellWord } from './shell-line.ts';
 
-/** How a program takes the command that it runs. */
+/** How a program takes the command it runs. */
 interface Wrapper {
-  /** Words between its options and the command: the time of `timeout`. */
+  /** Words between its options and the command, such as the time of `timeout`. */
   readonly operands?: number;
-  /** Options whose value is a word of its own. */
+  /** Options whose value is a separate word. */
   readonly valued?: readonly string[];
-  /** Options whose value is a command line for a shell. */
+  /** Options whose value is a shell command line. */
   readonly lines?: readonly string[];
-  /** What follows is one command line, its words joined by blanks. */
+  /** The remaining words, joined by spaces, form one command line. */
   readonly joined?: true;
-  /** It adds arguments of its own, which the line does not show. */
+  /** It adds arguments that the line does not show. */
   readonly adds?: true;
-  /** Its options are many: any word may begin the command. */
+  /** It has too many options to list, so any word may begin the command. */
   readonly anywhere?: true;
 }
 
 const SHELLS = 'sh bash dash ash zsh ksh mksh yash fish rbash csh tcsh';
 
-/** Programs that run another one which their arguments name. */
+/** Programs that run another program named in their arguments. */
 const WRAPPERS = new Map<string, Wrapper>([
   ...'command builtin exec nohup time noglob nocorrect busybox toybox catchsegv fakeroot eatmydata linux32 linux64 sudoedit'
     .split(' ')
@@ -62,45 +62,43 @@ const WRAPPERS = new Map<string, Wrapper>([
   ['eval', { joined: true }],
 ]);
 
-const isShell = (name: string): boolean => SHELLS.split(' ').includes(name);
-const FIND_RUNS: ReadonlySet<string> = new Set(['-exec', '-execdir', '-ok', '-okdir']);
-/** The loader runs what it is given: `/lib64/ld-linux-x86-64.so.2 /bin/rm`. */
+export const isShell = (name: string): boolean => SHELLS.split(' ').includes(name);
+const FIND_EXEC_OPTIONS: ReadonlySet<string> = new Set(['-exec', '-execdir', '-ok', '-okdir']);
+/** The dynamic loader runs the program it is given: `/lib64/ld-linux-x86-64.so.2 /bin/rm`. */
 const LOADER = /^ld(?:-linux.*|-musl.*|-[\d.]+|\.so.*)\.so(?:\.\d+)*$|^ld\.so$/;
 
-/** What a command runs in turn. */
-export interface Inner {
+/** The commands that a command runs in turn. */
+export interface InnerCommands {
   readonly commands: readonly ShellCommand[];
-  /** Why these are not all that it runs, or not as they will run. */
-  readonly unread: readonly string[];
+  /** Why the list is incomplete, or inexact. */
+  readonly unparsed: readonly string[];
 }
 
-/** The name that a program goes by: the last part of its path, without what Windows leaves out. */
+/** The name of a program: the last part of its path, without the endings that Windows lets people omit. */
 export const programName = (word: string): string =>
   (/[^\\/]*$/.exec(word)?.[0] ?? '').replace(/\.(?:exe|cmd|bat|com)$/i, '');
 
-export const shellNamed = (name: string): boolean => isShell(name);
-
 /**
- * The commands that a command names as its arguments, as `env`, `timeout 5`, `xargs`, `sh -c` and `find -exec` do.
- * Undefined where it is no such program. Where it is not certain at which word the inner command begins, each word that
- * may be it begins one.
+ * The commands that a command names in its arguments, as `env`, `timeout 5`, `xargs`, `sh -c` and `find -exec` do.
+ * Undefined for any other program. If it is unclear at which word the inner command begins, each candidate word begins
+ * one.
  */
-export function innerCommands({ words }: ShellCommand): Inner | undefined {
+export function innerCommands({ words }: ShellCommand): InnerCommands | undefined {
   const [program, ...args] = words;
   if (program === undefined) return undefined;
   const name = programName(program.text).toLowerCase();
-  if (isShell(name)) return ofShell(args);
-  if (name === 'find') return ofFind(args);
-  if (name === 'trap') return ofLines(args.slice(0, 1));
-  if (name === 'cmd') return ofLines([joined(args.filter(({ text }) => !/^\/[a-z]/i.test(text)))]);
+  if (isShell(name)) return shellCommands(args);
+  if (name === 'find') return findCommands(args);
+  if (name === 'trap') return parseLines(args.slice(0, 1));
+  if (name === 'cmd') return parseLines([joined(args.filter(({ text }) => !/^\/[a-z]/i.test(text)))]);
   const wrapper = LOADER.test(name) ? {} : WRAPPERS.get(name);
-  return wrapper === undefined ? undefined : ofWrapper(name, wrapper, args);
+  return wrapper === undefined ? undefined : wrappedCommands(name, wrapper, args);
 }
 
-function ofWrapper(name: string, wrapper: Wrapper, args: readonly ShellWord[]): Inner {
+function wrappedCommands(name: string, wrapper: Wrapper, args: readonly ShellWord[]): InnerCommands {
   const { operands = 0, valued = [], lines = [], adds, anywhere } = wrapper;
   if (anywhere === true)
-    return { commands: args.map((_, start) => plainCommand(args.slice(start))), unread: [] };
+    return { commands: args.map((_, start) => plainCommand(args.slice(start))), unparsed: [] };
   const inner: ShellWord[] = [];
   let at = 0;
   let isVague = false;
@@ -118,16 +116,16 @@ function ofWrapper(name: string, wrapper: Wrapper, args: readonly ShellWord[]): 
       isVague = false;
       continue;
     }
-    const given = value === undefined || value === '' ? args[at + 1] : { text: value, known: true };
+    const given = value === undefined || value === '' ? args[at + 1] : { text: value, isLiteral: true };
     if (lines.includes(option)) {
       if (given !== undefined) inner.push(name === 'env' ? joined([given, ...args.slice(at + 2)]) : given);
     }
     const takesNext = (valued.includes(option) || lines.includes(option)) && (value ?? '') === '';
     if (takesNext) at++;
-    // An option that this table does not know may take the next word as its value.
+    // An option that this table does not list may take the next word as its value.
     isVague = !takesNext && (value ?? '') === '';
   }
-  // Options may also stand behind an operand: `su root -c LINE`.
+  // Options may also follow an operand: `su root -c LINE`.
   args.slice(at).forEach(({ text }, index, later) => {
     const line = later[index + 1];
     if (lines.includes(text) && line !== undefined) inner.push(line);
@@ -138,30 +136,33 @@ function ofWrapper(name: string, wrapper: Wrapper, args: readonly ShellWord[]): 
     ...(lines.length > 0 ? [at] : []),
   ]);
   const found = [...starts].map((start) => args.slice(start)).filter((rest) => rest.length > 0);
-  const read = ofLines([...inner, ...(wrapper.joined === true ? found.map(joined) : [])]);
+  const read = parseLines([...inner, ...(wrapper.joined === true ? found.map(joined) : [])]);
   return {
     commands: [...read.commands, ...(wrapper.joined === true ? [] : found.map((rest) => plainCommand(rest)))],
-    unread: [...read.unread, ...(adds === true ? [`the arguments that "${name}" adds`] : [])],
+    unparsed: [...read.unparsed, ...(adds === true ? [`the arguments that "${name}" adds`] : [])],
   };
 }
 
-/** Of letters behind one dash the first that takes a value, with what follows it: `-nuroot` is `-u root`. */
+/** Splits bundled short options at the first letter that takes a value: `-nuroot` is `-u root`. */
 function shortOption(text: string, takers: readonly string[]): readonly [option: string, value: string] {
   const at = [...text].findIndex((letter, index) => index > 0 && takers.includes(`-${letter}`));
   return at === -1 ? [text.slice(0, 2), text.slice(2)] : [`-${text.charAt(at)}`, text.slice(at + 1)];
 }
 
-/** Words behind `-c` that are read as lines: options with values come before the line, arguments of it behind. */
+/**
+ * The most words after `-c` that are read as command lines. Option values may precede the line, and its arguments
+ * follow it.
+ */
 const MAX_LINES = 5;
 
-/** Each word behind `-c` may be the line: options of shells take values in many ways. */
-function ofShell(args: readonly ShellWord[]): Inner | undefined {
+/** Each word after `-c` may be the command line, because shells take option values in many ways. */
+function shellCommands(args: readonly ShellWord[]): InnerCommands | undefined {
   const at = args.findIndex(({ text }) => /^[-+][A-Za-z]*c[A-Za-z]*$/.test(text) || text === '--command');
   const operand = args.findIndex(({ text }) => !/^[-+]/.test(text));
-  // `sh FILE -c`: that belongs to the script. An option before the file may have taken the word as its value.
+  // In `sh FILE -c`, the `-c` belongs to the script. An option before the file may have taken the word as its value.
   if (at === -1 || (operand !== -1 && operand < at && !/^[-+]/.test(args[operand - 1]?.text ?? '')))
     return undefined;
-  return ofLines(
+  return parseLines(
     args
       .slice(at + 1)
       .filter(({ text }) => !/^[-+]/.test(text))
@@ -169,25 +170,27 @@ function ofShell(args: readonly ShellWord[]): Inner | undefined {
   );
 }
 
-function ofFind(args: readonly ShellWord[]): Inner | undefined {
-  const starts = args.flatMap(({ text }, index) => (FIND_RUNS.has(text) ? [index + 1] : []));
+function findCommands(args: readonly ShellWord[]): InnerCommands | undefined {
+  const starts = args.flatMap(({ text }, index) => (FIND_EXEC_OPTIONS.has(text) ? [index + 1] : []));
   if (starts.length === 0) return undefined;
   return {
     commands: starts.map((start) => {
       const end = args.findIndex(({ text }, index) => index >= start && (text === ';' || text === '+'));
       return plainCommand(args.slice(start, end === -1 ? undefined : end));
     }),
-    unread: ['the arguments that "find" adds'],
+    unparsed: ['the arguments that "find" adds'],
   };
 }
 
-function ofLines(lines: readonly ShellWord[]): Inner {
-  const read = lines.map(({ text }) => readShellLine(text));
+function parseLines(lines: readonly ShellWord[]): InnerCommands {
+  const read = lines.map(({ text }) => parseShellLine(text));
   return {
     commands: read.flatMap(({ commands }) => commands),
-    unread: [
-      ...read.flatMap(({ unread }) => unread),
-      ...(lines.some(({ known }) => !known) ? ['a command line that is only known when it runs'] : []),
+    unparsed: [
+      ...read.flatMap(({ unparsed: unread }) => unread),
+      ...(lines.some(({ isLiteral: known }) => !known)
+        ? ['a command line that is only known when it runs']
+        : []),
     ],
   };
 }
@@ -201,15 +204,15 @@ const plainCommand = (words: readonly ShellWord[]): ShellCommand => ({
 
 const joined = (words: readonly ShellWord[]): ShellWord => ({
   text: words.map(({ text }) => text).join(' '),
-  known: words.every(({ known }) => known),
+  isLiteral: words.every(({ isLiteral: known }) => known),
 });
 
 const MAX_DEPTH = 12;
-/** Words of all commands together. */
+/** The most words of all commands together. */
 const MAX_WORDS = 20_000;
 
-/** A command with all that it runs in turn, outermost first. */
-export function unwrapped(command: ShellCommand): Inner {
+/** A command with all the commands it runs in turn, outermost first. */
+export function withInnerCommands(command: ShellCommand): InnerCommands {
   const commands: ShellCommand[] = [];
   const unread = new Set<string>();
   let words = 0;
@@ -222,8 +225,8 @@ export function unwrapped(command: ShellCommand): Inner {
       break;
     }
     const inner = layer.flatMap((each) => innerCommands(each) ?? []);
-    for (const each of inner) for (const reason of each.unread) unread.add(reason);
+    for (const each of inner) for (const reason of each.unparsed) unread.add(reason);
     layer = inner.flatMap((each) => each.commands);
   }
-  return { commands, unread: [...unread] };
+  return { commands, unparsed: [...unread] };
 }

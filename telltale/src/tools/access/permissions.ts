@@ -6,27 +6,30 @@ import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { Rules } from '../../manifest/schema/permissions.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import type { CommandLimits } from '../process/sandbox-limits.ts';
-import type { ClosedLocations } from './closed-locations.ts';
-import { programName, unwrapped } from './inner-commands.ts';
+import { programName, withInnerCommands } from './inner-commands.ts';
 import { createPermittedHosts, type PermittedHosts } from './permitted-hosts.ts';
 import { createPermittedPaths, type PermittedPaths } from './permitted-paths.ts';
-import { readShellLine, type ShellCommand } from './shell-line.ts';
+import type { ProtectedPaths } from './protected-paths.ts';
+import { parseShellLine, type ShellCommand } from './shell-line.ts';
 
-/** What the agent's manifest lets its actions touch. Everything here refuses with `not_permitted` and its remedy. */
+/**
+ * What the agent's manifest lets its actions touch. Every check here throws `not_permitted` with a hint on how to allow
+ * it.
+ */
 export interface Permissions {
   readonly paths: PermittedPaths;
-  /** Where configuration and code are loaded from: to be read, and not written. */
-  readonly closed: ClosedLocations;
+  /** Where configuration and code are loaded from. Agents may read these locations but not write to them. */
+  readonly protectedPaths: ProtectedPaths;
   readonly hosts: PermittedHosts;
   readonly commands: PermittedCommands;
-  /** Where the agent may write manifests and modules once a person has approved the change. */
+  /** Where the agent may write manifests and modules after a person has approved the change. */
   readonly manifests: readonly string[];
-  /** Whether a command is refused where an approval cannot cover all that it runs. */
+  /** Whether a command is refused if an approval cannot cover all the files it runs. */
   readonly isStrict: boolean;
   readonly sandbox: AgentManifest['permissions']['sandbox'];
-  /** Of each command in the sandbox. */
+  /** The limits of each command in the sandbox. */
   readonly limits: CommandLimits;
-  /** Names of environment variables that are in view. */
+  /** Names of the environment variables that commands see. */
   readonly environment: readonly string[];
 }
 
@@ -34,18 +37,18 @@ const DEFAULT_PROCESSES = 1_024;
 const DEFAULT_MEMORY = '4G';
 
 /**
- * `folder` is the agent's; `commands`: how command lines are read, and where programs are; `own`: what no agent may
- * touch.
+ * `folder` is the agent's folder. `commands` says how command lines are read and where programs are. `own` lists what
+ * no agent may touch.
  */
 export function createPermissions(
   { paths, network, shell, approval, sandbox, limits, environment, manifests }: AgentManifest['permissions'],
   folder: string,
-  commands: CommandsPlace,
-  { own, closed }: { readonly own: PermittedPaths['own']; readonly closed: ClosedLocations },
+  commands: CommandSyntax,
+  { own, closed }: { readonly own: PermittedPaths['runtimePaths']; readonly closed: ProtectedPaths },
 ): Permissions {
   return {
     paths: createPermittedPaths(folder, paths, own),
-    closed,
+    protectedPaths: closed,
     hosts: createPermittedHosts(network),
     commands: createPermittedCommands(shell, { folder, ...commands }),
     manifests,
@@ -59,36 +62,36 @@ export function createPermissions(
   };
 }
 
-/** `512M`, `4G`. */
+/** Reads `512M` or `4G`. */
 const bytesOf = (size: string): number => Number(size.slice(0, -1)) * 1024 ** (size.endsWith('G') ? 3 : 2);
 
-/** Command lines of the tool `shell`, by `permissions.shell`. */
+/** Checks command lines of the tool `shell` against `permissions.shell`. */
 export interface PermittedCommands {
   /** Whether a person may have to be asked. */
   readonly asks: boolean;
   /** Whether every line is allowed without asking. */
   readonly any: boolean;
   /**
-   * Throws `not_permitted` for a line that is denied, and for one that has to be asked for and is not among `granted`.
-   * `cwd` is where the line runs: a program that is given by a relative path is looked for there.
+   * Throws `not_permitted` for a denied line, and for one that needs approval and is not among `granted`. `cwd` is
+   * where the line runs: a program given by a relative path is looked up there.
    */
   check(line: string, granted?: readonly string[], cwd?: string): void;
-  /** What an approval of the line has to be for; undefined where none is needed. Throws where it is denied. */
+  /** The grant that an approval of the line gives. Undefined if no approval is needed. Throws if the line is denied. */
   grantFor(line: string, cwd?: string): string | undefined;
 }
 
-export interface CommandsPlace {
-  /** Whether lines are such as `readShellLine` reads: those for sh are, those for Windows' cmd are not. */
+export interface CommandSyntax {
+  /** Whether lines can be parsed by `readShellLine`: true for sh, false for cmd on Windows. */
   readonly readsLines: boolean;
-  /** Whether the system finds a program whose name is written in other case. */
+  /** Whether the system ignores case in program names. */
   readonly ignoresCase?: boolean;
   /** Where programs are looked for. */
   readonly path?: string | undefined;
-  /** Where lines run that do not say where. */
+  /** The folder of lines that do not set their own. */
   readonly folder?: string;
 }
 
-export function createPermittedCommands(rules: Rules, place: CommandsPlace): PermittedCommands {
+export function createPermittedCommands(rules: Rules, place: CommandSyntax): PermittedCommands {
   const [allow, ask, deny] = [named(rules.allow), named(rules.ask), named(rules.deny)];
   const rest = restOf(rules);
   const isListed = allow.length + ask.length + deny.length > 0;
@@ -96,21 +99,21 @@ export function createPermittedCommands(rules: Rules, place: CommandsPlace): Per
 
   const judge = (line: string, cwd: string | undefined): Decision => {
     if (!isListed) return rest;
-    const words = place.readsLines ? simpleCommand(line) : undefined;
+    const words = place.readsLines ? parsePlainCommand(line) : undefined;
     const found = commandsIn(line, words, place.readsLines);
     const spelled = allSpellings(found.commands, cwd, place);
     const names = (patterns: readonly string[]) =>
       patterns.some((pattern) =>
         withRealProgram(pattern).some((each) =>
-          spelled.some((spelling) => namesCommand(fold(each), spelling.map(fold))),
+          spelled.some((spelling) => matchesCommand(fold(each), spelling.map(fold))),
         ),
       );
     if (names(deny)) return 'deny';
-    // Patterns say nothing of the rest of a line that is more than one plain command, so none allows it.
+    // If a line is more than one plain command, no pattern describes all of it, so no pattern allows it.
     if (words === undefined) return rest === 'deny' ? 'deny' : 'ask';
     if (names(ask)) return 'ask';
     const decision = allow.some((pattern) => allows(pattern, words)) ? 'allow' : rest;
-    // A command inside of this one may be a denied one, and cannot be read.
+    // An inner command that cannot be read may be a denied one.
     const mayHide = found.unread.length > 0 && deny.length + ask.length > 0;
     return decision === 'allow' && mayHide ? 'ask' : decision;
   };
@@ -123,45 +126,46 @@ export function createPermittedCommands(rules: Rules, place: CommandsPlace): Per
 
   return {
     any: !isListed && rest === 'allow',
-    // A line with more than one command in it is asked for even where no list says `ask`.
+    // A line with several commands needs approval even if no list says `ask`.
     asks: mayAsk(rules) || (isListed && rest !== 'deny'),
     check(line, granted = [], cwd = place.folder) {
-      if (decided(line, cwd) === 'ask' && !granted.includes(commandGrant(line))) throw commandNotAsked(line);
+      if (decided(line, cwd) === 'ask' && !granted.includes(commandGrant(line)))
+        throw commandNotApproved(line);
     },
     grantFor: (line, cwd = place.folder) => (decided(line, cwd) === 'ask' ? commandGrant(line) : undefined),
   };
 }
 
-/** A program that is given by its path may be any program of that name: a pattern with a bare name does not allow it. */
+/** A path may lead to any program of that name, so a pattern with a bare name does not allow it. */
 function allows(pattern: string, words: readonly string[]): boolean {
   const [program = ''] = pattern.trim().split(/\s+/);
   if (/[\\/]/.test(words[0] ?? '') && !/[\\/]/.test(program)) return false;
-  return namesCommand(pattern, words);
+  return matchesCommand(pattern, words);
 }
 
-/** All commands that a line may run: its own, those they run in turn, and for a line that is not plain a rough reading. */
+/** All commands a line may run: its own, those they run in turn, and a rough reading of a line that is not plain. */
 function commandsIn(line: string, words: readonly string[] | undefined, readsLines: boolean) {
-  const own: ShellCommand[] = readsLines ? [...readShellLine(line).commands] : [];
+  const own: ShellCommand[] = readsLines ? [...parseShellLine(line).commands] : [];
   if (words === undefined)
     for (const rough of roughCommands(readsLines ? line : line.replaceAll('^', '').replaceAll('\\', '/')))
       own.push({
-        words: rough.map((text) => ({ text, known: true })),
+        words: rough.map((text) => ({ text, isLiteral: true })),
         variables: [],
         inputs: [],
         outputs: [],
       });
-  const all = own.map(unwrapped);
+  const all = own.map(withInnerCommands);
   return {
     commands: all.flatMap(({ commands }) => commands),
-    unread: all.flatMap(({ unread }) => unread),
+    unread: all.flatMap(({ unparsed: unread }) => unread),
   };
 }
 
-/** The words of each command, once for each name that its program goes by. */
+/** The words of each command, once for each name of its program. */
 function allSpellings(
   commands: readonly ShellCommand[],
   cwd: string | undefined,
-  place: CommandsPlace,
+  place: CommandSyntax,
 ): readonly (readonly string[])[] {
   const folders = cwd === undefined ? [] : [cwd];
   for (const { words } of commands) {
@@ -185,15 +189,15 @@ function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();
   } catch {
-    return false; // it is not there, or cannot be reached: then it cannot be run, either
+    return false; // it does not exist or cannot be reached, so it cannot be run either
   }
 }
 
-/** The names of a program: as it is written, the last part of its path, and the same of every link on the way to it. */
+/** All names of a program: as written, the last part of its path, and the same for every link on the way to it. */
 function programNames(
   program: string,
   folders: readonly string[],
-  { path }: CommandsPlace,
+  { path }: CommandSyntax,
 ): ReadonlySet<string> {
   const names = new Set([program, programName(program)]);
   const places = /[\\/]/.test(program)
@@ -215,14 +219,14 @@ function programNames(
   return names;
 }
 
-/** A pattern that gives its program by a path stands for that file, under whatever path. */
+/** A pattern with a program's path stands for that file, by whatever path it is called. */
 function withRealProgram(pattern: string): readonly string[] {
   const [program = '', ...rest] = pattern.trim().split(/\s+/);
   if (!isAbsolute(program) || program.includes('*')) return [pattern];
   try {
     return [pattern, [realpathSync(program), ...rest].join(' ')];
   } catch {
-    return [pattern]; // it is not there, so no link leads to it
+    return [pattern]; // it does not exist, so no link leads to it
   }
 }
 
@@ -238,23 +242,23 @@ const commandDenied = (line: string) =>
     hint: 'This is set in "permissions: { shell }" of the agent\'s manifest.',
   });
 
-const commandNotAsked = (line: string) =>
+const commandNotApproved = (line: string) =>
   new RuntimeError(
     'not_permitted',
     `The command "${clip(line, 200)}" needs approval, but nobody could be asked.`,
     { hint: 'This is set in "permissions: { shell }" of the agent\'s manifest.' },
   );
 
-/** What a shell reads as anything but the letters of a word. */
+/** Characters that a shell does not read as part of a word. */
 const SPECIAL = /[;&|<>()$`\\*?[\]{}~!#]|\p{Cc}/u;
-/** The same between double quotes. */
+/** The same inside double quotes. */
 const SPECIAL_QUOTED = /[$`\\!]|(?!\t)\p{Cc}/u;
 
 /**
- * The words of a command line for sh that is one command with plain arguments; undefined for everything else: a second
- * command, a redirection, a substitution, a wildcard, a variable set in front of it.
+ * The words of an sh command line that is one command with plain arguments. Undefined for everything else: a second
+ * command, a redirection, a substitution, a wildcard, or a leading variable assignment.
  */
-export function simpleCommand(line: string): readonly string[] | undefined {
+export function parsePlainCommand(line: string): readonly string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;
   for (let at = 0; at < line.length; at++) {
@@ -281,7 +285,7 @@ export function simpleCommand(line: string): readonly string[] | undefined {
   return program === undefined || program === '' || program.includes('=') ? undefined : words;
 }
 
-/** What may be commands of their own in a line that is more than one: only good for refusing. */
+/** Roughly splits a line into what may be commands of their own. Good enough to refuse a line, never to allow one. */
 const roughCommands = (line: string): readonly (readonly string[])[] =>
   line
     .split(/[;&|<>()$`{}\n\r]+/)
@@ -294,19 +298,19 @@ const roughCommands = (line: string): readonly (readonly string[])[] =>
     .filter((words) => words.length > 0);
 
 /**
- * Whether a pattern names a command. Words are compared one by one, `*` in a word stands for any of its characters;
- * a last word that is `*` stands for any further words, and for none.
+ * Whether a pattern matches a command. Words are compared one by one. `*` inside a word matches any of its characters.
+ * A final `*` matches any number of further words.
  */
-export function namesCommand(pattern: string, words: readonly string[]): boolean {
+export function matchesCommand(pattern: string, words: readonly string[]): boolean {
   const wanted = pattern.trim().split(/\s+/);
   const isOpen = wanted.at(-1) === '*';
   const own = isOpen ? wanted.slice(0, -1) : wanted;
   if (isOpen ? words.length < own.length : words.length !== own.length) return false;
-  return own.every((each, at) => namesWord(each, words[at] ?? ''));
+  return own.every((each, at) => matchesWord(each, words[at] ?? ''));
 }
 
-/** The parts between the stars, in order. */
-function namesWord(pattern: string, word: string): boolean {
+/** Finds the parts between the stars in order. */
+function matchesWord(pattern: string, word: string): boolean {
   const parts = pattern.split('*');
   const [first = ''] = parts;
   const last = parts.at(-1) ?? '';
@@ -321,3 +325,14 @@ function namesWord(pattern: string, word: string): boolean {
   }
   return at <= word.length - last.length;
 }
+
+/** Explains why an agent may not read or write decision artifacts. Undefined if it may. */
+export const refuseArtifacts = (
+  { artifacts }: AgentManifest['permissions'],
+  use: 'read' | 'write',
+): RuntimeError | undefined => (artifacts.includes(use) ? undefined : artifactsDenied(use));
+
+const artifactsDenied = (use: 'read' | 'write') =>
+  new RuntimeError('not_permitted', `This agent is not allowed to ${use} artifacts.`, {
+    hint: `Add "${use}" to "permissions: { artifacts }" of its manifest.`,
+  });

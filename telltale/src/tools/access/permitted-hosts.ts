@@ -14,8 +14,8 @@ import type { Rules } from '../../manifest/schema/permissions.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 
 /**
- * How a host is permitted: `named` (private addresses too) or by a wildcard (`*`, `*.example.com`: public
- * addresses only).
+ * How a host is permitted: by its name (`named`, which allows private addresses) or by a wildcard such as `*` or
+ * `*.example.com` (`public`, which allows public addresses only).
  */
 export type HostPermission = 'named' | 'public';
 
@@ -32,17 +32,17 @@ export interface PermittedHosts {
   /** The entries that allow one host on one port. */
   readonly named: readonly HostPort[];
   /**
-   * Rejects a host that no entry names with `not_permitted`, and one that has to be asked for unless it is among
-   * `granted`. `host` without, `port` as digits.
+   * Throws `not_permitted` for a host that no entry matches, and for one that needs approval and is not among
+   * `granted`. `host` has no brackets, and `port` is digits.
    */
   check(host: string, port: string, granted?: readonly string[]): HostPermission;
-  /** Whether `deny` names the address that a permitted host leads to. */
+  /** Whether `deny` lists the address that a permitted host resolves to. */
   denies(address: string, port: string): boolean;
-  /** What an approval of the host has to be for; undefined where none is needed. Throws as `check` does. */
+  /** The grant that an approval of the host gives. Undefined if no approval is needed. Throws as `check` does. */
   grantFor(host: string, port: string): string | undefined;
 }
 
-/** Entries are `host`, `host:port`, `[::1]:port`, `*.domain`, `*`; an address with a scheme stands for its host. */
+/** Entries are `host`, `host:port`, `[::1]:port`, `*.domain` or `*`. A URL stands for its host. */
 export function createPermittedHosts(rules: Rules): PermittedHosts {
   const read = readRules(rules, readHostEntry);
   const judge = (host: string, port: string) => {
@@ -50,7 +50,7 @@ export function createPermittedHosts(rules: Rules): PermittedHosts {
     const { decision, by } = decide(read, (entry) => namesHost(entry, name, port));
     if (decision === 'deny' && by !== undefined) throw hostDenied(name, port);
     if (decision === 'deny') throw hostNotPermitted(name, port, rules.allow);
-    // In each list a name of its own counts for more than a wildcard.
+    // In each list an exact name outranks a wildcard.
     const exact = read.entries[decision].some((entry) => entry.host === name && fitsPort(entry, port));
     return { name, decision, exact };
   };
@@ -63,8 +63,8 @@ export function createPermittedHosts(rules: Rules): PermittedHosts {
     check(host, port, granted = []) {
       const { name, decision, exact } = judge(host, port);
       if (decision === 'allow') return exact ? 'named' : 'public';
-      if (!granted.includes(hostGrant(name, port))) throw hostNotAsked(name, port);
-      // Whoever approves of "localhost" knows where it leads; a name may lead anywhere.
+      if (!granted.includes(hostGrant(name, port))) throw hostNotApproved(name, port);
+      // Whoever approves "localhost" knows where it leads. Any other name may lead anywhere.
       return exact || isIP(name) !== 0 || name === 'localhost' ? 'named' : 'public';
     },
     denies(address, port) {
@@ -92,7 +92,7 @@ const hostDenied = (host: string, port: string) =>
     hint: 'This is set in "permissions: { network: { deny } }" of the agent\'s manifest.',
   });
 
-const hostNotAsked = (host: string, port: string) =>
+const hostNotApproved = (host: string, port: string) =>
   new RuntimeError('not_permitted', `The ${shown(host, port)} needs approval, but nobody could be asked.`, {
     hint: 'A redirect cannot lead to a host that needs approval. Request that address directly.',
   });

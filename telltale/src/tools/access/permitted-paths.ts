@@ -16,45 +16,47 @@ import {
 import type { Rules } from '../../manifest/schema/permissions.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 
-/** A path that may be touched: links resolved, so that using it leads where it was checked. */
+/** A path that may be used. Its links are resolved, so using it leads where it was checked. */
 export interface PermittedPath {
   readonly real: string;
-  /** Relative to the agent's folder where it is below it, with forward slashes: how results name it. */
+  /** The path in results: relative to the agent's folder if it is inside, with forward slashes. */
   readonly shown: string;
   readonly exists: boolean;
-  /** Whether something below it, links resolved, may be touched like it: nothing denied, nothing to be asked for. */
+  /**
+   * Whether a path below it (links resolved) may be used in the same way: not denied, and needing no further approval.
+   */
   covers(real: string): boolean;
-  /** Whether a file below it is one that is denied, under another name: a hard link to it. */
+  /** Whether a file below it is a hard link to a denied file. */
   isDenied(real: string): Promise<boolean>;
 }
 
 export interface PermittedPaths {
   /** Whether a person may have to be asked. */
   readonly asks: boolean;
-  /** The folders and files that are allowed, absolute, links resolved. */
+  /** The allowed folders and files, absolute, links resolved. */
   roots(): Promise<readonly string[]>;
-  /** Entries that are not simply allowed, as they are written, absolute: for what keeps commands away from them. */
+  /** Entries that are denied or need approval, absolute, as written. The sandbox keeps commands away from them. */
   readonly guarded: readonly string[];
-  /** Those of them that no approval reaches, also not one of a folder that they lie in. */
+  /** The denied ones among them. No approval opens these, not even one of a folder they are in. */
   readonly denied: readonly string[];
-  /** Files and folders of the runtime itself, absolute: no agent gets at them, whatever its manifest says. */
-  readonly own: readonly string[];
+  /** The runtime's own files and folders, absolute. No agent can use them, whatever its manifest says. */
+  readonly runtimePaths: readonly string[];
   /**
-   * Relative to the agent's folder. Rejects with `not_permitted` for what lies outside the permitted paths once every
-   * link is resolved; of a path that does not exist yet, those of the folders that do. What has to be asked for is
-   * refused unless it is among `granted`.
+   * Resolves a path relative to the agent's folder. Rejects with `not_permitted` if it lies outside the permitted paths
+   * once every link is resolved (if it does not exist yet, the links of the folders that do). A path that needs
+   * approval is rejected unless it is among `granted`.
    */
   resolve(path: string, granted?: readonly string[]): Promise<PermittedPath>;
-  /** What an approval of the path has to be for; undefined where none is needed. Rejects as `resolve` does. */
+  /** The grant that an approval of the path gives. Undefined if no approval is needed. Rejects as `resolve` does. */
   grantFor(path: string): Promise<string | undefined>;
 }
 
-/** An entry of the manifest, with the folder that it begins in as it really is. */
-interface PermittedPathsPlace {
+/** An entry of the manifest, with the real path of its first folder. */
+interface PathRule {
   readonly text: string;
   readonly real: string;
   readonly pattern: readonly string[];
-  /** Whether it is the runtime's, and not of the manifest. */
+  /** Whether it protects the runtime's own files and is not from the manifest. */
   readonly isOwn?: true;
 }
 
@@ -63,16 +65,16 @@ const MAX_PATH_LENGTH = 4096;
 export function createPermittedPaths(
   folder: string,
   permitted: Rules,
-  own: PermittedPaths['own'] = [],
+  own: PermittedPaths['runtimePaths'] = [],
 ): PermittedPaths {
   const shownFrom = (base: string, real: string) =>
     isInside(real, base) ? relative(base, real).split(sep).join('/') || '.' : real;
-  const placeOf = async (text: string): Promise<PermittedPathsPlace> => {
+  const placeOf = async (text: string): Promise<PathRule> => {
     const { folder: start, rest } =
       isPattern(text) && !own.includes(text) ? splitPattern(text) : { folder: text, rest: [] };
     const path = resolve(folder, start);
-    // A link that leads nowhere keeps its own place guarded.
-    const real = await follow(path).then(
+    // A dangling link keeps its own location protected.
+    const real = await resolveLinks(path).then(
       (found) => found.real,
       () => path,
     );
@@ -80,8 +82,8 @@ export function createPermittedPaths(
   };
   const placesOf = (entries: readonly string[]) => Promise.all(named(entries).map(placeOf));
   const rest = restOf(permitted);
-  /** Anew for each path: what was a folder may be a link by now. */
-  const placed = async (): Promise<ReadRules<PermittedPathsPlace>> => {
+  /** Resolved anew for each path, because a folder may have become a link. */
+  const placed = async (): Promise<ReadRules<PathRule>> => {
     const { allow, ask, deny } = permitted;
     const kept = await Promise.all(
       own.map(async (path) => ({ ...(await placeOf(path)), isOwn: true as const })),
@@ -94,15 +96,15 @@ export function createPermittedPaths(
   };
 
   const judge = async (path: string) => {
-    const wrong = oddity(path);
+    const wrong = invalidReason(path);
     if (wrong !== undefined) throw badPath(path, wrong);
-    const base = (await follow(folder)).real;
-    const { real, exists } = await follow(resolve(base, path));
+    const base = (await resolveLinks(folder)).real;
+    const { real, exists } = await resolveLinks(resolve(base, path));
     const rules = await placed();
-    const { decision, by } = decide(rules, (place, each) => names(place, real, each));
+    const { decision, by } = decide(rules, (place, each) => ruleMatches(place, real, each));
     if (decision === 'deny' && by === undefined) throw outsidePaths(path, real, permitted.allow);
     if (decision === 'deny') throw by?.isOwn === true ? ownPath(path) : deniedPath(path, by?.text ?? '');
-    const other = exists ? await hardLinked(real, rules) : undefined;
+    const other = exists ? await deniedHardLink(real, rules) : undefined;
     if (other !== undefined) throw deniedPath(path, other);
     return { base, real, exists, rules, decision };
   };
@@ -112,7 +114,7 @@ export function createPermittedPaths(
     asks: mayAsk(permitted),
     guarded: absolute([...permitted.deny, ...permitted.ask]),
     denied: absolute(permitted.deny),
-    own,
+    runtimePaths: own,
     async roots() {
       const { entries } = await placed();
       const roots = entries.allow.flatMap(({ real, pattern }) => (pattern.length === 0 ? [real] : []));
@@ -120,9 +122,9 @@ export function createPermittedPaths(
     },
     async resolve(path, granted = []) {
       const { base, real, exists, rules, decision } = await judge(path);
-      if (decision === 'ask' && !granted.includes(pathGrant(real))) throw askedPath(path, real);
+      if (decision === 'ask' && !granted.includes(pathGrant(real))) throw pathNotApproved(path, real);
       const judged = (other: string): Decision =>
-        decide(rules, (place, each) => names(place, other, each)).decision;
+        decide(rules, (place, each) => ruleMatches(place, other, each)).decision;
       return {
         real,
         shown: shownFrom(base, real),
@@ -131,7 +133,7 @@ export function createPermittedPaths(
           const own = judged(other);
           return own === 'allow' || (own === 'ask' && decision === 'ask');
         },
-        isDenied: async (other) => (await hardLinked(other, rules)) !== undefined,
+        isDenied: async (other) => (await deniedHardLink(other, rules)) !== undefined,
       };
     },
     async grantFor(path) {
@@ -143,20 +145,17 @@ export function createPermittedPaths(
 
 const pathGrant = (real: string): string => `path ${real}`;
 
-/** What is not simply allowed is named whatever the case: on some disks `.ENV` is the file `.env`. */
-function names({ real: place, pattern }: PermittedPathsPlace, real: string, decision: Decision): boolean {
+/** Entries that restrict match in any case: on some disks `.ENV` is the file `.env`. */
+function ruleMatches({ real: place, pattern }: PathRule, real: string, decision: Decision): boolean {
   if (pattern.length === 0)
-    return isInside(real, place) || (decision !== 'allow' && isInside(folded(real), folded(place)));
+    return isInside(real, place) || (decision !== 'allow' && isInside(foldCase(real), foldCase(place)));
   if (decision === 'allow') return isInside(real, place) && matchesPattern(pattern, relative(place, real));
-  if (!isInside(folded(real), folded(place))) return false;
-  return matchesPattern(pattern.map(folded), relative(folded(place), folded(real)));
+  if (!isInside(foldCase(real), foldCase(place))) return false;
+  return matchesPattern(pattern.map(foldCase), relative(foldCase(place), foldCase(real)));
 }
 
-/** The guarded entry that is the same file under another name; a copy of its name is not its protection. */
-async function hardLinked(
-  real: string,
-  { entries }: ReadRules<PermittedPathsPlace>,
-): Promise<string | undefined> {
+/** Finds the denied entry that is the same file under another name. Renaming a file must not unprotect it. */
+async function deniedHardLink(real: string, { entries }: ReadRules<PathRule>): Promise<string | undefined> {
   if (entries.deny.length === 0) return undefined;
   const own = await stat(real).catch(() => undefined);
   if (own === undefined || !own.isFile() || own.nlink < 2) return undefined;
@@ -167,7 +166,7 @@ async function hardLinked(
   for (const { text, real: place, pattern, isOwn } of entries.deny) {
     if (pattern.length > 0) continue;
     if (await isSame(place)) return text;
-    // The runtime's own folders are small: stores, and files with the tokens of daemons.
+    // The runtime's own folders are small: stores, and files with daemon tokens.
     if (isOwn === true) for (const path of await filesIn(place)) if (await isSame(path)) return text;
   }
   return undefined;
@@ -175,7 +174,7 @@ async function hardLinked(
 
 const MAX_OWN_FILES = 10_000;
 
-/** Files below a folder; none where it is a file or not there. */
+/** All files below a folder. Empty if it is a file or does not exist. */
 async function filesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries
@@ -184,8 +183,8 @@ async function filesIn(folder: string): Promise<readonly string[]> {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Characters that some part of the system reads as something else than a name. */
-function oddity(path: string): string | undefined {
+/** Explains what is wrong with a path that some part of the system would not read as a plain name. */
+function invalidReason(path: string): string | undefined {
   if (path === '') return 'is empty';
   if (path.length > MAX_PATH_LENGTH) return `has more than ${MAX_PATH_LENGTH} characters`;
   if (path.includes('\0')) return 'holds a zero byte';
@@ -195,8 +194,8 @@ function oddity(path: string): string | undefined {
 }
 
 /**
- * Opens a path that was checked, and makes sure that what is open is what was checked: between the two somebody may
- * have put a link in the place of a folder on its way. `real` has no link in it.
+ * Opens a checked path and makes sure the open file is the one that was checked. In between, someone may have replaced
+ * a folder on the path with a link. `real` contains no link.
  */
 export async function openChecked(real: string, shown: string, flags: number): Promise<FileHandle> {
   const safely = flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -213,18 +212,23 @@ export async function openChecked(real: string, shown: string, flags: number): P
   }
 }
 
-/** Linux says where an open file lies; elsewhere it is looked up again, which leaves a moment. */
+/** Linux reports where an open file lies. Other systems look the path up again, which leaves a short race. */
 const placeOf = (handle: FileHandle, real: string): Promise<string> =>
   readlink(`/proc/self/fd/${handle.fd}`).catch(() => realpath(real));
 
-/** A path by which a folder that is open is reached whatever becomes of its name; the name where there is none. */
-export async function heldFolder(handle: FileHandle, real: string): Promise<string> {
+/**
+ * A path that keeps leading to an open folder even if it is renamed or replaced. Systems without /proc get the plain
+ * path.
+ */
+export async function openFolderPath(handle: FileHandle, real: string): Promise<string> {
   const held = `/proc/self/fd/${handle.fd}`;
   return (await readlink(held).catch(() => undefined)) === undefined ? real : held;
 }
 
-/** The real path of the part that exists, and the rest as it is written. A link that leads nowhere is an error. */
-export async function follow(path: string): Promise<{ readonly real: string; readonly exists: boolean }> {
+/** Resolves the links of the part of a path that exists, and keeps the rest as written. A dangling link is an error. */
+export async function resolveLinks(
+  path: string,
+): Promise<{ readonly real: string; readonly exists: boolean }> {
   const whole = await realpath(path).catch(() => undefined);
   if (whole !== undefined) return { real: whole, exists: true };
   const { root } = parse(path);
@@ -244,10 +248,10 @@ export async function follow(path: string): Promise<{ readonly real: string; rea
   return { real, exists: true };
 }
 
-/** Whether an entry of `permissions.paths` is a glob: `*`, `?` and `**` between slashes. */
+/** Whether an entry of `permissions.paths` is a glob with `*`, `?` or `**`. */
 export const isPattern = (entry: string): boolean => /[*?]/.test(entry);
 
-/** The folder that an entry begins with, before its first wildcard, and the rest; none where there is no wildcard. */
+/** Splits an entry into the folder before its first wildcard and the rest, which is empty if there is no wildcard. */
 export function splitPattern(entry: string): { readonly folder: string; readonly rest: readonly string[] } {
   const segments = entry.split(/[\\/]/);
   const first = segments.findIndex(isPattern);
@@ -258,13 +262,13 @@ export function splitPattern(entry: string): { readonly folder: string; readonly
   };
 }
 
-/** One and the same name for file systems that do not tell case or composition apart. */
-export const folded = (text: string): string => text.normalize('NFC').toLowerCase();
+/** Makes names comparable on file systems that ignore case or Unicode composition. */
+export const foldCase = (text: string): string => text.normalize('NFC').toLowerCase();
 
-/** Whether the pattern names this path, relative to its folder, or a folder that it lies in. */
+/** Whether the pattern matches this relative path, or a folder that contains it. */
 export function matchesPattern(pattern: readonly string[], below: string): boolean {
   const path = below.split(sep).filter((segment) => segment !== '');
-  // reach[i]: the segments of the path so far are named by the first i of the pattern.
+  // reach[i]: the first i segments of the pattern match the segments read so far.
   let reach = pattern.map(() => false);
   reach = [true, ...reach];
   skipDoubleStars(pattern, reach);
@@ -278,13 +282,13 @@ export function matchesPattern(pattern: readonly string[], below: string): boole
   return false;
 }
 
-/** `**` also stands for no folder at all, but not at the end: `a/**` is what lies in `a`. */
+/** `**` also matches no folder at all, except at the end: `a/**` is what lies in `a`. */
 function skipDoubleStars(pattern: readonly string[], reach: boolean[]): void {
   for (const [at, each] of pattern.entries())
     if (each === '**' && reach[at] === true && at < pattern.length - 1) reach[at + 1] = true;
 }
 
-/** `*` is any run of characters, `?` one; what follows the last `*` is tried at each place behind it. */
+/** `*` matches any run of characters, `?` matches one. After a `*`, the rest is tried at each later position. */
 function matchesSegment(pattern: string, text: string): boolean {
   if (pattern === '**') return true;
   let at = 0;
@@ -330,7 +334,7 @@ const ownPath = (path: string) =>
     hint: 'No agent can use it, whatever its manifest says. Use a relic to keep data.',
   });
 
-const askedPath = (path: string, real: string) =>
+const pathNotApproved = (path: string, real: string) =>
   new RuntimeError(
     'not_permitted',
     `The use of "${clip(path, 200)}" ("${clip(real, 200)}") needs approval, but nobody could be asked.`,

@@ -1,56 +1,59 @@
 /** A word of a command line, as the shell would pass it on. */
 export interface ShellWord {
-  /** Without its quotes. Where it is not `known`, what is left of it as it was written. */
+  /** Without its quotes. If it is not `known`, whatever remains of the source text. */
   readonly text: string;
-  /** Whether the shell passes on just this text: it holds no variable, substitution, wildcard, brace or tilde. */
-  readonly known: boolean;
+  /**
+   * Whether the shell passes on exactly this text, because it contains no variable, substitution, wildcard, brace or
+   * tilde.
+   */
+  readonly isLiteral: boolean;
 }
 
 /** One command of a line. */
 export interface ShellCommand {
-  /** Its program and arguments; empty where it only sets variables or redirects. */
+  /** The program and its arguments. Empty if the command only sets variables or redirects. */
   readonly words: readonly ShellWord[];
-  /** Names of the variables that are set in front of it. */
+  /** Names of the variables assigned before the program. */
   readonly variables: readonly string[];
-  /** Files that it reads by `<`. */
+  /** Files it reads with `<`. */
   readonly inputs: readonly ShellWord[];
-  /** Files that it writes by `>`, `>>` and the like. */
+  /** Files it writes with `>`, `>>` and the like. */
   readonly outputs: readonly ShellWord[];
 }
 
 export interface ShellLine {
   readonly commands: readonly ShellCommand[];
-  /** What was met that this parser does not follow: the line may run commands that are not among `commands`. */
-  readonly unread: readonly string[];
+  /** Constructs this parser does not follow. If there are any, the line may run commands that are not in `commands`. */
+  readonly unparsed: readonly string[];
 }
 
 const RESERVED: ReadonlySet<string> = new Set(
   'if then else elif fi while until do done for case esac in select function coproc ! { } [['.split(' '),
 );
-/** Those of them after which words follow that are no command. */
+/** Reserved words after which the following words are not a command. */
 const OTHER_SYNTAX: ReadonlySet<string> = new Set(['for', 'case', 'select', 'function', 'coproc', '[[']);
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=/;
 const REDIRECTION = /^(?:&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||<|>)/;
 
 /**
- * Reads a line for sh, or a script, as a list of commands. It follows lists, pipes, subshells, quotes and redirections.
- * What it does not follow (substitutions, functions, here-documents) it names in `unread`, and what stands inside of a
- * substitution is read as commands of its own. The result must never be the reason to allow something that is `unread`.
+ * Parses an sh line or script into a list of commands. It follows lists, pipes, subshells, quotes and redirections.
+ * Constructs it does not follow (substitutions, functions, here-documents) are listed in `unread`, and the inside of a
+ * substitution is parsed as separate commands. Never allow something because of a result that has `unread` entries.
  */
-export function readShellLine(line: string): ShellLine {
-  return new LineReader(line).read();
+export function parseShellLine(line: string): ShellLine {
+  return new ShellLineParser(line).read();
 }
 
-/** Of these some shells make a blank, and some a letter of a word. */
+/** Some shells treat these as a space, others as part of a word. */
 const CONTROL = /(?![\t\n])\p{Cc}/u;
 
 const MAX_NESTED = 8;
 
-class LineReader {
+class ShellLineParser {
   readonly #line: string;
-  readonly #nested: number;
+  readonly #nesting: number;
   readonly #commands: ShellCommand[] = [];
-  readonly #unread = new Set<string>();
+  readonly #unparsed = new Set<string>();
   #at = 0;
   #words: ShellWord[] = [];
   #variables: string[] = [];
@@ -59,12 +62,12 @@ class LineReader {
 
   constructor(line: string, nested = 0) {
     this.#line = line;
-    this.#nested = nested;
+    this.#nesting = nested;
   }
 
   read(): ShellLine {
     const line = this.#line;
-    if (CONTROL.test(line)) this.#unread.add('a control character');
+    if (CONTROL.test(line)) this.#unparsed.add('a control character');
     while (this.#at < line.length) {
       const rest = line.slice(this.#at, this.#at + 3);
       const letter = line.charAt(this.#at);
@@ -73,20 +76,20 @@ class LineReader {
       else if (rest.startsWith('\\\n')) this.#at += 2;
       else if (redirection !== undefined && !/^[<>]\(/.test(rest)) this.#redirect(redirection);
       else if (/[;&|()\n\r]/.test(letter)) {
-        if (letter === '(' && this.#words.length > 0) this.#unread.add('a function');
+        if (letter === '(' && this.#words.length > 0) this.#unparsed.add('a function');
         this.#at++;
         this.#endCommand();
       } else if (letter === '#') this.#skipComment();
-      else this.#take(this.#word());
+      else this.#addWord(this.#word());
     }
     this.#endCommand();
-    return { commands: this.#commands, unread: [...this.#unread] };
+    return { commands: this.#commands, unparsed: [...this.#unparsed] };
   }
 
-  #take(word: ShellWord): void {
+  #addWord(word: ShellWord): void {
     const { text } = word;
     if (this.#words.length === 0 && RESERVED.has(text)) {
-      if (OTHER_SYNTAX.has(text)) this.#unread.add(`"${text}"`);
+      if (OTHER_SYNTAX.has(text)) this.#unparsed.add(`"${text}"`);
       return;
     }
     const assigned = this.#words.length === 0 ? ASSIGNMENT.exec(text)?.[0] : undefined;
@@ -96,17 +99,17 @@ class LineReader {
 
   #redirect(operator: string): void {
     this.#at += operator.length;
-    // A number right in front of it is a file descriptor.
+    // A number directly before the operator is a file descriptor.
     const last = this.#words.at(-1);
     const before = this.#line.charAt(this.#at - operator.length - 1);
     if (last !== undefined && /^\d+$/.test(last.text) && /\d/.test(before)) this.#words.pop();
     if (operator.startsWith('<<')) {
-      this.#unread.add('a here-document');
+      this.#unparsed.add('a here-document');
       return;
     }
     while (/[ \t]/.test(this.#line.charAt(this.#at))) this.#at++;
     if (this.#at >= this.#line.length || /[;&|()<>\n\r]/.test(this.#line.charAt(this.#at))) {
-      this.#unread.add('a redirection without a file');
+      this.#unparsed.add('a redirection without a file');
       return;
     }
     const word = this.#word();
@@ -153,23 +156,23 @@ class LineReader {
       this.#at++;
       if (letter === '\\') {
         const escaped = line.charAt(this.#at++);
-        if (escaped !== '\n') text += escaped; // else the line goes on
-      } else if (letter === "'") text += this.#until("'");
+        if (escaped !== '\n') text += escaped; // otherwise the line continues
+      } else if (letter === "'") text += this.#readUntil("'");
       else if (letter === '"') {
         const quoted = this.#doubleQuoted();
         text += quoted.text;
-        known &&= quoted.known;
+        known &&= quoted.isLiteral;
       } else if (letter === '`') {
         known = false;
-        this.#nest(this.#until('`'));
+        this.#parseNested(this.#readUntil('`'));
       } else {
         if (/[$*?[\]{}~!^]/.test(letter)) known &&= isPlainLetter(letter, line, this.#at, start);
-        if (letter === '$' && line.charAt(this.#at) === '{') this.#unread.add('a variable');
+        if (letter === '$' && line.charAt(this.#at) === '{') this.#unparsed.add('a variable');
         text += letter;
       }
     }
-    if (this.#at === start) this.#at++; // a lone bracket: never stand still
-    return { text, known };
+    if (this.#at === start) this.#at++; // an unmatched bracket: always make progress
+    return { text, isLiteral: known };
   }
 
   #doubleQuoted(): ShellWord {
@@ -183,7 +186,7 @@ class LineReader {
         if (escaped !== '\n') text += escaped;
       } else if (letter === '`') {
         known = false;
-        this.#nest(this.#until('`'));
+        this.#parseNested(this.#readUntil('`'));
       } else if (letter === '$' && line.charAt(this.#at) === '(') {
         known = false;
         this.#substitution();
@@ -192,12 +195,12 @@ class LineReader {
         text += letter;
       }
     }
-    if (this.#at >= line.length) this.#unread.add('a quote without its end');
+    if (this.#at >= line.length) this.#unparsed.add('a quote without its end');
     this.#at++;
-    return { text, known };
+    return { text, isLiteral: known };
   }
 
-  /** `$(…)`, `<(…)`: read as commands of their own, which need not be all that they come to. */
+  /** Parses `$(…)` and `<(…)` as separate commands, which may be incomplete. */
   #substitution(): void {
     const line = this.#line;
     let depth = 0;
@@ -207,28 +210,28 @@ class LineReader {
       if (letter === '(') depth++;
       else if (letter === ')' && --depth === 0) break;
     }
-    this.#nest(line.slice(start, this.#at));
+    this.#parseNested(line.slice(start, this.#at));
     this.#at++;
   }
 
-  #nest(inner: string): void {
-    this.#unread.add('a command substitution');
-    if (this.#nested >= MAX_NESTED) return;
-    const { commands, unread } = new LineReader(inner, this.#nested + 1).read();
+  #parseNested(inner: string): void {
+    this.#unparsed.add('a command substitution');
+    if (this.#nesting >= MAX_NESTED) return;
+    const { commands, unparsed: unread } = new ShellLineParser(inner, this.#nesting + 1).read();
     this.#commands.push(...commands);
-    for (const each of unread) this.#unread.add(each);
+    for (const each of unread) this.#unparsed.add(each);
   }
 
-  #until(quote: string): string {
+  #readUntil(quote: string): string {
     const end = this.#line.indexOf(quote, this.#at);
-    if (end === -1) this.#unread.add('a quote without its end');
+    if (end === -1) this.#unparsed.add('a quote without its end');
     const text = this.#line.slice(this.#at, end === -1 ? undefined : end);
     this.#at = end === -1 ? this.#line.length : end + 1;
     return text;
   }
 }
 
-/** Some letters mean something in some places only: `{}` alone, `~` and `!` inside of a word. */
+/** Some characters are special only in some positions: `{}` alone, `~` and `!` inside a word. */
 function isPlainLetter(letter: string, line: string, after: number, start: number): boolean {
   switch (letter) {
     case '~':

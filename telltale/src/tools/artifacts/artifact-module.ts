@@ -9,8 +9,8 @@ import type { ArtifactVersion } from './artifacts.ts';
 const METHODS = '__artifact_methods';
 
 /**
- * The source as a module that hands out its methods: functions that it exports, and plain ones. What is put behind it
- * leaves the lines of messages as they are.
+ * Turns the source into a module that exposes its methods, exported or not. The added code comes last, so line numbers
+ * in messages stay right.
  */
 export const artifactModule = ({ source, methods }: Pick<ArtifactVersion, 'source' | 'methods'>): string =>
   `${source}\n;globalThis.${METHODS} = { ${methods
@@ -18,10 +18,10 @@ export const artifactModule = ({ source, methods }: Pick<ArtifactVersion, 'sourc
     .map((name) => `${name}: typeof ${name} === 'function' ? ${name} : undefined`)
     .join(', ')} };`;
 
-/** What the script below says. */
-export type ArtifactModuleSaid =
+/** What the script below returns. */
+export type ScriptReply =
   | { readonly no_method: true }
-  /** It asks another artifact: to be run again once that one has answered. */
+  /** It calls another artifact, and has to run again with the answer. */
   | {
       readonly wanted: {
         readonly artifact: string;
@@ -29,12 +29,13 @@ export type ArtifactModuleSaid =
         readonly args: readonly Json[];
       };
     }
-  /** Without `value`: it returned nothing. */
+  /** Without `value`, the method returned nothing. */
   | { readonly value?: Json };
 
 /**
- * Runs behind the module. Other artifacts are asked outside, each in a world of its own: at the first question that has
- * no answer yet the run is over, and it is made again with the answer. Scripts are pure, so it comes to the same place.
+ * Runs after the module. Other artifacts are called outside, each in its own sandbox. When the script needs an answer
+ * that does not exist yet, it stops, and the run is repeated with that answer. Scripts are deterministic, so the
+ * repeated run reaches the same point.
  */
 export const CALL_METHOD = `const { method, args, answers } = call;
 let asked = 0;
@@ -47,7 +48,7 @@ globalThis.invoke = (artifact, method, ...args) => {
   }
   if (answer.error !== undefined) {
     const error = new Error(answer.error);
-    error.stack = error.stack.slice(error.stack.indexOf('\\n') + 1); // the place of the question, not of this line
+    error.stack = error.stack.slice(error.stack.indexOf('\\n') + 1); // point at the caller, not at this line
     throw error;
   }
   return answer.value;
@@ -63,50 +64,55 @@ try {
 return wanted === undefined ? { value } : { wanted };`;
 
 /**
- * A script can change how its world writes JSON (`Object.prototype.toJSON`): what comes out is taken for nothing that it
- * is not. Throws `bad_output`.
+ * A script can change how its sandbox writes JSON (`Object.prototype.toJSON`), so the shape is checked. Throws
+ * `bad_output`.
  */
-export function readSaid(json: string): ArtifactModuleSaid {
+export function parseReply(json: string): ScriptReply {
   const said = JSON.parse(json) as Json;
-  if (!isMap(said)) throw garbled();
+  if (!isMap(said)) throw invalidReply();
   const { wanted } = said;
-  if (wanted === undefined) return said as ArtifactModuleSaid;
-  if (!isMap(wanted)) throw garbled();
+  if (wanted === undefined) return said as ScriptReply;
+  if (!isMap(wanted)) throw invalidReply();
   const { artifact, method, args } = wanted;
-  if (typeof artifact !== 'string' || typeof method !== 'string' || !Array.isArray(args)) throw garbled();
+  if (typeof artifact !== 'string' || typeof method !== 'string' || !Array.isArray(args))
+    throw invalidReply();
   return { wanted: { artifact, method, args } };
 }
 
-const garbled = () =>
-  new RuntimeError('bad_output', 'It changed how its answer is written as JSON, which is of no use now.', {
-    hint: 'Leave "toJSON" and "String" of the built-in objects as they are.',
-  });
+const invalidReply = () =>
+  new RuntimeError(
+    'bad_output',
+    'The script changed how its answer is written as JSON, so the answer cannot be read.',
+    {
+      hint: 'Leave "toJSON" and "String" of the built-in objects as they are.',
+    },
+  );
 
-/** For a check of a source: which of its methods are functions. */
+/** Lists the methods of a source that are functions, to check the source. */
 export const LIST_METHODS = `return Object.keys(${METHODS}).filter((name) => ${METHODS}[name] !== undefined);`;
 
-/** Of one decision, those that it asks others for included. */
+/** The limits of one decision, including the artifacts it calls. */
 export const ARTIFACT_LIMITS: SandboxLimits = {
   timeMs: 100,
   memoryBytes: 16 * 1024 * 1024,
   outputBytes: 256 * 1024,
 };
 
-/** An artifact may ask another one, which asks another one, which asks another one. */
+/** How deep artifacts may call one another. */
 export const MAX_ARTIFACT_DEPTH = 3;
 
-/** Questions that one decision may ask other artifacts, at every depth together. */
+/** How many other artifacts one decision may call, at all depths together. */
 export const MAX_ARTIFACT_QUESTIONS = 16;
 
-/** How long a decision waits while the scripts of others hold the sandbox; then its fallback counts. */
+/** How long a decision waits for the sandbox while other scripts use it. After that, its fallback counts. */
 export const MAX_ARTIFACT_WAIT_MS = 5_000;
 
-/** Wrappers inside one another: `{success, data: {decision}}`. */
+/** Nested wrappers: `{success, data: {decision}}`. */
 const MAX_WRAPPERS = 4;
 
 /**
- * What an artifact means: `{success, data}` and `{decision, …}` stand for what is in them. `{success: false}` is a
- * failure, and err says why; `{decision: false}` is false. Neither is ever the object that it was written as.
+ * Unwraps an answer: `{success, data}` and `{decision, …}` stand for their content. `{success: false}` is a failure,
+ * and `err` says why. `{decision: false}` is false.
  */
 export function unwrapAnswer(value: Json): Result<Json, string> {
   let inner = value;

@@ -17,23 +17,23 @@ export const versionUnknown = (name: string, version: number, newest: number) =>
   });
 
 export const genesisFixed = (name: string) =>
-  new RuntimeError('not_permitted', `The artifact "${name}" cannot be written.`, {
-    hint: `Names that begin with "${GENESIS_PREFIX}" are the runtime's own: write yours under another name.`,
+  new RuntimeError('not_permitted', `The artifact "${name}" is read-only.`, {
+    hint: `Names that begin with "${GENESIS_PREFIX}" are reserved for the runtime. Use another name.`,
   });
 
 export const badArtifactName = (name: string) =>
-  new RuntimeError('bad_artifact', `"${name.slice(0, 200)}" is no name for an artifact.`, {
-    hint: 'Names are of letters, digits, "_" and "-", begin with a letter or "_", and have 128 characters at most.',
+  new RuntimeError('bad_artifact', `"${name.slice(0, 200)}" is not a valid artifact name.`, {
+    hint: 'Use letters, digits, "_" and "-", start with a letter or "_", and use at most 128 characters.',
   });
 
 export const sourceTooLarge = (name: string, chars: number, most: number) =>
   new RuntimeError('bad_artifact', `The source of "${name}" has ${chars} characters; ${most} are allowed.`, {
-    hint: 'A decision is small: leave out data, and take it from the context or the arguments.',
+    hint: 'Keep decisions small: pass data in the context or the arguments.',
   });
 
 export const tooManyMethods = (name: string, most: number) =>
   new RuntimeError('bad_artifact', `"${name}" names more than ${most} methods.`, {
-    hint: 'Make several artifacts of it.',
+    hint: 'Split it into several artifacts.',
   });
 
 export const methodMissing = (name: string, method: string, found: readonly string[]) =>
@@ -42,9 +42,13 @@ export const methodMissing = (name: string, method: string, found: readonly stri
   });
 
 export const badMethodName = (name: string, method: string) =>
-  new RuntimeError('bad_artifact', `"${method.slice(0, 200)}" is no name for a method of "${name}".`, {
-    hint: 'A method is a function: letters, digits and "_", no word of the language, and no name that every object has.',
-  });
+  new RuntimeError(
+    'bad_artifact',
+    `"${method.slice(0, 200)}" is not a valid name for a method of "${name}".`,
+    {
+      hint: 'Use letters, digits and "_". Reserved words and names that every object has are not allowed.',
+    },
+  );
 
 export const badSource = (name: string, cause: RuntimeError) =>
   new RuntimeError('bad_artifact', `The source of "${name}" cannot be used. ${cause.message}`, {
@@ -53,22 +57,26 @@ export const badSource = (name: string, cause: RuntimeError) =>
   });
 
 export const tooManyVersions = (name: string, most: number) =>
-  new RuntimeError('bad_artifact', `The artifact "${name}" has ${most} versions already.`, {
+  new RuntimeError('bad_artifact', `The artifact "${name}" already has ${most} versions.`, {
     hint: 'Write it under another name.',
   });
 
 export const writtenMeanwhile = (name: string) =>
-  new RuntimeError('conflict', `The artifact "${name}" is being written by too many others at once.`, {
-    hint: 'Read it again, then write.',
-    retryable: true,
-  });
+  new RuntimeError(
+    'conflict',
+    `The artifact "${name}" is being written by too many others at the same time.`,
+    {
+      hint: 'Read it again, then write.',
+      retryable: true,
+    },
+  );
 
 const GENESIS_PREFIX = 'genesis_';
 
-/** Whether it is one of the runtime's own: read-only, and free of cost. */
+/** Whether it is one of the runtime's own artifacts, which are read-only and free. */
 export const isGenesis = (name: string): boolean => name.startsWith(GENESIS_PREFIX);
 
-/** Asked afresh each time, whatever the invocation says. */
+/** Its answers are never cached, whatever the invocation says. */
 export const NEVER_CACHED = 'genesis_random_decider';
 
 const genesis = (
@@ -82,8 +90,8 @@ const genesis = (
 ];
 
 /**
- * The context is the last argument, so where a method is called without arguments it is the first one: a setting is
- * looked for by its key and never by its place alone.
+ * The context is the last argument, so in a call without arguments it comes first. That is why a setting is looked up
+ * by its key, never by its position alone.
  */
 export const GENESIS: ReadonlyMap<string, ArtifactVersion> = new Map([
   genesis(
@@ -193,7 +201,7 @@ export function choose(setting) {
   ),
 ]);
 
-/** One version of an artifact. Versions are never changed and never go away. */
+/** One version of an artifact. Versions are immutable and never deleted. */
 export interface ArtifactVersion {
   readonly name: string;
   /** Counts from 1. */
@@ -202,11 +210,11 @@ export interface ArtifactVersion {
   readonly source: string;
   readonly methods: readonly string[];
   readonly description?: string;
-  /** `manifest`, `genesis`, or who wrote it: `agent:NAME`, `user`. */
+  /** `manifest`, `genesis`, or its author: `agent:NAME`, `user`. */
   readonly author: string;
   /** The version it was made from. */
   readonly parent?: number;
-  /** Where an old version was put back. */
+  /** The old version it restores, if any. */
   readonly restores?: number;
   readonly at: number;
 }
@@ -218,33 +226,33 @@ export interface ArtifactDraft {
   readonly description?: string;
 }
 
-/** The artifacts of a store: shared by all that use it. */
+/** The artifacts of a store, shared by everyone who uses it. */
 export interface Artifacts {
-  /** The newest version, or that one. */
+  /** Reads the newest version, or the given one. */
   read(name: string, version?: number): Promise<ArtifactVersion | undefined>;
   /** All versions, oldest first. */
   versions(name: string): Promise<readonly ArtifactVersion[]>;
   names(): Promise<readonly string[]>;
-  /** A new version. Rejects with what is wrong with the source, or where `author` may not. */
+  /** Writes a new version. Rejects with what is wrong with the source, or if `author` may not write. */
   write(draft: ArtifactDraft, author: string): Promise<ArtifactVersion>;
-  /** Puts an old version back, as a new one. */
+  /** Restores an old version, as a new one. */
   rollback(name: string, to: number, author: string): Promise<ArtifactVersion>;
   /**
-   * A manifest's artifact is version 1, where there is none yet. Where the newest version came from a manifest, too, and
-   * this one says something else, it is a new version; what somebody else has changed since stays as it is. Where they
-   * went back to a manifest's version, what manifests have not said before is a new version, too: whoever went back from
-   * something else that a manifest said does not get that again.
+   * Writes a manifest's artifact as version 1 if there is none yet. If the newest version came from a manifest, too, a
+   * changed manifest becomes a new version. Changes that someone else has made since then stay. If they rolled back to
+   * a manifest's version, only content that no manifest had before becomes a new version, so nobody gets back what they
+   * rolled back from.
    */
   seed(draft: ArtifactDraft): Promise<void>;
 }
 
-/** What every decision is given, as the last argument. */
+/** The last argument of every decision. */
 export interface DecisionContext extends JsonObject {
   readonly agent_id: string;
   readonly current_state: string | null;
   readonly step_name: string | null;
   readonly balance: number | null;
-  /** Of the last actions or steps that have ended; 1 where there is none. */
+  /** The share of recent actions or steps that succeeded. 1 if there are none. */
   readonly success_rate: number;
   /** The last 10. */
   readonly recent_actions: JsonObject[];
@@ -258,10 +266,10 @@ export interface ArtifactCall {
   readonly method: string;
   readonly args: readonly Json[];
   readonly context: DecisionContext;
-  /** Of its `Math.random`: the same gives the same answer. */
+  /** Seeds `Math.random`: the same seed gives the same answer. */
   readonly seed: string;
   readonly signal: AbortSignal;
-  /** Its newest version, where the caller has just read it. */
+  /** Its newest version, if the caller has just read it. */
   readonly newest?: ArtifactVersion | undefined;
 }
 
@@ -272,8 +280,8 @@ export type ArtifactAnswer =
       readonly version: number;
       readonly ms: number;
       /**
-       * Other artifacts that it asked, and their versions, 0 for one that is missing: the answer holds as long as
-       * these are the newest.
+       * The artifacts it called, with their versions (0 for a missing one). The answer is valid as long as these are
+       * the newest.
        */
       readonly asked?: readonly { readonly artifact: string; readonly version: number }[];
     }
@@ -285,5 +293,5 @@ export type ArtifactAnswer =
       readonly ms: number;
     };
 
-/** Asks an artifact, in the sandbox. Never rejects but with the signal's reason. */
+/** Calls an artifact in the sandbox. Rejects only with the signal's reason. */
 export type CallArtifact = (call: ArtifactCall) => Promise<ArtifactAnswer>;

@@ -7,18 +7,18 @@ import { suggest } from '../../lib/nearest.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import {
   ARTIFACT_LIMITS,
-  type ArtifactModuleSaid,
   artifactModule,
   CALL_METHOD,
   MAX_ARTIFACT_DEPTH,
   MAX_ARTIFACT_QUESTIONS,
   MAX_ARTIFACT_WAIT_MS,
-  readSaid,
+  parseReply,
+  type ScriptReply,
   unwrapAnswer,
 } from './artifact-module.ts';
 import type { ArtifactAnswer, ArtifactCall, Artifacts, ArtifactVersion, CallArtifact } from './artifacts.ts';
 
-export interface CallDeps {
+export interface CallArtifactDeps {
   readonly artifacts: Pick<Artifacts, 'read'>;
   readonly sandbox: Sandbox;
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -29,20 +29,22 @@ type CallArtifactFailure = {
   readonly message: string;
   readonly version?: number;
 };
-type CallArtifactAnswer =
+type UntimedAnswer =
   | { readonly ok: true; readonly value: Json; readonly version: number }
   | ({ readonly ok: false } & CallArtifactFailure);
 
-/** What one decision has used up, with all that it asked others for. */
-interface Tree {
+/** What one decision has used up, including the artifacts it called. */
+interface DecisionUsage {
   questions: number;
   leftMs: number;
   readonly asked: Map<string, number>;
 }
 
-/** Asks artifacts in the sandbox: no clock, no way out, chance from the seed alone. */
-export function createCallArtifact({ artifacts, sandbox, clock }: CallDeps): CallArtifact {
-  /** Modules by version: versions never change. */
+/**
+ * Calls artifacts in the sandbox, without a clock or any access to the outside. Randomness comes only from the seed.
+ */
+export function createCallArtifact({ artifacts, sandbox, clock }: CallArtifactDeps): CallArtifact {
+  /** Modules by version. Versions never change. */
   const modules = new WeakMap<ArtifactVersion, string>();
   const moduleOf = (version: ArtifactVersion): string => {
     const known = modules.get(version);
@@ -56,8 +58,8 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallDeps): Cal
     { artifact, method, args, context, seed, signal }: ArtifactCall,
     module: string,
     answers: readonly JsonObject[],
-    tree: Tree,
-  ): Promise<ArtifactModuleSaid> => {
+    tree: DecisionUsage,
+  ): Promise<ScriptReply> => {
     const json = await sandbox.run({
       what: `artifact "${artifact}"`,
       module,
@@ -72,21 +74,21 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallDeps): Cal
         tree.leftMs -= ms;
       },
     });
-    return readSaid(json);
+    return parseReply(json);
   };
 
   const ask = async (
     call: ArtifactCall,
     chain: readonly string[],
-    tree: Tree,
-  ): Promise<CallArtifactAnswer> => {
+    tree: DecisionUsage,
+  ): Promise<UntimedAnswer> => {
     const { artifact, method, signal } = call;
     const found = (chain.length === 1 ? call.newest : undefined) ?? (await artifacts.read(artifact));
     if (chain.length > 1) tree.asked.set(artifact, found?.version ?? 0);
     if (found === undefined)
       return { ok: false, reason: 'missing', message: `No artifact is named "${artifact}".` };
     const { version } = found;
-    const failed = (reason: FallbackReason, message: string): CallArtifactAnswer => ({
+    const failed = (reason: FallbackReason, message: string): UntimedAnswer => ({
       ok: false,
       reason,
       message,
@@ -95,13 +97,13 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallDeps): Cal
     if (!found.methods.includes(method)) return failed('no_method', noMethod(found, method));
     const answers: JsonObject[] = [];
     for (;;) {
-      let said: ArtifactModuleSaid;
+      let said: ScriptReply;
       try {
         said = await say(call, moduleOf(found), answers, tree);
       } catch (thrown) {
         signal.throwIfAborted();
         const error = toRuntimeError(thrown);
-        return failed(REASONS[error.code] ?? 'unavailable', readable(error.message));
+        return failed(REASONS[error.code] ?? 'unavailable', readableMessage(error.message));
       }
       if ('no_method' in said) return failed('no_method', notDefined(found, method));
       if (!('wanted' in said))
@@ -120,24 +122,27 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallDeps): Cal
           `Artifacts ask one another too deep: ${[...chain, wanted.artifact].join(' → ')}.`,
         );
       if (tree.questions++ >= MAX_ARTIFACT_QUESTIONS)
-        return failed('failed', `It asks other artifacts more than ${MAX_ARTIFACT_QUESTIONS} times.`);
+        return failed('failed', `It calls other artifacts more than ${MAX_ARTIFACT_QUESTIONS} times.`);
       if (tree.leftMs <= 0)
-        return failed('timeout', `It took more than ${ARTIFACT_LIMITS.timeMs} ms with those it asked.`);
+        return failed(
+          'timeout',
+          `It took more than ${ARTIFACT_LIMITS.timeMs} ms , including the artifacts it called.`,
+        );
       const inner = await ask(
         { ...call, ...wanted, seed: `${call.seed}/${answers.length}` },
         [...chain, wanted.artifact],
         tree,
       );
-      // Neither is a matter of what the artifact asks for: it cannot go on from there.
+      // A cycle or too deep a chain cannot be handled by the calling artifact, so the whole call fails.
       if (!inner.ok && (inner.reason === 'cycle' || inner.reason === 'depth')) return { ...inner, version };
-      answers.push(toAnswer(inner));
+      answers.push(answerForCaller(inner));
     }
   };
 
   return async (call) => {
     call.signal.throwIfAborted();
     const began = clock.monotonic();
-    const tree: Tree = { questions: 0, leftMs: ARTIFACT_LIMITS.timeMs, asked: new Map() };
+    const tree: DecisionUsage = { questions: 0, leftMs: ARTIFACT_LIMITS.timeMs, asked: new Map() };
     const answer = await ask(call, [call.artifact], tree);
     const timed = {
       ...answer,
@@ -148,7 +153,7 @@ export function createCallArtifact({ artifacts, sandbox, clock }: CallDeps): Cal
   };
 }
 
-function toAnswer(answer: CallArtifactAnswer): JsonObject {
+function answerForCaller(answer: UntimedAnswer): JsonObject {
   if (!answer.ok) return { error: answer.message };
   const unwrapped = unwrapAnswer(answer.value);
   return unwrapped.ok ? { value: unwrapped.value } : { error: unwrapped.error };
@@ -162,8 +167,9 @@ const REASONS: Readonly<Record<string, FallbackReason>> = {
   bad_output: 'wrong_type',
 };
 
-/** The answer is handed out of the sandbox inside of an object; nobody has to know. */
-const readable = (message: string): string => message.replace('"/value"', 'it').replace('"/value/', '"/');
+/** The sandbox returns the answer inside an object, which messages must not reveal. */
+const readableMessage = (message: string): string =>
+  message.replace('"/value"', 'it').replace('"/value/', '"/');
 
 const noMethod = ({ name, methods }: ArtifactVersion, method: string): string =>
   `The artifact "${name}" has no method "${method}". ${suggest(method, methods, 'It has')}`;
@@ -171,5 +177,5 @@ const noMethod = ({ name, methods }: ArtifactVersion, method: string): string =>
 const notDefined = ({ name }: ArtifactVersion, method: string): string =>
   `The source of the artifact "${name}" defines no function "${method}".`;
 
-/** A number of 48 bits: what the sandbox seeds `Math.random` with. */
+/** A 48-bit number that seeds `Math.random` in the sandbox. */
 const seedOf = (seed: string): number => Number.parseInt(hash('sha256', seed, 'hex').slice(0, 12), 16);

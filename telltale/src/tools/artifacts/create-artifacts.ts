@@ -16,27 +16,27 @@ import {
   writtenMeanwhile,
 } from './artifacts.ts';
 
-/** The number of the newest version by name; each version by name and number. */
+/** Tables: the newest version number by name, and each version by name and number. */
 const HEADS = 'artifact.heads';
 const VERSIONS = 'artifact.versions';
 const DIGITS = 6;
 const MAX_VERSIONS = 10 ** DIGITS - 1;
-/** Tries of a write where others write the same artifact at the same moment. */
+/** How often a write is retried while others write the same artifact. */
 const MAX_TRIES = 20;
-/** Versions kept in memory: they never change. */
-const MAX_KEPT = 500;
+/** The most versions cached in memory. They never change. */
+const MAX_CACHED = 500;
 const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
 
 export interface ArtifactsDeps {
   readonly tables: Tables;
   readonly clock: Pick<Clock, 'now'>;
-  /** Rejects with what is wrong with a source that somebody wants to write. */
+  /** Rejects with what is wrong with a source that someone wants to write. */
   readonly check: (draft: ArtifactDraft) => Promise<void>;
 }
 
 type Content = Omit<ArtifactVersion, 'version' | 'parent' | 'at'>;
 
-/** Artifacts in the tables of a store. Writing is atomic over processes: two that write at once make two versions. */
+/** Artifacts in the tables of a store. Writes are atomic across processes: two at the same time make two versions. */
 export function createArtifacts({ tables, clock, check }: ArtifactsDeps): Artifacts {
   const kept = new Map<string, ArtifactVersion>();
 
@@ -48,7 +48,7 @@ export function createArtifacts({ tables, clock, check }: ArtifactsDeps): Artifa
     const found = (await tables.get(VERSIONS, key)) as ArtifactVersion | undefined;
     if (found === undefined) return undefined;
     const [oldest] = kept.keys();
-    if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+    if (kept.size >= MAX_CACHED && oldest !== undefined) kept.delete(oldest);
     kept.set(key, found);
     return found;
   };
@@ -60,7 +60,7 @@ export function createArtifacts({ tables, clock, check }: ArtifactsDeps): Artifa
   };
   const names = async (): Promise<readonly string[]> => [...GENESIS.keys(), ...(await tables.keys(HEADS))];
 
-  /** Puts a version behind the newest one; undefined where `from` finds that there is nothing to put there. */
+  /** Appends a version. Undefined if `from` finds nothing to write. */
   const add = async (
     name: string,
     from: (before: ArtifactVersion | undefined) => Content | undefined | Promise<Content | undefined>,
@@ -83,16 +83,16 @@ export function createArtifacts({ tables, clock, check }: ArtifactsDeps): Artifa
     }
     throw writtenMeanwhile(name);
   };
-  const mustBeWritable = (name: string) => {
+  const assertWritable = (name: string) => {
     if (isGenesis(name)) throw genesisFixed(name);
     if (!NAME.test(name)) throw badArtifactName(name);
   };
 
-  /** Whether a manifest has said this before, up to that version. */
-  const wasBrought = async (content: Content, { version: head }: ArtifactVersion): Promise<boolean> => {
+  /** Whether a manifest had this content in any version up to that one. */
+  const wasInManifest = async (content: Content, { version: head }: ArtifactVersion): Promise<boolean> => {
     for (let version = head; version > 0; version--) {
       const before = await load(content.name, version);
-      if (before?.author === MANIFEST_AUTHOR && says(before, content)) return true;
+      if (before?.author === MANIFEST_AUTHOR && sameContent(before, content)) return true;
     }
     return false;
   };
@@ -112,12 +112,12 @@ export function createArtifacts({ tables, clock, check }: ArtifactsDeps): Artifa
       return all;
     },
     async write(draft, author) {
-      mustBeWritable(draft.name);
+      assertWritable(draft.name);
       await check(draft);
       return (await add(draft.name, () => contentOf(draft, author))) as ArtifactVersion;
     },
     async rollback(name, to, author) {
-      mustBeWritable(name);
+      assertWritable(name);
       const old = await read(name, to);
       if (old === undefined) {
         const head = await newest(name);
@@ -126,12 +126,12 @@ export function createArtifacts({ tables, clock, check }: ArtifactsDeps): Artifa
       return (await add(name, () => ({ ...contentOf(old, author), restores: to }))) as ArtifactVersion;
     },
     async seed(draft) {
-      mustBeWritable(draft.name);
+      assertWritable(draft.name);
       const content = contentOf(draft, MANIFEST_AUTHOR);
       await add(draft.name, async (before) => {
         if (before === undefined) return content;
-        if (before.author === MANIFEST_AUTHOR) return says(before, content) ? undefined : content;
-        const isNews = (await isOfManifest(before, load)) && !(await wasBrought(content, before));
+        if (before.author === MANIFEST_AUTHOR) return sameContent(before, content) ? undefined : content;
+        const isNews = (await cameFromManifest(before, load)) && !(await wasInManifest(content, before));
         return isNews ? content : undefined;
       });
     },
@@ -149,37 +149,37 @@ const contentOf = ({ name, source, methods, description }: ArtifactDraft, author
   author,
 });
 
-/** The author of a version that a manifest brought. */
+/** The author of versions that come from a manifest. */
 const MANIFEST_AUTHOR = 'manifest';
 
 type ArtifactsLoad = (name: string, version: number) => Promise<ArtifactVersion | undefined>;
 
-/** Whether a manifest brought it, or what it puts back: then the file counts. */
-async function isOfManifest(version: ArtifactVersion, load: ArtifactsLoad): Promise<boolean> {
+/** Whether a version came from a manifest, directly or by restoring one that did. */
+async function cameFromManifest(version: ArtifactVersion, load: ArtifactsLoad): Promise<boolean> {
   let at: ArtifactVersion | undefined = version;
   while (at?.restores !== undefined) at = await load(at.name, at.restores);
   return at?.author === MANIFEST_AUTHOR;
 }
 
-const says = (
+const sameContent = (
   before: ArtifactVersion,
   { source, methods, description }: Omit<ArtifactDraft, 'name'>,
 ): boolean =>
   before.source === source && before.description === description && deepEqual(before.methods, methods);
 
-/** What a manifest says of an artifact, and no version does, since somebody else's is in force. */
+/** An edit of a manifest's artifact that has no effect, because someone else's version is in force. */
 export interface UnusedEdit {
-  readonly inForce: ArtifactVersion;
-  /** The newest version that a manifest brought: rolling back to it has the manifest count again. */
-  readonly ofManifest?: number;
+  readonly current: ArtifactVersion;
+  /** The newest version that came from a manifest. Rolling back to it makes the manifest count again. */
+  readonly manifestVersion?: number;
 }
 
-/** Versions that are looked at, from the newest on. Whoever has written more since has the first one named. */
-const MAX_LOOKED_AT = 200;
+/** The most versions searched, newest first. The first version is always included. */
+const MAX_VERSIONS_SEARCHED = 200;
 
 /**
- * Whether a manifest's artifact was edited without effect: `seed` keeps it out, and no manifest said the same before. One
- * that is as it was when it was brought is no edit, whatever others have made of it.
+ * Whether a manifest's artifact was edited without effect: `seed` ignores it, and no earlier manifest had the same
+ * content. An unchanged manifest is no edit, whatever others have made of the artifact.
  */
 export async function findUnusedEdit(
   artifacts: Pick<Artifacts, 'read'>,
@@ -187,15 +187,15 @@ export async function findUnusedEdit(
 ): Promise<UnusedEdit | undefined> {
   const { name } = draft;
   const inForce = await artifacts.read(name);
-  if (inForce === undefined || says(inForce, draft)) return undefined;
-  if (await isOfManifest(inForce, artifacts.read)) return undefined;
+  if (inForce === undefined || sameContent(inForce, draft)) return undefined;
+  if (await cameFromManifest(inForce, artifacts.read)) return undefined;
   let ofManifest: number | undefined;
-  const last = Math.max(2, inForce.version - MAX_LOOKED_AT);
+  const last = Math.max(2, inForce.version - MAX_VERSIONS_SEARCHED);
   for (let at = inForce.version; at > 0; at = at > last ? at - 1 : at > 1 ? 1 : 0) {
     const version = await artifacts.read(name, at);
     if (version?.author !== MANIFEST_AUTHOR) continue;
-    if (says(version, draft)) return undefined;
+    if (sameContent(version, draft)) return undefined;
     ofManifest ??= at;
   }
-  return { inForce, ...(ofManifest === undefined ? {} : { ofManifest }) };
+  return { current: inForce, ...(ofManifest === undefined ? {} : { manifestVersion: ofManifest }) };
 }

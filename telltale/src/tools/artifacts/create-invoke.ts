@@ -19,55 +19,55 @@ export interface InvokeDeps {
   readonly artifacts: Pick<Artifacts, 'read'>;
   /** `budget.costs.artifact`. */
   readonly cost: number;
-  /** Undefined where the agent has no budget: then nothing costs anything. */
+  /** Undefined if the agent has no budget, so nothing costs anything. */
   readonly balance: () => number | undefined;
-  /** The id of the session or run: with the number of the call it is the seed. */
+  /** The id of the session or run. Together with the call's number it is the seed. */
   readonly id: string;
-  /** How many calls there were before: after a restart the numbers go on. */
+  /** How many calls came before. After a restart the numbers continue. */
   readonly calls?: number;
 }
 
-/** Answers that one session or run remembers; the oldest goes. */
+/** The most cached answers of one session or run. The oldest is dropped first. */
 const MAX_CACHED = 1_000;
 
-interface InvokeKept {
+interface CachedAnswer {
   readonly value: Json;
   readonly version: number;
   readonly asked: readonly { readonly artifact: string; readonly version: number }[];
 }
 
-/** See `Invoke`: one for each session and each run. */
+/** Creates an `Invoke`, one for each session and each run. */
 export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: InvokeDeps): Invoke {
-  const cache = new Map<string, InvokeKept>();
+  const cache = new Map<string, CachedAnswer>();
   let number = calls;
-  /** Calls that run and are not paid yet: two at once must not spend the same money. */
-  let promised = 0;
+  /** The cost of running calls that are not paid yet, so that two at once cannot spend the same money. */
+  let reserved = 0;
 
-  const stillHolds = async ({ asked }: InvokeKept): Promise<boolean> => {
+  const stillHolds = async ({ asked }: CachedAnswer): Promise<boolean> => {
     for (const { artifact, version } of asked)
       if (((await artifacts.read(artifact))?.version ?? 0) !== version) return false;
     return true;
   };
-  const remembered = async (key: string | undefined): Promise<InvokeKept | undefined> => {
+  const remembered = async (key: string | undefined): Promise<CachedAnswer | undefined> => {
     const kept = key === undefined ? undefined : cache.get(key);
     return kept !== undefined && (await stillHolds(kept)) ? kept : undefined;
   };
-  const remember = (key: string, kept: InvokeKept) => {
+  const remember = (key: string, kept: CachedAnswer) => {
     cache.delete(key);
     const [oldest] = cache.keys();
     if (cache.size >= MAX_CACHED && oldest !== undefined) cache.delete(oldest);
     cache.set(key, kept);
   };
 
-  const ask = async (question: Question): Promise<InvokeRecord> => {
-    const { where, invocation, wanted, context, signal } = question;
+  const ask = async (question: InvokeRequest): Promise<InvokeRecord> => {
+    const { where, invocation, expected: wanted, context, signal } = question;
     const { invoke: artifact, method, args, cache: mayCache } = invocation;
     const seed = `${id}#${number++}`;
     const record = { where, artifact, method, args };
     const fallback = (
       reason: FallbackReason,
       message: string,
-      spent: InvokeSpent = NOTHING,
+      spent: AnswerCost = NOTHING,
     ): InvokeRecord => ({
       ...record,
       ...(spent.version === undefined ? {} : { version: spent.version }),
@@ -77,16 +77,16 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
       ms: spent.ms,
       cost: spent.cost,
     });
-    if (question.unasked !== undefined) return fallback('unavailable', question.unasked);
+    if (question.unavailable !== undefined) return fallback('unavailable', question.unavailable);
     const newest = await artifacts.read(artifact);
     const isCached = mayCache && artifact !== NEVER_CACHED && newest !== undefined;
     const about = () => hash([artifact, newest?.version, method, args, context]);
     const key = isCached ? about() : undefined;
     const kept = await remembered(key);
-    const judged = (value: Json, spent: InvokeSpent, cached: boolean): InvokeRecord => {
+    const judged = (value: Json, spent: AnswerCost, cached: boolean): InvokeRecord => {
       const meant = unwrapAnswer(value);
       if (!meant.ok) return fallback('failed', `The artifact "${artifact}" failed: ${meant.error}.`, spent);
-      const wrong = unfit(meant.value, wanted);
+      const wrong = mismatch(meant.value, wanted);
       if (wrong !== undefined) return fallback('wrong_type', wrongAnswer(artifact, method, wrong), spent);
       const { version = 0, ms, cost: paid } = spent;
       return { ...record, version, result: meant.value, cached, ms, cost: paid };
@@ -95,13 +95,13 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
 
     const left = balance();
     const price = left === undefined || isGenesis(artifact) ? 0 : cost;
-    if (left !== undefined && price > 0 && left - promised < price)
-      return fallback('unaffordable', `A call costs ${price}, and the balance is ${left - promised}.`);
-    promised += price;
+    if (left !== undefined && price > 0 && left - reserved < price)
+      return fallback('unaffordable', `A call costs ${price}, and the balance is ${left - reserved}.`);
+    reserved += price;
     try {
       const answer = await call({ artifact, method, args, context, seed, signal, newest });
       const ran = answer.ok || !NOT_RUN.has(answer.reason);
-      const spent: InvokeSpent = { version: answer.version, ms: answer.ms, cost: ran ? price : 0 };
+      const spent: AnswerCost = { version: answer.version, ms: answer.ms, cost: ran ? price : 0 };
       if (!answer.ok) return fallback(answer.reason, answer.message, spent);
       const asked = answer.asked ?? [];
       if (
@@ -112,7 +112,7 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
         remember(key, { value: answer.value, version: answer.version, asked });
       return judged(answer.value, spent, false);
     } finally {
-      promised -= price;
+      reserved -= price;
     }
   };
 
@@ -131,21 +131,21 @@ export function createInvoke({ call, artifacts, cost, balance, id, calls = 0 }: 
   };
 }
 
-interface InvokeSpent {
+interface AnswerCost {
   readonly version?: number | undefined;
   readonly ms: number;
   readonly cost: number;
 }
 
-const NOTHING: InvokeSpent = { ms: 0, cost: 0 };
-/** Nothing was run, so nothing is paid. */
+const NOTHING: AnswerCost = { ms: 0, cost: 0 };
+/** The reasons for which nothing ran, so nothing is charged. */
 const NOT_RUN: ReadonlySet<FallbackReason> = new Set(['missing', 'no_method', 'unavailable']);
 
 const MAX_NAMES = 1_000;
 
-/** What is wanted, and what came instead; undefined where it fits. */
-function unfit(value: Json, wanted: Wanted): string | undefined {
-  const instead = (words: string) => `${clip(showValue(value), 200)}, and ${words} is needed`;
+/** Describes how an answer differs from what was expected. Undefined if it fits. */
+function mismatch(value: Json, wanted: ExpectedAnswer): string | undefined {
+  const instead = (words: string) => `${clip(showValue(value), 200)}, but ${words} is needed`;
   switch (wanted.type) {
     case 'any':
       return undefined;
@@ -182,7 +182,7 @@ const wrongAnswer = (artifact: string, method: string, wrong: string): string =>
 const hash = (about: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(about)).digest('base64');
 
-/** A decision that an artifact takes, as manifests write it. */
+/** A decision that an artifact makes, as manifests write it. */
 export interface Invocation<Fallback = Json> {
   readonly invoke: string;
   readonly method: string;
@@ -191,27 +191,27 @@ export interface Invocation<Fallback = Json> {
   readonly fallback: Fallback;
 }
 
-/** What a place takes for an answer; anything else is the fallback. */
-export type Wanted =
+/** The answers that the caller accepts. Anything else counts as the fallback. */
+export type ExpectedAnswer =
   | { readonly type: 'boolean' | 'string' | 'names' | 'any' }
-  /** Of work: true, false, or an assessment, alone or as `{assessment, reasoning?, instruction?}`. */
+  /** A verdict on work: true, false, or an assessment, alone or as `{assessment, reasoning?, instruction?}`. */
   | { readonly type: 'verdict' }
-  /** Of these texts: `true` stands for true, `3` for 3. */
+  /** One of these texts: `true` matches true, `3` matches 3. */
   | { readonly type: 'one_of'; readonly values: readonly string[] };
 
-export interface Question {
-  /** What is decided, for the log: `step build: condition`. */
+export interface InvokeRequest {
+  /** What is being decided, for the log: `step build: condition`. */
   readonly where: string;
   readonly invocation: Invocation;
-  /** Why it cannot be asked at all, where the caller knows already: the fallback counts. */
-  readonly unasked?: string;
-  readonly wanted: Wanted;
+  /** Why it cannot be called at all, if the caller already knows. The fallback counts. */
+  readonly unavailable?: string;
+  readonly expected: ExpectedAnswer;
   readonly context: DecisionContext;
   readonly signal: AbortSignal;
 }
 
 /**
- * Asks artifacts for one session or one run: with its cache, its balance and its seed. What is returned is to be put on
- * the log, and its cost charged, by whoever asks; the answer is `result`. Never rejects but with the signal's reason.
+ * Calls artifacts for one session or run, with its cache, balance and seed. The caller puts the returned record on the
+ * log and charges its cost; the answer is `result`. Rejects only with the signal's reason.
  */
-export type Invoke = (question: Question) => Promise<InvokeRecord>;
+export type Invoke = (question: InvokeRequest) => Promise<InvokeRecord>;

@@ -20,11 +20,11 @@ import {
 import { createCallArtifact } from './call-artifact.ts';
 import { createArtifacts } from './create-artifacts.ts';
 
-/** The artifacts of a store, and the way to ask them. */
-export interface ArtifactDesk {
+/** The artifacts of a store, and the way to call them. */
+export interface ArtifactService {
   readonly artifacts: Artifacts;
   readonly call: CallArtifact;
-  /** Puts those of an agent's manifest into the store. */
+  /** Writes the artifacts of an agent's manifest to the store. */
   seed(agent: LoadedManifest, project: Project): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function openArtifacts({
   readonly tables: Tables;
   readonly sandbox: Sandbox;
   readonly clock: Clock;
-}): ArtifactDesk {
+}): ArtifactService {
   const artifacts = createArtifacts({ tables, clock, check: createDraftCheck(sandbox) });
   sandbox.warm();
   return {
@@ -51,7 +51,7 @@ export function openArtifacts({
   };
 }
 
-/** The artifacts that an agent imports, then those beside it in its own file. */
+/** The artifacts that an agent imports, then those in its own file. */
 export function artifactsOf(agent: LoadedManifest, project: Project): readonly LoadedManifest[] {
   const imported = new Set(
     agent.imports.flatMap((entry) =>
@@ -63,7 +63,7 @@ export function artifactsOf(agent: LoadedManifest, project: Project): readonly L
   );
 }
 
-/** What a manifest says. A `module` is read from its file, relative to the manifest. */
+/** Reads an artifact's draft from its manifest. A `module` is read from its file, relative to the manifest. */
 export async function readDraft({ manifest, file }: LoadedManifest): Promise<ArtifactDraft | undefined> {
   if (manifest.kind !== 'Artifact') return undefined;
   const { name, source, module, methods = {}, description } = manifest;
@@ -86,7 +86,7 @@ async function readModule(name: string, module: string, file: string): Promise<s
 
 const moduleUnreadable = (name: string, path: string, file: string, cause: unknown) =>
   new RuntimeError('module_failed', `The module ${path} of artifact "${name}" cannot be read.`, {
-    hint: `Create it, or correct its name in ${file}.`,
+    hint: `Create it, or correct its path in ${file}.`,
     cause,
   });
 
@@ -94,8 +94,8 @@ const MAX_SOURCE = 256 * 1024;
 const MAX_METHODS = 64;
 
 /**
- * Rejects with what is wrong with a source: it is loaded once, in the sandbox, and has to define the methods it names.
- * One without methods is text (`prompt_artifact_id`), and any text will do.
+ * Rejects with what is wrong with a source: it is loaded once in the sandbox, and must define the methods it names. A
+ * source without methods is text (`prompt_artifact_id`), and any text is fine.
  */
 export const createDraftCheck =
   (sandbox: Sandbox) =>

@@ -9,28 +9,28 @@ import { createCallArtifact } from './call-artifact.ts';
 export interface ArtifactTest {
   readonly source: string;
   readonly method: string;
-  /** Those that may be asked; of a draft whatever the source defines. */
+  /** The methods that may be called. By default, whatever the source defines. */
   readonly methods?: readonly string[];
   readonly args?: readonly Json[];
-  /** In place of what the context says by default. */
+  /** Overrides parts of the default context. */
   readonly context?: Partial<DecisionContext>;
-  /** The name it has for those that ask it. */
+  /** The name by which other artifacts call it. */
   readonly name?: string;
-  /** The same gives the same answer. */
+  /** The same seed gives the same answer. */
   readonly seed?: string;
-  /** What it may ask beside the genesis artifacts. */
+  /** Other artifacts it may call, besides the genesis artifacts. */
   readonly others?: Pick<Artifacts, 'read'>;
   readonly signal?: AbortSignal;
 }
 
 export interface ArtifactTested {
   readonly answer: ArtifactAnswer;
-  /** What the answer stands for (`{decision: false}` is false); absent where it is a failure. */
+  /** The unwrapped answer (`{decision: false}` is false). Absent if it is a failure. */
   readonly meant?: Json;
   readonly context: DecisionContext;
 }
 
-/** What one is shown where the test does not say otherwise: every key that a run's context has. */
+/** The default context of a test, with every key that a run's context has. */
 export const TEST_CONTEXT: DecisionContext = {
   agent_id: 'test',
   current_state: null,
@@ -43,7 +43,7 @@ export const TEST_CONTEXT: DecisionContext = {
   variables: {},
 };
 
-/** Asks a source that is in no store, as a run would. */
+/** Calls a source that is in no store, as a run would. */
 export async function testArtifact(
   test: ArtifactTest,
   deps: { readonly sandbox: Sandbox; readonly clock: Clock },

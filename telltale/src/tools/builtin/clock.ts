@@ -5,11 +5,11 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
 import { defineOperations, operationMembers } from '../operations.ts';
 import type { Target } from '../target.ts';
-import type { TargetDeps } from '../target-edges.ts';
+import type { TargetDeps } from '../target-deps.ts';
 
 const ZONE = { type: 'string', description: 'Such as Europe/Berlin (default UTC).' };
 
-/** The time, in any zone, and the time between two moments. */
+/** The time in any zone, and the time between two moments. */
 export function clock({ clock: time }: Pick<TargetDeps, 'clock'>): Target {
   const defined = defineOperations(
     'tool "clock"',
@@ -100,7 +100,7 @@ function difference(input: JsonObject, time: Clock): Json {
   };
 }
 
-/** Without a zone, what is written counts as UTC, on every machine. */
+/** A moment without a zone counts as UTC on every machine. */
 function momentOf(input: JsonObject, key: string): number {
   const text = String(input[key]).trim();
   const match = /^\d{4}-\d{2}-\d{2}(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(
@@ -115,7 +115,7 @@ function momentOf(input: JsonObject, key: string): number {
 }
 
 const zoneUnknown = (zone: string, cause: unknown) =>
-  new RuntimeError('bad_parameters', `"/time_zone" is "${zone.slice(0, 100)}", which is no time zone.`, {
+  new RuntimeError('bad_parameters', `"/time_zone" is "${zone.slice(0, 100)}", which is not a time zone.`, {
     hint: suggestZone(zone),
     cause,
   });
@@ -126,6 +126,6 @@ const suggestZone = (zone: string): string => {
 };
 
 const noMoment = (key: string, text: string) =>
-  new RuntimeError('bad_parameters', `"/${key}" is "${text.slice(0, 100)}", which is no date or time.`, {
+  new RuntimeError('bad_parameters', `"/${key}" is "${text.slice(0, 100)}", which is not a date or time.`, {
     hint: 'Write it like 2026-01-31 or 2026-01-31T12:00:00Z.',
   });

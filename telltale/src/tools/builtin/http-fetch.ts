@@ -1,10 +1,10 @@
 import type { Json } from '../../lib/json.ts';
-import { urlNeed } from '../access/need.ts';
+import { withTimeout } from '../abort.ts';
+import { needForUrl } from '../access/approval-need.ts';
 import { compileCheck } from '../check-parameters.ts';
 import { httpRequest, idempotencyHeader, isSafeMethod, responseJson } from '../http/http-request.ts';
-import { withTimeout } from '../stop-and-wait.ts';
 import type { Target } from '../target.ts';
-import type { TargetDeps } from '../target-edges.ts';
+import type { TargetDeps } from '../target-deps.ts';
 
 const DEFAULT_SECONDS = 30;
 const DEFAULT_BODY_BYTES = 512 * 1024;
@@ -46,7 +46,7 @@ interface FetchInput {
   readonly max_bytes?: number;
 }
 
-/** A request to a host of `permissions.network`. Any status is a result: the caller judges it. */
+/** Sends a request to a host of `permissions.network`. Any status is a result, and the caller judges it. */
 export function httpFetch({ permissions, resolveHost, own, clock }: TargetDeps): Target {
   const what = 'tool "http_fetch"';
   return {
@@ -63,7 +63,7 @@ export function httpFetch({ permissions, resolveHost, own, clock }: TargetDeps):
       ? {
           needs: (input) => {
             const { url, method = 'GET' } = input as unknown as FetchInput;
-            return urlNeed(permissions.hosts, method, url, what);
+            return needForUrl(permissions.hosts, method, url, what);
           },
         }
       : {}),

@@ -1,17 +1,17 @@
 import { platform } from 'node:os';
 import { resolve } from 'node:path';
-import { pathNeed, thisCallAlways, together } from '../access/need.ts';
+import { withTimeout } from '../abort.ts';
+import { alwaysThisCall, combineNeeds, needForPath } from '../access/approval-need.ts';
 import { compileCheck } from '../check-parameters.ts';
+import { checkApprovedFiles, withCoverage } from '../definition/approved-files.ts';
 import { type Coverage, coverageOfLine } from '../definition/command-coverage.ts';
-import { approvedFiles, withCoverage } from '../definition/covered-call.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../output/output.ts';
 import { childEnvironment } from '../process/child-environment.ts';
 import { commandFailed } from '../process/command-request.ts';
 import { runConfined } from '../process/run-confined.ts';
 import { textProgress } from '../process/run-process.ts';
-import { withTimeout } from '../stop-and-wait.ts';
 import type { Target } from '../target.ts';
-import type { TargetDeps } from '../target-edges.ts';
+import type { TargetDeps } from '../target-deps.ts';
 
 const PARAMETERS = {
   type: 'object',
@@ -29,8 +29,8 @@ const PARAMETERS = {
   additionalProperties: false,
 } as const;
 
-/** Nothing is known of a line for Windows' own shell. */
-const UNREAD: Coverage = { files: [], uncovered: ['lines for cmd are not read'], runs: [] };
+/** A line for cmd on Windows is not parsed, so nothing is known about it. */
+const UNREAD: Coverage = { files: [], uncovered: ['lines for cmd are not parsed'], runs: [] };
 
 interface ShellInput {
   readonly command: string;
@@ -41,8 +41,8 @@ interface ShellInput {
 }
 
 /**
- * A command line, as `permissions.shell` allows. It begins in a permitted folder; what it then touches is its own, as
- * far as the sandbox lets it.
+ * Runs a command line that `permissions.shell` allows. It starts in a permitted folder. What it may use beyond that is
+ * up to the sandbox.
  */
 export function shell(deps: TargetDeps): Target {
   const what = 'tool "shell"';
@@ -72,11 +72,11 @@ export function shell(deps: TargetDeps): Target {
             const { command, cwd = '.' } = input as unknown as ShellInput;
             const grant = commands.grantFor(command, resolve(deps.folder, cwd));
             const because = 'permissions: { shell }';
-            const need = together(
+            const need = combineNeeds(
               grant === undefined
                 ? undefined
-                : { target: what, what: command, because, grants: [grant], always: thisCallAlways(input) },
-              await pathNeed(paths, cwd, what, `run "${command}" in`),
+                : { target: what, what: command, because, grants: [grant], always: alwaysThisCall(input) },
+              await needForPath(paths, cwd, what, `run "${command}" in`),
             );
             if (need === undefined || grant === undefined) return need;
             const covered = await coverage(command, resolve(deps.folder, cwd));
@@ -96,7 +96,7 @@ export function shell(deps: TargetDeps): Target {
       commands.check(command, call.granted, folder.real);
       const isApproved = commands.grantFor(command, folder.real) !== undefined;
       const pinned = isApproved
-        ? approvedFiles(what, call.granted ?? [], await coverage(command, folder.real))
+        ? checkApprovedFiles(what, call.granted ?? [], await coverage(command, folder.real))
         : [];
       const [program, args] =
         platform() === 'win32'

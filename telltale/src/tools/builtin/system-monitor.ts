@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { compileCheck } from '../check-parameters.ts';
 import type { Target } from '../target.ts';
-import type { TargetDeps } from '../target-edges.ts';
+import type { TargetDeps } from '../target-deps.ts';
 
 const METRICS = ['cpu', 'memory', 'load', 'disk', 'uptime'] as const;
-type SystemMonitorMetric = (typeof METRICS)[number];
+type MonitoredMetric = (typeof METRICS)[number];
 
 const PARAMETERS = {
   type: 'object',
@@ -23,10 +23,10 @@ const PARAMETERS = {
   additionalProperties: false,
 } as const;
 
-/** How the machine fares. */
+/** Reports the load of the machine. */
 export function systemMonitor({ folder, clock }: Pick<TargetDeps, 'folder' | 'clock'>): Target {
   const cpu = createCpuMeter();
-  const measured = async (metric: SystemMonitorMetric): Promise<Json> => {
+  const measured = async (metric: MonitoredMetric): Promise<Json> => {
     switch (metric) {
       case 'cpu':
         return cpu.percent();
@@ -51,7 +51,7 @@ export function systemMonitor({ folder, clock }: Pick<TargetDeps, 'folder' | 'cl
     start: 'on_close',
     check: compileCheck(PARAMETERS, 'tool "system_monitor"'),
     async run({ input }) {
-      const wanted = input.metrics as readonly SystemMonitorMetric[] | undefined;
+      const wanted = input.metrics as readonly MonitoredMetric[] | undefined;
       if (wanted !== undefined) {
         const entries = await Promise.all(
           [...new Set(wanted)].map(async (metric) => [metric, await measured(metric)] as const),
@@ -71,10 +71,10 @@ export function systemMonitor({ folder, clock }: Pick<TargetDeps, 'folder' | 'cl
   };
 }
 
-/** Shorter times say nothing: the system counts in hundredths of a second. */
+/** Shorter intervals mean nothing, because the system counts in hundredths of a second. */
 const LEAST_MS = 100;
 
-/** How busy the processors were since it was last asked; the first time, for a moment from now on. */
+/** How busy the processors were since the last call. The first call measures a short interval. */
 function createCpuMeter() {
   let before: CpuTimes | undefined;
   let last: number | null = null;
@@ -125,11 +125,11 @@ function load(): JsonObject {
 
 const memoryPercent = (): number => percent(totalmem() - freemem(), totalmem());
 
-/** To one decimal, from 0 to 100. */
+/** A percentage from 0 to 100, with one decimal. */
 const percent = (part: number, whole: number): number =>
   Math.round(Math.min(1, Math.max(0, part / whole)) * 1_000) / 10;
 
-/** Undefined on a file system that does not say. */
+/** Undefined if the file system does not report its size. */
 async function disk(folder: string): Promise<JsonObject | undefined> {
   const stats = await statfs(folder).catch(() => undefined);
   if (stats === undefined) return undefined;

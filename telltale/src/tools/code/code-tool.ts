@@ -4,32 +4,32 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import type { RelicManifest } from '../../manifest/schema/kinds.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import { behindApproval } from '../access/need.ts';
+import { abortError } from '../abort.ts';
+import { withApproval } from '../access/approval-need.ts';
 import type { Check } from '../check-parameters.ts';
 import { definitionHash } from '../definition/definition-hash.ts';
 import { defineOperations, type Operation } from '../operations.ts';
-import { DEFAULT_OUTPUT_BYTES, placedCause, plainJson, thrownMessage } from '../output/output.ts';
-import { stopped } from '../stop-and-wait.ts';
+import { causeWithPlace, DEFAULT_OUTPUT_BYTES, plainJson, thrownMessage } from '../output/output.ts';
 import type { Target, TargetCall } from '../target.ts';
-import type { Implementation, ImplementationContext } from '../tools/implementation.ts';
+import type { ImplementationContext, RunTool } from '../tools/implementation.ts';
 
-/** What `defineTool` keeps beside the manifest. */
+/** What `defineTool` stores next to the manifest. */
 export interface CodeTool {
   readonly run: CodeToolRun;
-  /** What its parameters become; without it the manifest's JSON Schema judges them. */
+  /** The schema that validates and transforms its parameters. Without it, the manifest's JSON Schema checks them. */
   readonly parameters?: StandardSchemaV1 | undefined;
   readonly output?: StandardSchemaV1 | undefined;
 }
 
-/** A tool that is a function of the program, and, where it has a schema of a library's own, that schema's judgement. */
+/** A tool implemented by a function of the program, with a check if it has its own schema. */
 export function codeTool(
   { run, parameters, output }: CodeTool,
   context: ImplementationContext,
-): { readonly implementation: Implementation; readonly check: Check | undefined } {
+): { readonly implementation: RunTool; readonly check: Check | undefined } {
   const { what } = context;
-  const judge = parameters === undefined ? undefined : createJudge(parameters, what);
-  const judgeOutput = output === undefined ? undefined : outputJudge(output, what);
-  const implementation: Implementation = async (input, call) => {
+  const judge = parameters === undefined ? undefined : createValidator(parameters, what);
+  const judgeOutput = output === undefined ? undefined : outputValidator(output, what);
+  const implementation: RunTool = async (input, call) => {
     if (judge === undefined) return runUserCode(run, input, call, context, judgeOutput);
     const judged = await judge.of(call.input);
     if (!judged.ok) throw badParameters(what, judged.problem);
@@ -38,18 +38,15 @@ export function codeTool(
   return { implementation, check: judge?.check };
 }
 
-const outputJudge = (schema: StandardSchemaV1, what: string) => async (result: unknown) => {
+const outputValidator = (schema: StandardSchemaV1, what: string) => async (result: unknown) => {
   const fitting = await validate(schema, result);
   if (!fitting.ok) throw badOutput(what, fitting.problem);
   return fitting.value;
 };
 
-/**
- * A schema is asked once for each call: what it says before the action starts is kept until the action runs. One that
- * answers later is waited for only then.
- */
-function createJudge(schema: StandardSchemaV1, what: string) {
-  const answers = new WeakMap<JsonObject, Validated | Promise<Validated>>();
+/** Validates each call once: the result of the check before the action starts is kept until the action runs. */
+function createValidator(schema: StandardSchemaV1, what: string) {
+  const answers = new WeakMap<JsonObject, ValidationResult | Promise<ValidationResult>>();
   return {
     check(input: JsonObject): RuntimeError | undefined {
       try {
@@ -74,7 +71,7 @@ export interface CodeOperation {
   readonly idempotent: boolean;
 }
 
-/** What `defineRelic` keeps beside the manifest. */
+/** What `defineRelic` stores next to the manifest. */
 export interface CodeRelic {
   readonly operations: Readonly<Record<string, CodeOperation>>;
   /** JSON Schemas of the operations' parameters, for the model. */
@@ -106,7 +103,7 @@ export function codeRelic(relic: RelicManifest, code: CodeRelic): Target {
       }),
     run: (call) => operations.run(call),
   };
-  return approval === 'always' ? behindApproval(target) : target;
+  return approval === 'always' ? withApproval(target) : target;
 }
 
 function operationsOf(what: string, { operations, parameters }: CodeRelic): Record<string, Operation> {
@@ -136,13 +133,18 @@ function toOperation(what: string, code: CodeOperation, { properties, required }
   };
 }
 
-/** What a schema made of a value, or what is wrong with it, in words. */
-export type Validated =
+/** The value a schema returns, or what is wrong with the input. */
+export type ValidationResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string };
 
-/** Validates with any Standard Schema. Returns a promise only if the schema does. An exception in it is `schema_failed`. */
-export function validate(schema: StandardSchemaV1, value: unknown): Validated | Promise<Validated> {
+/**
+ * Validates with any Standard Schema. Returns a promise only if the schema does. An exception becomes `schema_failed`.
+ */
+export function validate(
+  schema: StandardSchemaV1,
+  value: unknown,
+): ValidationResult | Promise<ValidationResult> {
   let result: ReturnType<StandardSchemaV1['~standard']['validate']>;
   try {
     result = schema['~standard'].validate(value);
@@ -156,20 +158,24 @@ export function validate(schema: StandardSchemaV1, value: unknown): Validated | 
 }
 
 /** As `validate`, for places that cannot wait: throws `waits` if the schema answers with a promise. */
-export function validateNow(schema: StandardSchemaV1, value: unknown, waits: () => RuntimeError): Validated {
+export function validateNow(
+  schema: StandardSchemaV1,
+  value: unknown,
+  waits: () => RuntimeError,
+): ValidationResult {
   const answer = validate(schema, value);
   if (!(answer instanceof Promise)) return answer;
   answer.catch(() => undefined); // the answer is not used
   throw waits();
 }
 
-const validated = (result: StandardSchemaV1.Result<unknown>): Validated =>
+const validated = (result: StandardSchemaV1.Result<unknown>): ValidationResult =>
   result.issues ? { ok: false, problem: describeIssues(result.issues) } : { ok: true, value: result.value };
 
 const MAX_ISSUES = 3;
 const MAX_MESSAGE = 500;
 
-/** `"/items/0/price": Expected a number`, at most three of them. */
+/** Lists at most three issues: `"/items/0/price": Expected a number`. */
 function describeIssues(issues: readonly StandardSchemaV1.Issue[]): string {
   const shown = issues.slice(0, MAX_ISSUES).map(describeIssue);
   const left = issues.length - shown.length;
@@ -188,19 +194,19 @@ function describeIssue({ message, path = [] }: StandardSchemaV1.Issue): string {
 }
 
 const schemaFailed = (thrown: unknown) =>
-  new RuntimeError('schema_failed', `The schema fails by itself: ${thrownMessage(thrown)}`, {
-    hint: 'A check or a transform of it throws. Let it report what is wrong with the value instead.',
-    cause: placedCause(thrown),
+  new RuntimeError('schema_failed', `The schema threw an error: ${thrownMessage(thrown)}`, {
+    hint: 'One of its checks or transforms throws. Report an issue with the value instead.',
+    cause: causeWithPlace(thrown),
   });
 
 const badParameters = (what: string, problem: string) =>
   new RuntimeError('bad_parameters', `The parameters of ${what} are wrong: ${problem}`, {
-    hint: 'Give parameters that its schema allows.',
+    hint: 'Give parameters that match its schema.',
   });
 
 const badOutput = (what: string, problem: string) =>
   new RuntimeError('bad_output', `The result of ${what} does not fit its "output": ${problem}`, {
-    hint: 'Correct what it returns, or its schema.',
+    hint: 'Fix what it returns, or its schema.',
   });
 
 /** A user's function: a tool's `run(parameters, {agent, signal, idempotencyKey, progress})`. */
@@ -228,7 +234,7 @@ export function runUserCode(
 ): Promise<Json> {
   const { signal } = call;
   const { what, maxBytes } = code;
-  if (signal.aborted) return Promise.reject(stopped(what, signal)); // its code would wait for an abort that has been
+  if (signal.aborted) return Promise.reject(abortError(what, signal)); // its code would wait for an abort that has been
   const context = new UserContext(call, code);
   let result: unknown;
   try {
@@ -268,8 +274,8 @@ const isThenable = (value: unknown): boolean =>
   (typeof value === 'object' || typeof value === 'function') && value !== null && 'then' in value;
 
 function failure(what: string, signal: AbortSignal, thrown: unknown): RuntimeError {
-  if (signal.aborted) return stopped(what, signal);
-  // Not by `instanceof`, which throws itself where a Proxy does not want to be looked at.
+  if (signal.aborted) return abortError(what, signal);
+  // `instanceof` would throw for some proxies.
   const error = toRuntimeError(thrown);
   return error === thrown ? error : codeFailed(what, thrown);
 }
@@ -312,5 +318,5 @@ class UserContext {
 
 const codeFailed = (what: string, thrown: unknown) =>
   new RuntimeError('tool_failed', `The code of ${what} failed: ${thrownMessage(thrown)}`, {
-    cause: placedCause(thrown),
+    cause: causeWithPlace(thrown),
   });

@@ -4,14 +4,14 @@ import { basename } from 'node:path';
 import type { Json } from '../../lib/json.ts';
 import { canonicalJson } from '../../manifest/project/canonical-json.ts';
 
-/** A file that is larger counts by its size and the time of its last change. */
+/** A larger file counts by its size and modification time. */
 const MAX_READ = 64 * 1024 * 1024;
 const PIECE = 256 * 1024;
 
 /**
- * SHA-256 of what a call runs: the document that defines it, and the files that are its code. One that is not there, or
- * cannot be read, counts as that: it is another definition once it can be. In one piece, so that nothing comes between
- * the look and what is made of it; it is only asked for where a person is, too.
+ * SHA-256 of what a call runs: the document that defines it and its code files. A missing or unreadable file counts as
+ * such, so the hash changes once the file can be read. Synchronous, so that nothing can change between the check and
+ * the use. Only computed if a call needs approval.
  */
 export function definitionHash(document: Json, files: Iterable<string> = []): string {
   const hash = createHash('sha256').update(canonicalJson(document));
@@ -19,7 +19,7 @@ export function definitionHash(document: Json, files: Iterable<string> = []): st
   return hash.digest('hex');
 }
 
-/** Of what a file holds; `unreadable` where it cannot be read. */
+/** The hash of a file's content, or `unreadable`. */
 export function fileHash(file: string): string {
   const content = contentHash(file);
   if (content !== 'too large') return content.replace('sha256:', '').replace('missing', 'unreadable');
@@ -27,7 +27,7 @@ export function fileHash(file: string): string {
   return stats === undefined ? 'unreadable' : `${stats.size} ${stats.mtimeMs}`;
 }
 
-/** `sha256:…` of a file, or why there is none. Reads piece by piece: a file may be large. */
+/** `sha256:…` of a file, or the reason why there is none. Reads in pieces, because files may be large. */
 export function contentHash(file: string): string {
   let opened: number | undefined;
   try {

@@ -10,7 +10,7 @@ export interface Address {
   readonly family: number;
 }
 
-/** All addresses of a name. */
+/** Resolves a name to all its addresses. */
 export type Resolver = (host: string) => Promise<readonly Address[]>;
 
 export const systemResolver: Resolver = (host) =>
@@ -21,20 +21,20 @@ export const systemResolver: Resolver = (host) =>
     });
   });
 
-/** What decides on a connection. */
+/** The rules that a connection is checked against. */
 export interface ConnectionRules {
   readonly hosts: Pick<PermittedHosts, 'check' | 'denies'>;
   readonly resolveHost: Resolver;
-  /** Absent where the manifest alone names the address, and no call has a say in it. */
+  /** Absent if the address comes from the manifest alone, and no call can influence it. */
   readonly own?: OwnAddresses | undefined;
 }
 
 /**
- * Judges a connection before it is made: throws where the host may not be reached, and where it is an address itself
- * that may not be. Returns the lookup to connect with. That judges every address of a name, and the connection goes to
- * one of those very addresses, so a name that resolves to something else a moment later changes nothing.
+ * Checks a connection before it is made. Throws if the host, or the address given as host, may not be reached. Returns
+ * the lookup to connect with. The lookup checks every address of the name, and the connection uses one of those
+ * addresses, so a name that resolves differently a moment later (DNS rebinding) changes nothing.
  */
-export function judgeConnection(
+export function checkConnection(
   { hosts, resolveHost, own }: ConnectionRules,
   host: string,
   port: string,
@@ -61,16 +61,16 @@ export function judgeConnection(
 }
 
 /**
- * The same for a program that connects by itself, such as git: all that can be done is to look the name up before. A
- * name that is not found is left to the program, which may know it by its own settings.
+ * The same for a program that connects by itself, such as git. The name can only be looked up in advance. A name that
+ * is not found is left to the program, which may resolve it by its own settings.
  */
-export async function judgeBeforehand(
+export async function checkInAdvance(
   rules: ConnectionRules,
   host: string,
   port: string,
   granted?: readonly string[],
 ): Promise<void> {
-  const lookup = judgeConnection(rules, host, port, granted);
+  const lookup = checkConnection(rules, host, port, granted);
   if (isIP(host) !== 0) return;
   await new Promise<void>((resolve, reject) => {
     lookup(host, { all: true }, (error) => {
@@ -80,7 +80,7 @@ export async function judgeBeforehand(
   });
 }
 
-/** Fails with what `refusal` says of any address of the name. */
+/** A lookup that fails with the result of `refusal` for any address of the name. */
 function checkedLookup(
   resolve: Resolver,
   refusal: (address: string) => RuntimeError | undefined,
@@ -107,7 +107,7 @@ const privateAddress = (host: string, address: string, kind: string) =>
       ? `"${host}" is ${kind} address.`
       : `The host "${host}" leads to ${address}, which is ${kind} address.`,
     {
-      hint: `Such addresses have to be named: add "${host}" itself to "permissions: { network }" of the agent's manifest.`,
+      hint: `Private addresses must be listed by name. Add "${host}" itself to "permissions: { network }" of the agent's manifest.`,
     },
   );
 
@@ -121,8 +121,8 @@ const deniedAddress = (host: string, address: string) =>
   );
 
 const hostUnknown = (host: string, cause?: unknown) =>
-  new RuntimeError('http_failed', `The host "${host}" is not found.`, {
-    hint: 'Look at its spelling, and whether the network is up.',
+  new RuntimeError('http_failed', `The host "${host}" was not found.`, {
+    hint: 'Check its spelling and the network connection.',
     retryable: true,
     cause,
   });

@@ -5,11 +5,11 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { bareHost, portOf } from '../../manifest/permission-rules.ts';
+import { abortError } from '../abort.ts';
 import { thrownMessage } from '../output/output.ts';
-import { stopped } from '../stop-and-wait.ts';
-import { type ConnectionRules, judgeConnection } from './checked-lookup.ts';
+import { type ConnectionRules, checkConnection } from './checked-lookup.ts';
 
-/** A response as a result: a body of JSON is a value, any other text, and bytes that are no text are left out. */
+/** A response as a result: a JSON body becomes a value, other text stays text, and binary bodies are left out. */
 export function responseJson({ status, headers, url, body }: HttpResponse, asked: string): JsonObject {
   const type = headers['content-type'];
   const text = bodyText(body, type);
@@ -17,9 +17,9 @@ export function responseJson({ status, headers, url, body }: HttpResponse, asked
     status,
     ...(url === asked ? {} : { url }),
     headers,
-    body: text === undefined ? null : body.isCut || !isJsonType(type) ? text : jsonOrText(text),
+    body: text === undefined ? null : body.isTruncated || !isJsonType(type) ? text : jsonOrText(text),
     ...(text === undefined ? { omitted: `${body.bytes.length} bytes that are no text` } : {}),
-    ...(body.isCut ? { cut: `after ${body.bytes.length} bytes` } : {}),
+    ...(body.isTruncated ? { cut: `after ${body.bytes.length} bytes` } : {}),
   };
 }
 
@@ -27,7 +27,7 @@ function jsonOrText(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    return text; // a server that says JSON and sends something else
+    return text; // the server claims JSON and sends something else
   }
 }
 
@@ -42,31 +42,33 @@ export interface HttpRequest extends BodyOptions {
 }
 
 export interface HttpDeps extends ConnectionRules {
-  /** Throws at an address that may not be asked for, though its host may; redirects included. */
+  /** Throws for a URL that may not be requested although its host may. Also called for redirects. */
   readonly checkUrl?: (url: URL) => void;
 }
 
 export interface HttpResponse {
-  /** After redirects. */
+  /** The URL after redirects. */
   readonly url: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ReadBody;
 }
 
-/** At the first request, and not by `import`: that reads every export, of which one loads a whole client (50 ms, 5 without). */
+/**
+ * Loaded at the first request, and with `require`: `import` would load a whole additional client (50 ms instead of 5).
+ */
 const load = createRequire(import.meta.url);
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Set by the client, or such that they would let a request speak to another host than the one that was checked. */
-const OWN_HEADERS: ReadonlySet<string> = new Set(
+/** Headers that the client sets itself, or that could direct a request to another host than the checked one. */
+const CLIENT_HEADERS: ReadonlySet<string> = new Set(
   'host connection content-length transfer-encoding upgrade te trailer keep-alive expect'.split(' '),
 );
-/** What says who asks, by the usual names and by what servers call their own: `x-api-key`, `private-token`. */
+/** Headers with credentials, by their usual names and by servers' own names such as `x-api-key` and `private-token`. */
 const SECRET_HEADER = /auth|cookie|token|secret|session|signature|credential|(?<!^idempotency-)key/;
 
-/** One request and the redirects it leads to, each checked like the first. */
+/** Sends one request and follows its redirects, each checked like the first. */
 export async function httpRequest(request: HttpRequest, deps: HttpDeps): Promise<HttpResponse> {
   let url = readUrl(request.url, undefined);
   let { method, body } = request;
@@ -95,39 +97,41 @@ export async function httpRequest(request: HttpRequest, deps: HttpDeps): Promise
   }
 }
 
-/** What one exchange needs of a request. */
-export interface HttpRequestExchange
+/** The parts of a request needed for one exchange. */
+export interface ExchangeRequest
   extends Pick<HttpRequest, 'method' | 'headers' | 'body' | 'granted' | 'what' | 'signal'> {
-  /** Keeps connections for requests to the very same host and port, which are judged alike. */
+  /** Reuses connections for requests to the same host and port, to which the same rules apply. */
   readonly agent?: Agent | undefined;
-  /** The process need not stay for it. */
+  /** Whether the process may exit while it runs. */
   readonly isBackground?: boolean;
 }
 
-/** One request and its response, judged; a redirect is a response like others. `headers` as `checkedHeaders` gives them. */
-export function exchange(request: HttpRequestExchange, url: URL, deps: HttpDeps): Promise<IncomingMessage> {
+/**
+ * Sends one checked request. A redirect is returned like any other response. `headers` must come from `checkedHeaders`.
+ */
+export function exchange(request: ExchangeRequest, url: URL, deps: HttpDeps): Promise<IncomingMessage> {
   const { signal, what } = request;
   const isSecure = url.protocol === 'https:';
   const host = bareHost(url.hostname);
   deps.checkUrl?.(url);
-  const lookup = judgeConnection(deps, host, portOf(url), request.granted);
-  if (signal.aborted) throw stopped(what, signal);
+  const lookup = checkConnection(deps, host, portOf(url), request.granted);
+  if (signal.aborted) throw abortError(what, signal);
   return new Promise((resolve, reject) => {
     const { request: send } = load(isSecure ? 'node:https' : 'node:http') as typeof import('node:http');
     const sent = send(url, {
       method: request.method,
       headers: request.headers,
       lookup,
-      agent: request.agent ?? false, // a kept connection would be one that was checked for another request
+      agent: request.agent ?? false, // a reused connection would be one that was checked for another request
     });
-    // Not by the option: Node hands that to the connection, which may by then be another request's.
+    // The `signal` option is not used: Node passes it to the connection, which may belong to another request by then.
     const onAbort = () => void sent.destroy();
     signal.addEventListener('abort', onAbort, { once: true });
     sent.once('close', () => signal.removeEventListener('abort', onAbort));
     if (request.isBackground === true) sent.once('socket', (socket) => socket.unref());
     sent.once('response', resolve);
     sent.on('error', (error) => {
-      if (signal.aborted) reject(stopped(what, signal));
+      if (signal.aborted) reject(abortError(what, signal));
       else reject(error instanceof RuntimeError ? error : requestFailed(url, error));
     });
     sent.end(request.body);
@@ -142,9 +146,9 @@ export function readUrl(text: string, base: URL | undefined): URL {
     throw badUrl(text, 'cannot be read', cause);
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw badUrl(text, `is no http:// or https:// address`);
+    throw badUrl(text, `is not an http:// or https:// address`);
   if (url.username !== '' || url.password !== '')
-    throw badUrl(url.host, 'holds a user name or a password; put them into a header');
+    throw badUrl(url.host, 'contains a user name or a password, which belong in a header');
   return url;
 }
 
@@ -155,9 +159,10 @@ export function checkedHeaders({
 }: Pick<HttpRequest, 'headers' | 'body' | 'method'>): Readonly<Record<string, string>> {
   const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   for (const [name, value] of named) {
-    if (OWN_HEADERS.has(name)) throw badHeader(name, 'is set by the client');
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)) throw badHeader(name, 'is no name of a header');
-    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw badHeader(name, 'holds a character that headers cannot');
+    if (CLIENT_HEADERS.has(name)) throw badHeader(name, 'is set by the client');
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)) throw badHeader(name, 'is not a valid header name');
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
+      throw badHeader(name, 'contains a character that is not allowed in headers');
   }
   const sendsLength = body !== undefined || !['GET', 'HEAD', 'OPTIONS', 'DELETE'].includes(method);
   return {
@@ -195,17 +200,17 @@ const tooManyRedirects = (url: string) =>
     `The address "${url.slice(0, 200)}" redirects more than ${MAX_REDIRECTS} times.`,
   );
 
-/** No HTTP, headers without end, or a certificate that is not trusted: the same the next time. */
-const LASTING = /^HPE_|^ERR_TLS|CERT|^UNABLE_TO_|^EPROTO$/;
+/** Errors that would occur again: not HTTP, oversized headers, or an untrusted certificate. */
+const PERMANENT_ERRORS = /^HPE_|^ERR_TLS|CERT|^UNABLE_TO_|^EPROTO$/;
 
 function requestFailed(url: URL, cause: NodeJS.ErrnoException): RuntimeError {
   const code = cause.code ?? '';
-  const isLasting = LASTING.test(code);
+  const isLasting = PERMANENT_ERRORS.test(code);
   return new RuntimeError('http_failed', `The request to ${url.origin} failed: ${thrownMessage(cause)}`, {
     hint: code.startsWith('HPE_')
-      ? 'What the server sends is no HTTP, or has headers beyond 16 KiB.'
+      ? 'The server does not speak HTTP, or sends more than 16 KiB of headers.'
       : isLasting
-        ? 'It speaks no TLS, or its certificate is not one that this machine trusts.'
+        ? 'The server does not speak TLS, or this machine does not trust its certificate.'
         : undefined,
     retryable: !isLasting,
     cause,
@@ -214,19 +219,21 @@ function requestFailed(url: URL, cause: NodeJS.ErrnoException): RuntimeError {
 
 export interface ReadBody {
   readonly bytes: Buffer;
-  /** Whether there was more than was asked for. */
-  readonly isCut: boolean;
+  /** Whether the body was longer than requested. */
+  readonly isTruncated: boolean;
 }
 
 export interface BodyOptions {
   readonly what: string;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  /** The body as it comes, unpacked; not for types that are no text. */
+  /** Receives the unpacked body as it arrives. Not called for binary types. */
   readonly onChunk?: ((chunk: Buffer) => void) | undefined;
 }
 
-/** The first `maxBytes` of a body, unpacked: a small body that unpacks to a huge one is cut like any other. */
+/**
+ * Reads the first `maxBytes` of a body, unpacked. A small body that unpacks to a huge one is truncated like any other.
+ */
 async function readBody(
   response: IncomingMessage,
   { maxBytes, signal, what, onChunk }: BodyOptions,
@@ -246,15 +253,15 @@ async function readBody(
       if (total > maxBytes) break;
     }
   } catch (thrown) {
-    if (signal.aborted) throw stopped(what, signal);
-    // A response without a body (HEAD, 304) still says how one would have been packed.
+    if (signal.aborted) throw abortError(what, signal);
+    // A response without a body (HEAD, 304) may still name an encoding.
     if (!response.complete || packedBytes > 0) throw brokenOff(total, thrown);
   } finally {
     response.destroy();
   }
-  // Where a body ends with its connection, one that was stopped looks like one that has ended.
-  if (signal.aborted) throw stopped(what, signal);
-  return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), isCut: total > maxBytes };
+  // If a body ends with its connection, an aborted one looks complete.
+  if (signal.aborted) throw abortError(what, signal);
+  return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), isTruncated: total > maxBytes };
 }
 
 const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map([
@@ -264,13 +271,13 @@ const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map([
   ['br', createBrotliDecompress],
 ]);
 
-/** `came` hears of the bytes that are unpacked. */
+/** Unpacks a body. `came` is called with the number of packed bytes. */
 export function unpacked(response: IncomingMessage, came: (bytes: number) => void): Readable {
   const unpack = UNPACKERS.get((response.headers['content-encoding'] ?? '').trim().toLowerCase());
   if (unpack === undefined) return response;
   const stream = unpack();
   response.on('data', (chunk: Buffer) => came(chunk.length));
-  // `pipe` passes on no error: a connection that breaks would leave the reader waiting.
+  // `pipe` does not forward errors: a broken connection would leave the reader waiting.
   response.once('error', (error) => stream.destroy(error));
   response.once('aborted', () => stream.destroy(new Error('the connection was closed')));
   return response.pipe(stream);
@@ -285,22 +292,22 @@ const brokenOff = (bytes: number, cause: unknown) =>
 const BINARY_TYPES =
   /^(?:image|audio|video|font)\/(?!svg)|^application\/(?:octet-stream|zip|gzip|pdf|x-tar)/i;
 
-/** As text by the charset of its type; undefined for what is no text. */
+/** The body as text in the charset of its type. Undefined for binary bodies. */
 export function bodyText({ bytes }: ReadBody, contentType = ''): string | undefined {
   if (BINARY_TYPES.test(contentType) || bytes.subarray(0, 8192).includes(0)) return undefined;
   const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1] ?? 'utf-8';
   try {
     return new TextDecoder(charset).decode(bytes);
   } catch {
-    return bytes.toString('utf8'); // a charset nobody knows
+    return bytes.toString('utf8'); // an unknown charset
   }
 }
 
 export const isJsonType = (contentType = ''): boolean => /^[^;]*[/+]json\b/i.test(contentType);
 
-/** A request that changes something says which action it belongs to, so that a repeat can be recognized. */
+/** The header that names the action behind a changing request, so that the server can recognize a repeat. */
 export const idempotencyHeader = (method: string, key: string): Readonly<Record<string, string>> =>
   isSafeMethod(method) ? {} : { 'idempotency-key': key };
 
-/** Such a request changes nothing, so it may be made again. */
+/** Safe methods change nothing, so the request may be repeated. */
 export const isSafeMethod = (method: string): boolean => ['GET', 'HEAD', 'OPTIONS'].includes(method);

@@ -10,36 +10,36 @@ export interface HttpMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal: AbortSignal;
-  /** The process need not stay for it: a stream that is only listened to. */
+  /** Whether the process may exit while it runs: a stream that is only listened to. */
   readonly isBackground?: boolean;
 }
 
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** As it comes, unpacked. Whoever does not read it to its end has to discard it. */
+  /** The unpacked body as it arrives. Whoever does not read it to the end must discard it. */
   readonly body: AsyncIterable<Uint8Array>;
   discard(): void;
 }
 
-/** Talks to one address, as far as the agent may reach it. */
+/** Sends requests to one address, within the agent's permissions. */
 export interface HttpSender {
-  /** Resolves when the response begins. Rejects with `http_failed`, `not_permitted`, or as the signal says. */
+  /** Resolves when the response starts. Rejects with `http_failed`, `not_permitted`, or the signal's reason. */
   send(message: HttpMessage): Promise<HttpAnswer>;
   close(): void;
 }
 
-/** Not by `import`, which loads all that they export. */
+/** `require`, because `import` would load everything the modules export. */
 const load = createRequire(import.meta.url);
 
 const MAX_REDIRECTS = 5;
-/** Most servers close a connection that was quiet for five seconds; one of theirs that ends as we write is lost. */
-const KEEP_MS = 4_000;
+/** Most servers close a connection after five idle seconds. A request written just as the server closes is lost. */
+const IDLE_MS = 4_000;
 const KEEPS_METHOD: ReadonlySet<number> = new Set([307, 308]);
 
 /**
- * Keeps connections to the one address, and follows redirects within its origin only: what is sent may hold secrets.
- * Every connection is judged as it is made.
+ * Keeps connections to the address, and follows redirects within its origin only, because requests may contain secrets.
+ * Every connection is checked when it is made.
  */
 export function createHttpSender(address: string, deps: HttpDeps): HttpSender {
   const own = readUrl(address, undefined);
@@ -48,13 +48,13 @@ export function createHttpSender(address: string, deps: HttpDeps): HttpSender {
     const { Agent: HttpAgent } = load(
       own.protocol === 'https:' ? 'node:https' : 'node:http',
     ) as typeof import('node:http');
-    kept ??= new HttpAgent({ keepAlive: true, timeout: KEEP_MS });
+    kept ??= new HttpAgent({ keepAlive: true, timeout: IDLE_MS });
     return kept;
   };
   return {
     async send(message) {
       const headers = checkedHeaders(message);
-      // A stream that is only listened to has a connection of its own: it is let go of, and never comes back.
+      // A background stream gets a connection of its own, which is never reused.
       const way = message.isBackground === true ? { isBackground: true } : { agent: agent() };
       let url = own;
       for (let redirects = 0; ; redirects++) {
@@ -66,14 +66,14 @@ export function createHttpSender(address: string, deps: HttpDeps): HttpSender {
             status,
             headers: flatHeaders(response),
             body: unpacked(response, () => undefined),
-            // One that has come whole leaves its connection to the next.
+            // A complete response frees its connection for the next request.
             discard: () => void (response.complete ? response.resume() : response.destroy()),
           };
         response.destroy();
         const next = readUrl(location, url);
         if (next.origin !== own.origin || !(KEEPS_METHOD.has(status) || message.method === 'GET'))
           throw redirected(message.what, own, next);
-        if (redirects === MAX_REDIRECTS) throw redirectsOn(message.what, own);
+        if (redirects === MAX_REDIRECTS) throw tooManyRedirects(message.what, own);
         url = next;
       }
     },
@@ -85,8 +85,8 @@ const redirected = (what: string, from: URL, to: URL) =>
   new RuntimeError(
     'http_failed',
     `${what} (${from.origin}) redirects to ${to.origin === from.origin ? 'another path' : to.origin.slice(0, 200)}, which is not followed.`,
-    { hint: 'Write the address that it redirects to as "url", if that is where it should go.' },
+    { hint: 'If the redirect is right, use its target as "url".' },
   );
 
-const redirectsOn = (what: string, { origin }: URL) =>
+const tooManyRedirects = (what: string, { origin }: URL) =>
   new RuntimeError('http_failed', `${what} (${origin}) redirects more than ${MAX_REDIRECTS} times.`);

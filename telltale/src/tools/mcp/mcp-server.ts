@@ -11,26 +11,27 @@ const MAX_SHOWN = 2_000;
 export interface McpResultOptions {
   readonly what: string;
   readonly maxBytes: number;
-  /** Whether the result must be JSON of a schema. */
+  /** Whether the result must be JSON that matches a schema. */
   readonly wantsJson: boolean;
 }
 
 /**
- * An answer as a result: its structured content if it has any, else its text. Where there is more than text it is a
- * list of the parts; images, sound and files come as base64 as far as the result's size allows, else without their data.
+ * Converts an answer to a result: its structured content if there is any, otherwise its text. If it contains more than
+ * text, the result is a list of parts. Images, audio and files are base64 while they fit into the size limit, and are
+ * left out otherwise.
  */
 export function mcpResult(answer: McpAnswer, { what, maxBytes, wantsJson }: McpResultOptions): Json {
   if (answer.isError) throw toolFailed(what, allText(answer.content));
   if (answer.structured !== undefined) return plainJson(answer.structured, what, maxBytes);
   const parts = readParts(answer.content, what, maxBytes);
-  return wantsJson ? parseText(parts, what) : together(parts);
+  return wantsJson ? parseText(parts, what) : joinParts(parts);
 }
 
-/** Blocks of content as a result, in the same way. */
+/** Converts content blocks to a result in the same way. */
 export const contentResult = (content: readonly JsonObject[], what: string, maxBytes: number): Json =>
-  together(readParts(content, what, maxBytes));
+  joinParts(readParts(content, what, maxBytes));
 
-const together = (parts: readonly (string | JsonObject)[]): Json =>
+const joinParts = (parts: readonly (string | JsonObject)[]): Json =>
   parts.every((part) => typeof part === 'string') ? parts.join('\n') : parts;
 
 function readParts(
@@ -54,7 +55,7 @@ function readParts(
   });
 }
 
-/** Of a block's own fields those that say something; what a newer protocol brings comes as it is. */
+/** Keeps the meaningful fields of a block. Types of newer protocols are passed through. */
 function readBlock(block: JsonObject): string | JsonObject {
   switch (block.type) {
     case 'text':
@@ -74,7 +75,7 @@ function readBlock(block: JsonObject): string | JsonObject {
   }
 }
 
-/** Of an object those of its properties that are there. */
+/** The given properties of an object, as far as they exist. */
 export const pick = (from: JsonObject, keys: readonly string[]): JsonObject =>
   Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key] as Json]])));
 
@@ -85,8 +86,8 @@ function parseText(parts: readonly (string | JsonObject)[], what: string): Json 
   try {
     return JSON.parse(parts.filter((part) => typeof part === 'string').join('\n')) as Json;
   } catch (cause) {
-    throw new RuntimeError('bad_output', `What ${what} answered is no JSON.`, {
-      hint: 'The tool declares "output: { schema }", but its MCP server answers with text of another kind.',
+    throw new RuntimeError('bad_output', `The answer of ${what} is not JSON.`, {
+      hint: 'The tool declares "output: { schema }", but its MCP server answers with other text.',
       cause,
     });
   }
@@ -96,37 +97,37 @@ function toolFailed(what: string, text: string): RuntimeError {
   const said = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   return new RuntimeError(
     'tool_failed',
-    `The call of ${what} failed${said === '' ? ', without a word.' : `: ${said}`}`,
+    `The call of ${what} failed${said === '' ? ' without a message.' : `: ${said}`}`,
   );
 }
 
 /** How an MCP server is reached. */
 export type McpServerStart = McpProcessStart | McpHttpStart;
 
-/** Over stdio. */
+/** Started as a process that speaks over stdio. */
 export interface McpProcessStart {
   readonly type: 'stdio';
-  /** The manifest's name for it. */
+  /** The server's name in the manifest. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Its whole environment. */
+  /** Its complete environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly clock: Clock;
-  /** Between SIGTERM and SIGKILL. */
+  /** The time between SIGTERM and SIGKILL. */
   readonly graceMs: number;
 }
 
-/** Over streamable HTTP. */
+/** Reached over streamable HTTP. */
 export interface McpHttpStart {
   readonly type: 'http';
-  /** The manifest's name for it. */
+  /** The server's name in the manifest. */
   readonly name: string;
   readonly url: string;
-  /** Of every request. They may be secrets, and so may the path of the address: neither is shown. */
+  /** Sent with every request. Headers and the URL's path may contain secrets, so neither is shown. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Sends to `url`, and nowhere else, what the agent's permissions let through. */
+  /** Sends requests to `url` only, within the agent's permissions. */
   readonly send: McpSend;
   readonly clock: Clock;
 }
@@ -145,12 +146,12 @@ export type McpSend = (message: {
   discard(): void;
 }>;
 
-/** A tool, as its server describes it: nothing in it is to be trusted. */
+/** A tool as its server describes it. Nothing in it can be trusted. */
 export interface McpTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
-  /** Whether it says that a second call changes nothing more. */
+  /** Whether the server says that a repeated call changes nothing more. */
   readonly idempotent: boolean;
 }
 
@@ -168,20 +169,20 @@ export interface McpPromptArgument {
 }
 
 /** Whatever is asked of a server. */
-export interface McpAsk {
+export interface McpRequest {
   /** For messages: `tool "github_search"`. */
   readonly what: string;
   readonly signal: AbortSignal;
 }
 
-export interface McpCall extends McpAsk {
-  /** The server's name for it. */
+export interface McpCall extends McpRequest {
+  /** The tool's name on the server. */
   readonly tool: string;
   readonly input: JsonObject;
   readonly onProgress?: ((data: Json) => void) | undefined;
 }
 
-/** What a tool answered, as it stands in the message: of bounded size, and of any shape. */
+/** A tool's answer as received: of limited size, and of any shape. */
 export interface McpAnswer {
   readonly isError: boolean;
   readonly structured: JsonObject | undefined;
@@ -191,14 +192,14 @@ export interface McpAnswer {
 export interface McpResourceList {
   readonly resources: readonly JsonObject[];
   readonly templates: readonly JsonObject[];
-  /** Whether there are more than were asked for. */
+  /** Whether there are more than requested. */
   readonly isCut: boolean;
 }
 
 export interface McpResources {
-  list(ask: McpAsk): Promise<McpResourceList>;
+  list(ask: McpRequest): Promise<McpResourceList>;
   /** Each with `uri` and `text` or `blob`, as the server sent it. */
-  read(ask: McpAsk & { readonly uri: string }): Promise<readonly JsonObject[]>;
+  read(ask: McpRequest & { readonly uri: string }): Promise<readonly JsonObject[]>;
 }
 
 export interface McpPromptAnswer {
@@ -208,26 +209,26 @@ export interface McpPromptAnswer {
 }
 
 export interface McpPrompts {
-  /** What the server listed last. */
+  /** The latest list from the server. */
   readonly all: readonly McpPrompt[];
   get(
-    ask: McpAsk & { readonly prompt: string; readonly input: Readonly<Record<string, string>> },
+    ask: McpRequest & { readonly prompt: string; readonly input: Readonly<Record<string, string>> },
   ): Promise<McpPromptAnswer>;
 }
 
-/** A server that runs. One that has ended, or has forgotten us, is begun with anew at the next call. */
+/** A running server. If it has exited or lost the session, the next call starts it anew. */
 export interface McpServer {
   readonly name: string;
-  /** What it listed last: the same list as long as nothing has changed. */
+  /** The latest list from the server. The same array as long as nothing has changed. */
   readonly tools: readonly McpTool[];
-  /** Where the server has any. */
+  /** Present if the server has resources. */
   readonly resources?: McpResources | undefined;
   readonly prompts?: McpPrompts | undefined;
-  /** Calls `listener` whenever tools or prompts are others than before, until the returned function is called. */
+  /** Calls `listener` whenever the tools or prompts change, until the returned function is called. */
   onChange?(listener: () => void): () => void;
   /**
-   * Rejects with `mcp_failed` where the server is at fault, with `tool_gone` where it no longer has the tool, or with
-   * what the signal was aborted with.
+   * Rejects with `mcp_failed` if the server fails, with `tool_gone` if it no longer has the tool, or with the signal's
+   * reason.
    */
   call(call: McpCall): Promise<McpAnswer>;
   close(): Promise<void>;
@@ -236,16 +237,19 @@ export interface McpServer {
 /** The servers of one agent, by name. */
 export type McpServers = ReadonlyMap<string, McpServer>;
 
-/** Starts a server and asks it what it has. Rejects with `mcp_failed`, or as a command that cannot be started. */
+/**
+ * Starts a server and asks for its tools. Rejects with `mcp_failed`, or with the error of a command that cannot be
+ * started.
+ */
 export type OpenMcpServer = (start: McpServerStart) => Promise<McpServer>;
 
-/** What every provider takes as the name of a tool. */
+/** The longest tool name that every provider accepts. */
 const MAX_LENGTH = 64;
 const HASH_LENGTH = 8;
 
 /**
- * The name under which actions call a server's tool: `github_create_issue`. What is no letter, digit, `_` or `-` becomes
- * `_`; a name that is too long ends in a hash of the whole.
+ * The name under which actions call a server's tool: `github_create_issue`. Other characters than letters, digits, `_`
+ * and `-` become `_`. A name that is too long ends in a hash of the whole.
  */
 export function mcpTargetName(server: string, tool: string): string {
   const name = `${server}_${tool}`.replace(/[^A-Za-z0-9_-]/gu, '_');
@@ -255,18 +259,19 @@ export function mcpTargetName(server: string, tool: string): string {
 }
 
 const MAX_SCHEMA_CHARS = 64 * 1024;
-/** Of all tools of one server together: looking at them all must not hold up the process. */
+/** The limit for all tools of one server together, so that checking them does not block the process. */
 const MAX_SERVER_CHARS = 1024 * 1024;
 
 /**
- * A server's schema where it is sound and of a size that a model can read; else one that lets every object pass, since
- * the server checks its parameters itself. The draft it names is dropped: most say draft 7 and use nothing that has
- * changed since. It is compiled at the first call of its tool, which takes much longer than all the rest.
+ * Returns a server's schema if it is valid and small enough for a model to read. Otherwise returns one that accepts
+ * every object, because the server checks its parameters itself. The declared draft is dropped: most servers declare
+ * draft 7 and use nothing that has changed since. The schema is compiled at the first call of its tool, because that
+ * takes much longer than this check.
  */
-export const usableSchema = (schema: JsonObject): JsonObject => createSchemaIntake()(schema);
+export const usableSchema = (schema: JsonObject): JsonObject => createSchemaFilter()(schema);
 
 /** The same for the tools of one server, which share a limit. */
-export function createSchemaIntake(): (schema: JsonObject) => JsonObject {
+export function createSchemaFilter(): (schema: JsonObject) => JsonObject {
   let left = MAX_SERVER_CHARS;
   return ({ $schema: _, ...schema }) => {
     const anything = { type: 'object' };

@@ -4,13 +4,13 @@ import { portOf } from '../../manifest/permission-rules.ts';
 import type { AgentManifest } from '../../manifest/schema/kinds.ts';
 import type { PermittedHosts } from '../access/permitted-hosts.ts';
 import { childEnvironment } from '../process/child-environment.ts';
-import type { TargetDeps } from '../target-edges.ts';
+import type { TargetDeps } from '../target-deps.ts';
 import type { McpHttpStart, McpServer, McpServers, OpenMcpServer } from './mcp-server.ts';
 
 type Import = AgentManifest['import']['tools'][number];
-type ServersEntry = Extract<Import, { readonly mcp: unknown }>['mcp'];
+type McpEntry = Extract<Import, { readonly mcp: unknown }>['mcp'];
 
-/** Reaches all servers that an agent imports, at once. Where one cannot be, the others are let go of again. */
+/** Connects to all servers that an agent imports, in parallel. If one fails, the others are closed again. */
 export async function openServers(
   tools: readonly Import[],
   open: OpenMcpServer | undefined,
@@ -34,7 +34,7 @@ export async function closeServers(servers: McpServers): Promise<void> {
 }
 
 async function openEntry(
-  entry: ServersEntry,
+  entry: McpEntry,
   open: OpenMcpServer | undefined,
   deps: Omit<TargetDeps, 'servers'>,
 ): Promise<McpServer> {
@@ -54,26 +54,24 @@ async function openEntry(
   });
 }
 
-/** The client that sends is loaded by those who have such a server. */
+/** The HTTP client is only loaded if a server needs it. */
 async function httpStart(
-  { name, headers }: ServersEntry,
+  { name, headers }: McpEntry,
   url: string,
   { permissions: { hosts }, resolveHost, atClose, clock }: Omit<TargetDeps, 'servers'>,
 ): Promise<McpHttpStart> {
-  mustBeAllowed(name, url, hosts);
+  assertHostAllowed(name, url, hosts);
   const { createHttpSender } = await import('../http/http-sender.ts');
-  // Without `own`: the manifest alone names the server, and may name an MCP endpoint of Telltale.
+  // Without `own`, because only the manifest names the server, and it may name an MCP endpoint of Telltale.
   const sender = createHttpSender(url, { hosts, resolveHost });
   atClose(async () => sender.close());
   return { type: 'http', name, url, headers, send: sender.send, clock };
 }
 
-/**
- * A server is asked for its tools before any session begins, so there is nobody who could approve of its host then.
- */
-function mustBeAllowed(name: string, url: string, hosts: PermittedHosts): void {
+/** A server is asked for its tools before any session starts, so its host must be allowed without approval. */
+function assertHostAllowed(name: string, url: string, hosts: PermittedHosts): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined) return; // the sender says why
+  if (parsed === undefined) return; // the sender reports what is wrong with the URL
   let grant: string | undefined;
   try {
     grant = hosts.grantFor(parsed.hostname, portOf(parsed));
@@ -90,17 +88,17 @@ function mustBeAllowed(name: string, url: string, hosts: PermittedHosts): void {
 const asksForHost = (name: string, host: string) =>
   new RuntimeError(
     'not_permitted',
-    `The MCP server "${name}" cannot be reached: its host "${host}" needs a person's approval, and it is asked for its tools before anybody can be asked.`,
+    `The MCP server "${name}" cannot be reached: its host "${host}" needs approval, but its tools are listed before anyone can approve.`,
     {
-      hint: 'Name the host under "permissions: { network: { allow } }"; to have single calls approved, give them a Tool with "approval: always".',
+      hint: 'List the host in "permissions: { network: { allow } }". To approve single calls, declare them as a Tool with "approval: always".',
     },
   );
 
 const noClient = (name: string) =>
   new RuntimeError(
     'not_built',
-    `This runtime was made without an MCP client, and the agent imports the server "${name}".`,
+    `This runtime has no MCP client, but the agent imports the server "${name}".`,
     {
-      hint: 'Make it by createRuntime of "telltale", or pass "mcp" to it.',
+      hint: 'Create it with createRuntime of "telltale", or pass "mcp" to it.',
     },
   );

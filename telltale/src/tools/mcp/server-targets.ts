@@ -6,21 +6,28 @@ import { clip } from '../../manifest/schema/show-value.ts';
 import { compileCheck } from '../check-parameters.ts';
 import { DEFAULT_OUTPUT_BYTES, plainJson } from '../output/output.ts';
 import type { Target } from '../target.ts';
-import type { McpPrompt, McpServer } from './mcp-server.ts';
-import { contentResult, mcpTargetName, pick } from './mcp-server.ts';
-import { mcpTargets } from './mcp-targets.ts';
+import {
+  contentResult,
+  createSchemaFilter,
+  type McpPrompt,
+  type McpServer,
+  type McpTool,
+  mcpResult,
+  mcpTargetName,
+  pick,
+} from './mcp-server.ts';
 
-/** Targets that are others once a server lists something else. */
+/** Targets that change when their server changes its list. */
 export interface ListedTargets {
-  /** Those of this moment: the same ones as long as the server lists the same. Throws where they cannot be had. */
+  /** The present targets. The same array as long as the server's list is the same. Throws if they cannot be built. */
   targets(): readonly Target[];
 }
 
-/** All that one server of an agent has. */
+/** Everything that one server of an agent offers. */
 export function serverTargets(server: McpServer, agent: LoadedManifest, project: Project): ListedTargets {
   const { resources, prompts, timeout } = entryOf(agent, server.name);
   const taken = toolsOfServer(agent, project, server.name);
-  return whileListed(server, () => {
+  return rebuiltOnChange(server, () => {
     const tools = [...mcpTargets(server, taken)];
     const names = new Set(tools.map(({ name }) => name));
     const beside = [
@@ -28,15 +35,15 @@ export function serverTargets(server: McpServer, agent: LoadedManifest, project:
       ...(prompts && server.prompts !== undefined && server.prompts.all.length > 0
         ? [promptTarget(server)]
         : []),
-      // A server that has a tool of this name means that one.
+      // If a tool of the server has the same name, the tool wins.
     ].filter(({ name }) => !names.has(name));
     const all = [...tools, ...beside];
     return timeout === undefined ? all : all.map((target) => ({ ...target, timeoutMs: timeout.ms }));
   });
 }
 
-/** Makes targets anew when their server lists something else than before. */
-export function whileListed(server: McpServer, make: () => readonly Target[]): ListedTargets {
+/** Rebuilds targets when their server's list has changed. */
+export function rebuiltOnChange(server: McpServer, make: () => readonly Target[]): ListedTargets {
   let made: readonly Target[] | undefined;
   let of: readonly unknown[] = [];
   return {
@@ -55,7 +62,7 @@ function entryOf({ manifest }: LoadedManifest, server: string) {
   return { resources: true, prompts: true, timeout: undefined };
 }
 
-/** A server's tools, by its own names, that the Tool manifests of an agent stand for. */
+/** The server's tools, by the server's names, that have a Tool manifest of the agent. */
 function toolsOfServer(agent: LoadedManifest, project: Project, server: string): ReadonlySet<string> {
   const imported = new Set(agent.imports.flatMap((entry) => (entry.type === 'files' ? entry.manifests : [])));
   return new Set(
@@ -84,7 +91,7 @@ const PARAMETERS: JsonObject = {
   additionalProperties: false,
 };
 
-/** A server's prompts, as one thing an action can call: one tool each would fill the model's list with what is rarely used. */
+/** All prompts of a server as one target. One tool per prompt would fill the model's list with rarely used tools. */
 function promptTarget(server: McpServer): Target {
   const name = mcpTargetName(server.name, 'get_prompt');
   const what = `tool "${name}"`;
@@ -102,7 +109,7 @@ function promptTarget(server: McpServer): Target {
     check: compileCheck(PARAMETERS, what),
     async run({ input, signal }): Promise<Json> {
       const { prompts } = server;
-      if (prompts === undefined) throw offersGone(server.name, 'prompts');
+      if (prompts === undefined) throw noLongerOffered(server.name, 'prompts');
       const asked = String(input.name);
       const known = prompts.all.map((prompt) => prompt.name);
       if (!known.includes(asked)) throw promptUnknown(server.name, asked, known);
@@ -113,14 +120,14 @@ function promptTarget(server: McpServer): Target {
   };
 }
 
-/** `review: Reviews code. Arguments: code (required), style.` */
+/** Formats one prompt: `review: Reviews code. Arguments: code (required), style.` */
 function promptLine({ name, description, arguments: given }: McpPrompt): string {
   const told = clip(description.replace(/\s+/g, ' ').trim(), MAX_WORDS);
   const names = given.map((one) => `${clip(one.name, 100)}${one.required ? ' (required)' : ''}`);
   return `"${clip(name, 100)}"${told === '' ? '' : `: ${told}`}${names.length === 0 ? '.' : `. Arguments: ${names.join(', ')}.`}`;
 }
 
-/** One message of the user is its content; others are told apart by their role. */
+/** A single user message becomes its content. Otherwise each message keeps its role. */
 function messagesResult(messages: readonly JsonObject[], what: string): Json {
   let left = DEFAULT_OUTPUT_BYTES;
   const read = messages.map(({ role, content }) => {
@@ -158,7 +165,7 @@ const READ_PARAMETERS: JsonObject = {
   additionalProperties: false,
 };
 
-/** A server's resources, as two things an action can call: what there is, and what stands in one. */
+/** A server's resources as two targets: one lists them, one reads them. */
 const resourceTargets = (server: McpServer): readonly Target[] => [listTarget(server), readTarget(server)];
 
 function listTarget(server: McpServer): Target {
@@ -201,7 +208,7 @@ function readTarget(server: McpServer): Target {
   return {
     kind: 'tool',
     name,
-    description: `Reads a resource of the MCP server "${server.name}" by its uri; ${mcpTargetName(server.name, 'list_resources')} says which there are. The result is its text, or JSON where it is no text.`,
+    description: `Reads a resource of the MCP server "${server.name}" by its uri. ${mcpTargetName(server.name, 'list_resources')} lists them. The result is its text, or JSON if it is not text.`,
     parameters: READ_PARAMETERS,
     idempotent: true,
     start: 'on_close',
@@ -209,7 +216,7 @@ function readTarget(server: McpServer): Target {
     async run({ input, signal }): Promise<Json> {
       const contents = await resourcesOf(server).read({ what, signal, uri: String(input.uri) });
       const [only] = contents;
-      // What was asked for by its address need not be told it.
+      // The caller knows the URI already, so only the text is returned.
       if (contents.length === 1 && typeof only?.text === 'string')
         return contentResult([{ type: 'text', text: only.text }], what, DEFAULT_OUTPUT_BYTES);
       const blocks = contents.map((resource) => ({ type: 'resource', resource }));
@@ -228,12 +235,57 @@ function matches(one: JsonObject, wanted: string): boolean {
 }
 
 function resourcesOf(server: McpServer) {
-  if (server.resources === undefined) throw offersGone(server.name, 'resources');
+  if (server.resources === undefined) throw noLongerOffered(server.name, 'resources');
   return server.resources;
 }
 
-/** The server had some when the session began. */
-export const offersGone = (server: string, what: 'resources' | 'prompts') =>
+/** The server had some when the session started. */
+export const noLongerOffered = (server: string, what: 'resources' | 'prompts') =>
   new RuntimeError('tool_gone', `The MCP server "${server}" no longer has ${what}.`, {
-    hint: 'Do without, or look at what else it has.',
+    hint: 'Continue without them, or use what the server still offers.',
   });
+
+const MAX_TOOL_DESCRIPTION = 8_000;
+
+/**
+ * The tools of a server as targets. `taken` are the tools behind a Tool manifest of the agent: the server's own name
+ * for them must not bypass what the manifest demands, such as approval.
+ */
+export function* mcpTargets(server: McpServer, taken: ReadonlySet<string>): Generator<Target> {
+  const named = new Map<string, string>();
+  const intake = createSchemaFilter();
+  for (const tool of server.tools) {
+    if (taken.has(tool.name)) continue;
+    const name = mcpTargetName(server.name, tool.name);
+    const other = named.get(name);
+    if (other !== undefined) throw sameToolName(server.name, name, other, tool.name);
+    named.set(name, tool.name);
+    yield mcpTarget(server, tool, name, intake(tool.inputSchema));
+  }
+}
+
+function mcpTarget(server: McpServer, tool: McpTool, name: string, parameters: JsonObject): Target {
+  const what = `tool "${name}"`;
+  return {
+    kind: 'tool',
+    name,
+    description: clip(tool.description, MAX_TOOL_DESCRIPTION),
+    parameters,
+    idempotent: tool.idempotent,
+    start: 'on_close',
+    check: compileCheck(parameters, what, `The schema of ${what} of the MCP server "${server.name}"`),
+    async run(call) {
+      const { input, signal } = call;
+      const onProgress = (data: Json) => call.progress(data);
+      const answer = await server.call({ what, tool: tool.name, input, signal, onProgress });
+      return mcpResult(answer, { what, maxBytes: DEFAULT_OUTPUT_BYTES, wantsJson: false });
+    },
+  };
+}
+
+const sameToolName = (server: string, name: string, one: string, other: string) =>
+  new RuntimeError(
+    'name_taken',
+    `Two tools of the MCP server "${server}" would both be called "${name}": ${JSON.stringify(clip(one, 200))} and ${JSON.stringify(clip(other, 200))}.`,
+    { hint: 'Rename one of them with a Tool manifest: "implementation: { mcp: { server, tool } }".' },
+  );

@@ -3,22 +3,21 @@ import type { Json } from '../../lib/json.ts';
 
 const MAX_DEPTH = 100;
 
-interface OutputWalk {
+interface CopyState {
   readonly what: string;
   readonly maxBytes: number;
   bytes: number;
-  /** The objects that the walk is inside of. */
+  /** The objects that contain the present one. */
   readonly open: object[];
 }
 
 /**
- * What a user's code returned, as plain JSON: undefined is null, `toJSON` counts (dates), a property that is undefined
- * is left out. What JSON would drop or change in silence (NaN, a Map, bytes, a Response, functions) is `bad_output`, with
- * the place.
- * `what` names the tool.
+ * Converts the return value of a user's code to plain JSON: undefined becomes null, `toJSON` is called (dates), and
+ * undefined properties are left out. Values that JSON would silently drop or change (NaN, a Map, bytes, a Response,
+ * functions) throw `bad_output` with their location. `what` names the tool.
  */
 export function plainJson(value: unknown, what: string, maxBytes: number): Json {
-  const walk: OutputWalk = { what, maxBytes, bytes: 0, open: [] };
+  const walk: CopyState = { what, maxBytes, bytes: 0, open: [] };
   try {
     return copy(value, '', walk) ?? null;
   } catch (thrown) {
@@ -27,7 +26,7 @@ export function plainJson(value: unknown, what: string, maxBytes: number): Json 
   }
 }
 
-function copy(value: unknown, path: string, walk: OutputWalk): Json | undefined {
+function copy(value: unknown, path: string, walk: CopyState): Json | undefined {
   switch (typeof value) {
     case 'undefined':
       return undefined;
@@ -51,7 +50,7 @@ function copy(value: unknown, path: string, walk: OutputWalk): Json | undefined 
   }
 }
 
-function copyObject(value: object, path: string, walk: OutputWalk): Json | undefined {
+function copyObject(value: object, path: string, walk: CopyState): Json | undefined {
   if (walk.open.includes(value)) throw notJson(walk.what, path, 'an object that holds itself');
   if (walk.open.length === MAX_DEPTH)
     throw notJson(walk.what, path, `nested deeper than ${MAX_DEPTH} levels`, 'Return a flatter value.');
@@ -62,7 +61,7 @@ function copyObject(value: object, path: string, walk: OutputWalk): Json | undef
   return copied;
 }
 
-function copyOpen(value: object, path: string, walk: OutputWalk): Json | undefined {
+function copyOpen(value: object, path: string, walk: CopyState): Json | undefined {
   if (Array.isArray(value)) {
     const list: Json[] = [];
     for (let index = 0; index < value.length; index++) {
@@ -77,7 +76,7 @@ function copyOpen(value: object, path: string, walk: OutputWalk): Json | undefin
   if (typeof toJSON === 'function') return copy(toJSON.call(value, ''), path, walk);
   const copied: Record<string, Json> = {};
   const keys = Object.keys(value);
-  if (keys.length === 0 && !isPlain(value)) throw notJson(walk.what, path, ...hollow(value));
+  if (keys.length === 0 && !isPlain(value)) throw notJson(walk.what, path, ...emptyInJson(value));
   for (const key of keys) {
     count(Buffer.byteLength(key) + 4, walk);
     const inner = copy((value as Readonly<Record<string, unknown>>)[key], `${path}/${key}`, walk);
@@ -88,13 +87,13 @@ function copyOpen(value: object, path: string, walk: OutputWalk): Json | undefin
   return copied;
 }
 
-/** A plain assignment would change what the object inherits from. */
+/** A plain assignment would change the object's prototype. */
 const setOwn = (object: object, key: string, value: Json) =>
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 
 type OutputRefusal = readonly [found: string, hint?: string];
 
-/** Objects that JSON would turn into `{}`, into null or into a list of numbers. */
+/** Objects that JSON would turn into `{}`, null or a list of numbers. */
 function refusal(value: object): OutputRefusal | undefined {
   if (isPlain(value)) return undefined;
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
@@ -104,63 +103,69 @@ function refusal(value: object): OutputRefusal | undefined {
   if (value instanceof Promise) return ['a Promise', 'Await it first.'];
   if (value instanceof Error) return ['an Error', 'Throw it, so that the action fails.'];
   if (value instanceof RegExp) return ['a RegExp'];
-  if (value instanceof Date && Number.isNaN(value.getTime())) return ['a Date that is none'];
+  if (value instanceof Date && Number.isNaN(value.getTime())) return ['an invalid Date'];
   if (Symbol.asyncIterator in value)
     return ['a stream', 'Read it to its end: await Array.fromAsync(stream).'];
   return undefined;
 }
 
-/** What has nothing that JSON would show. */
-function hollow(value: object): OutputRefusal {
+/** Objects without any properties that JSON would show. */
+function emptyInJson(value: object): OutputRefusal {
   if (value instanceof Response) return ['a Response', 'Return await response.json(), or response.text().'];
   if (Symbol.iterator in value) return ['an iterator', 'Return [...iterator].'];
   const { name } = (value.constructor as { readonly name?: unknown } | undefined) ?? {};
   return [`an object of ${typeof name === 'string' && name !== '' ? name : 'a class'} that JSON shows as {}`];
 }
 
-/** Also where it comes from another realm. */
+/** Also true for plain objects of another JavaScript realm. */
 function isPlain(value: object): boolean {
   const proto = Object.getPrototypeOf(value);
   return proto === null || Object.getPrototypeOf(proto) === null;
 }
 
-function count(bytes: number, walk: OutputWalk): void {
+function count(bytes: number, walk: CopyState): void {
   walk.bytes += bytes;
   if (walk.bytes > walk.maxBytes) throw outputTooLarge(walk.what, walk.maxBytes);
 }
 
 const notJson = (what: string, path: string, found: string, hint = 'Return plain JSON.') =>
-  new RuntimeError('bad_output', `What ${what} returned is no JSON: ${place(path)} is ${found}.`, { hint });
+  new RuntimeError('bad_output', `What ${what} returned is not JSON: ${place(path)} is ${found}.`, {
+    hint,
+  });
 
 const place = (path: string) =>
   path === '' ? 'it' : `"${path.length > 200 ? `${path.slice(0, 200)}…` : path}"`;
 
 const unreadable = (what: string, cause: unknown) =>
-  new RuntimeError('bad_output', `What ${what} returned cannot be read: reading a property of it throws.`, {
-    hint: 'Return plain JSON.',
-    cause,
-  });
+  new RuntimeError(
+    'bad_output',
+    `What ${what} returned cannot be read, because one of its properties throws.`,
+    {
+      hint: 'Return plain JSON.',
+      cause,
+    },
+  );
 
-/** The beginning and the end of a stream of bytes, whatever its length. */
-export interface KeptOutput {
+/** The beginning and the end of a byte stream of any length. */
+export interface BoundedOutput {
   push(chunk: Uint8Array): void;
-  /** All bytes that came, kept or not. */
+  /** All bytes received, kept or not. */
   readonly total: number;
-  /** What was not kept. */
+  /** The bytes that were not kept. */
   readonly dropped: number;
-  /** As UTF-8; where something was dropped a line says how much. */
+  /** As UTF-8. If bytes were dropped, a line says how many. */
   text(): string;
 }
 
 const FIRST_ALLOCATION = 4096;
 
-/** Keeps `maxBytes` at the most, half of them from the end, in two buffers that grow up to that. */
-export function createKeptOutput(maxBytes: number): KeptOutput {
+/** Keeps at most `maxBytes`, half of them from the end. */
+export function createBoundedOutput(maxBytes: number): BoundedOutput {
   const headBytes = Math.ceil(maxBytes / 2);
   const tailBytes = maxBytes - headBytes;
   let head = Buffer.alloc(0);
   let headSize = 0;
-  /** A ring: the next byte goes to `at`. Allocated once the head is full. */
+  /** A ring buffer: the next byte goes to `at`. Allocated once the head is full. */
   let ring = Buffer.alloc(0);
   let at = 0;
   let total = 0;
@@ -210,7 +215,7 @@ export function createKeptOutput(maxBytes: number): KeptOutput {
 
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** Where the last character that is whole ends: UTF-8 says in its first byte how long it is. */
+/** Where the last complete character ends. Its first UTF-8 byte tells its length. */
 function wholeCharacters(bytes: Uint8Array): number {
   let start = bytes.length - 1;
   while (start > 0 && start > bytes.length - 4 && isContinuation(bytes[start])) start--;
@@ -225,7 +230,7 @@ function firstCharacter(bytes: Uint8Array): number {
   return start;
 }
 
-/** What a result may have where the tool sets no `output.max_bytes`. */
+/** The limit of a result if the tool sets no `output.max_bytes`. */
 export const DEFAULT_OUTPUT_BYTES = 1024 * 1024;
 
 /** `what` names the tool: `tool "search"`. */
@@ -236,7 +241,7 @@ export const outputTooLarge = (what: string, maxBytes: number) =>
 
 const MAX_MESSAGE = 2_000;
 
-/** What somebody's code threw, in words; never throws itself, whatever the value does when it is looked at. */
+/** The message of whatever user code threw. Never throws, whatever the value does when it is read. */
 export function thrownMessage(thrown: unknown): string {
   try {
     const { message } = toRuntimeError(thrown);
@@ -247,7 +252,7 @@ export function thrownMessage(thrown: unknown): string {
   }
 }
 
-/** What was thrown, as the cause of an error that will be written to a log; undefined if it cannot be written. */
+/** The thrown value as the cause of an error that will be logged. Undefined if it cannot be serialized. */
 function safeCause(thrown: unknown): unknown {
   try {
     JSON.stringify(new RuntimeError('internal', '', { cause: thrown }));
@@ -257,8 +262,11 @@ function safeCause(thrown: unknown): unknown {
   }
 }
 
-/** `safeCause`, with the place as its hint: for whoever reads the log. The model is told of the outermost error only. */
-export function placedCause(thrown: unknown): unknown {
+/**
+ * The cause with the place it was thrown at as its hint, for whoever reads the log. The model only sees the outermost
+ * error.
+ */
+export function causeWithPlace(thrown: unknown): unknown {
   const found = safeCause(thrown);
   const place = thrownPlace(found);
   if (place === undefined || found instanceof RuntimeError) return found;

@@ -1,6 +1,6 @@
-export type ChildEnvironmentEnv = Readonly<Record<string, string | undefined>>;
+export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** What programs need to find their way, and nothing that is a secret. */
+/** Variables that programs need to run. None of them is a secret. */
 const PASSED_ON: ReadonlySet<string> = new Set(
   [
     'PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_ALL LC_CTYPE TZ TMPDIR TEMP TMP TERM',
@@ -9,7 +9,10 @@ const PASSED_ON: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** Keys to Telltale itself: whoever has one can approve what an agent asks for. Not passed on, whatever a manifest permits. */
+/**
+ * Tokens for Telltale itself. Whoever has one can approve an agent's actions, so they are never passed on, whatever a
+ * manifest permits.
+ */
 const TOKEN_NAMES: ReadonlySet<string> = new Set(['TELLTALE_TOKEN', 'TELLTALE_MCP_TOKEN']);
 const TOKEN = /tt_[\w-]{43}/;
 
@@ -17,11 +20,11 @@ const isToken = (name: string, value: string): boolean =>
   TOKEN_NAMES.has(name.toUpperCase()) || TOKEN.test(value);
 
 /**
- * The environment of a child: the little that is always passed on, what `permissions.environment` names, then `own`.
- * Windows does not tell names apart by case.
+ * The environment of a child process: the variables that are always passed on, those in `permissions.environment`, then
+ * `own`. Windows ignores case in names.
  */
 export function childEnvironment(
-  env: ChildEnvironmentEnv,
+  env: ProcessEnvironment,
   permitted: readonly string[],
   own: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {

@@ -3,36 +3,36 @@ import { constants } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
-import type { KeptOutput } from '../output/output.ts';
+import type { BoundedOutput } from '../output/output.ts';
 
-/** A program that the manifest names outside of a tool. */
+/** A program that a manifest runs outside of a tool, such as a hook. */
 export interface CommandRequest {
   /** For messages: `the hook "check"`. */
   readonly what: string;
-  /** The program and its arguments; no shell is involved. */
+  /** The program and its arguments, run without a shell. */
   readonly command: readonly string[];
-  /** Relative to the agent's folder, which it is if absent. */
+  /** Relative to the agent's folder, which is the default. */
   readonly cwd?: string | undefined;
   readonly env: Readonly<Record<string, string>>;
   readonly stdin?: string | undefined;
-  /** Bytes of stdout that are kept, and of stderr. */
+  /** The most bytes kept of stdout, and of stderr. */
   readonly maxBytes: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs a program as the agent's command tools run: in its sandbox, with the environment that it permits. `note` puts a
- * remark on the log. Rejects where it cannot be started or takes too long; how it exits is the caller's to judge.
+ * Runs a program like the agent's command tools: in its sandbox, with the permitted environment. `note` puts a remark
+ * on the log. Rejects if the program cannot be started or takes too long. Its exit code is for the caller to judge.
  */
 export type RunCommand = (
   request: CommandRequest,
   call?: { readonly note?: (what: string) => void },
 ) => Promise<EndedProcess>;
 
-/** Characters of output that a message quotes. */
+/** The most characters of output that a message quotes. */
 const TAIL_CHARS = 2_000;
-/** Characters of stdout, and of stderr, that an error keeps: it may be on the log more than once. */
+/** The most characters of stdout, and of stderr, that an error keeps. It may be on the log more than once. */
 const MAX_KEPT = 128 * 1024;
 
 export function cannotStart(
@@ -42,7 +42,7 @@ export function cannotStart(
   const shown = clip(program, 200);
   switch (cause.code) {
     case 'ENOENT':
-      // Node says the same of a missing folder as of a missing program.
+      // Node reports the same error for a missing folder and a missing program.
       return existsSync(cwd)
         ? new RuntimeError('command_missing', `The program "${shown}" of ${what} was not found.`, {
             hint: 'Install it, or write its full path.',
@@ -71,21 +71,21 @@ export function cannotStart(
       return new RuntimeError('bad_parameters', `An argument of ${what} contains a zero byte.`, { cause });
     default:
       return new RuntimeError('command_failed', `The program "${shown}" of ${what} cannot be started.`, {
-        hint: 'The cause says why.',
+        hint: 'See the cause.',
         retryable: cause.code === 'EAGAIN' || cause.code === 'EMFILE',
         cause,
       });
   }
 }
 
-export const outputEndless = (what: string, limit: number) =>
+export const outputWithoutEnd = (what: string, limit: number) =>
   new RuntimeError('output_too_large', `The command of ${what} was stopped after ${limit} bytes of output.`, {
     hint: 'Make it print less.',
   });
 
 /**
- * A program that did not exit with 0: how it ended and the end of what it said; its `output` has all of it. Of what it printed, too, where it also
- * complained: a test runner prints what failed, and stderr may hold no more than a warning.
+ * The error of a program that did not exit with 0: how it ended and the end of its output. Its `output` has everything.
+ * Quotes stdout as well as stderr: a test runner prints failures to stdout, and stderr may only contain a warning.
  */
 export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
   const how =
@@ -98,7 +98,7 @@ export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
     complained === '' || printed === '' ? complained || printed : `${complained}\nIt printed: ${printed}`;
   return new RuntimeError(
     'command_failed',
-    `The command of ${what} ${how}${said === '' ? ', without a word' : `: ${said}`}`,
+    `The command of ${what} ${how}${said === '' ? ' without a message' : `: ${said}`}`,
     {
       output: {
         exit_code: ended.exitCode,
@@ -110,7 +110,7 @@ export function commandFailed(what: string, ended: EndedProcess): RuntimeError {
   );
 }
 
-/** A shell, and the sandbox, say by 128 and the number of a signal that it ended their program. */
+/** A shell, and the sandbox, report a signal that ended their program as 128 plus its number. */
 function signalMeant(exitCode: number | null): string {
   const number = (exitCode ?? 0) - 128;
   const name = Object.entries(constants.signals).find(([, each]) => each === number)?.[0];
@@ -135,7 +135,7 @@ function bounded(text: string): string {
   return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
 }
 
-/** A file as it was approved: the sandbox shows these bytes in its place. */
+/** A file as it was approved. The sandbox shows these bytes in its place. */
 export interface PinnedFile {
   readonly path: string;
   readonly content: Uint8Array;
@@ -143,11 +143,14 @@ export interface PinnedFile {
 }
 
 /** Where a command in a sandbox may write. */
-export interface WritablePlaces {
+export interface WritablePaths {
   /** The folders and files that the permissions name. */
   readonly roots: readonly string[];
-  /** Folders that Telltale loads from: a command creates nothing directly in them, but may write what is `open`. */
-  readonly steady: readonly { readonly path: string; readonly open: readonly string[] }[];
+  /**
+   * Folders that Telltale loads from. A command cannot create anything directly in them, but may write the `open`
+   * entries.
+   */
+  readonly lockedFolders: readonly { readonly path: string; readonly open: readonly string[] }[];
 }
 
 export interface ProcessRequest {
@@ -158,48 +161,48 @@ export interface ProcessRequest {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly stdin?: string | undefined;
-  /** Bytes of stdout that are kept, and of stderr. */
+  /** The most bytes kept of stdout, and of stderr. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  /** Output as it comes, before anything is dropped. */
+  /** Receives output as it arrives, before anything is dropped. */
   readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void) | undefined;
-  /** For Windows' own shell, whose quoting differs from every other program's. */
+  /** For cmd on Windows, whose quoting differs from other programs. */
   readonly verbatimArguments?: boolean;
-  /** Whether it may reach the hosts of `permissions.network`; if absent, where that allows any. */
+  /** Whether it may reach the hosts of `permissions.network`. By default, if that allows any. */
   readonly network?: boolean;
-  /** What of the home directory it may read. */
+  /** Files in the home directory that it may read. */
   readonly homeFiles?: readonly string[];
-  /** What is closed to commands and open to this one, whose effects were checked before. */
+  /** Locations that are closed to commands but open to this one, because its effects were checked before. */
   readonly opens?: {
-    /** Whether it creates files directly in folders that are loaded from. */
+    /** Whether it may create files directly in folders that are loaded from. */
     readonly folders: boolean;
-    /** Settings of git repositories that it writes. */
+    /** Settings of git repositories that it may write. */
     readonly settings: readonly string[];
   };
-  /** What the sandbox lets it write. */
-  readonly writable?: WritablePlaces;
-  /** Files that the sandbox shows as they were approved, whatever becomes of them. */
+  /** Where the sandbox lets it write. */
+  readonly writable?: WritablePaths;
+  /** Files that the sandbox shows as they were approved, even if they change meanwhile. */
   readonly pinned?: readonly PinnedFile[];
-  /** Whether `program` is the sandbox that the real one runs in. */
+  /** Whether `program` is the sandbox that runs the real program. */
   readonly sandboxed?: true;
   /** What the program reads from file descriptor 3. */
   readonly extraInput?: Uint8Array | undefined;
-  /** Frees what was made for this process; called once it has ended. */
+  /** Frees what was created for this process. Called after it has ended. */
   readonly release?: (() => Promise<void>) | undefined;
 }
 
 export interface ProcessDeps {
   readonly clock: Clock;
-  /** Between SIGTERM and SIGKILL. */
+  /** The time between SIGTERM and SIGKILL. */
   readonly graceMs: number;
-  /** What is read, kept or not, before a process that never ends its output is stopped; 4 GiB if absent. */
+  /** The most bytes read, kept or not, before a process with endless output is stopped. 4 GiB by default. */
   readonly maxDrainedBytes?: number;
 }
 
 export interface EndedProcess {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly exitCode: number | null;
   readonly signalName: string | null;
-  readonly stdout: KeptOutput;
-  readonly stderr: KeptOutput;
+  readonly stdout: BoundedOutput;
+  readonly stderr: BoundedOutput;
 }

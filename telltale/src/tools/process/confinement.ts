@@ -6,32 +6,38 @@ import { isInside } from '../../manifest/files.ts';
 import type { OwnAddresses } from '../access/addresses.ts';
 import type { Permissions } from '../access/permissions.ts';
 import type { PermittedPaths } from '../access/permitted-paths.ts';
-import { folded, follow, isPattern, matchesPattern, splitPattern } from '../access/permitted-paths.ts';
+import {
+  foldCase,
+  isPattern,
+  matchesPattern,
+  resolveLinks,
+  splitPattern,
+} from '../access/permitted-paths.ts';
 import type { Resolver } from '../http/checked-lookup.ts';
 import { thrownMessage } from '../output/output.ts';
 import type { TargetCall } from '../target.ts';
-import type { PinnedFile, ProcessRequest, WritablePlaces } from './command-request.ts';
+import type { PinnedFile, ProcessRequest, WritablePaths } from './command-request.ts';
 import { cannotStart } from './command-request.ts';
 import { type FindSandbox, SANDBOX_BASE, SECCOMP } from './find-sandbox.ts';
 import { type CommandNetwork, openNetwork } from './network-proxy.ts';
 import type { LimitedStart } from './sandbox-limits.ts';
 import {
-  closedView,
-  type HeldSettings,
+  type GuardedSettings,
+  guardGitSettings,
   hardLinksOf,
-  holdGitSettings,
   type Mask,
   mountArguments,
   pathFolders,
   programFolder,
+  readOnlyView,
 } from './sandbox-mounts.ts';
 
-/** Keeps the commands of one agent to what its permissions name. */
+/** Confines the commands of one agent to its permissions. */
 export interface Confinement {
   /**
-   * The same process inside the sandbox; the process as it is where there is none, or none is wanted. Rejects where the
-   * program cannot be started, and where the manifest demands a sandbox that is not there. `pin` makes a copy of a file
-   * for the sandbox to show, and says where.
+   * Returns the same process inside the sandbox, or unchanged if no sandbox exists or is wanted. Rejects if the program
+   * cannot be started, and if the manifest requires a sandbox that does not exist. `pin` copies a file for the sandbox
+   * to show, and returns the copy's path.
    */
   confine(
     request: ProcessRequest,
@@ -45,11 +51,11 @@ export interface ConfinementDeps {
   /** The agent's folder. */
   readonly folder: string;
   readonly find: FindSandbox;
-  /** Home directories: hidden. */
+  /** Home directories, which are hidden. */
   readonly homes: readonly string[];
-  /** Temporary folders: private to each command. */
+  /** Temporary folders, which are private to each command. */
   readonly temporary: readonly string[];
-  /** Folders where daemons keep tokens. */
+  /** Folders where daemons keep their tokens. */
   readonly state: readonly string[];
   readonly resolveHost: Resolver;
   readonly own: OwnAddresses;
@@ -72,7 +78,7 @@ export function createConfinement(deps: ConfinementDeps): Confinement {
       if (typeof program !== 'string') throw cannotStart(request, errno(program.code));
       const network = await networkFor(deps, request, call);
       let limited: LimitedStart | undefined;
-      let settings: HeldSettings | undefined;
+      let settings: GuardedSettings | undefined;
       const release = async () => {
         limited?.release();
         settings?.release();
@@ -81,9 +87,9 @@ export function createConfinement(deps: ConfinementDeps): Confinement {
       try {
         const granted = call.granted ?? [];
         const roots = await rootsFor(permissions, granted);
-        settings = await holdGitSettings((await permissions.closed.places()).git, roots);
-        const shown = { program, network, granted, roots, settings: settings.closed };
-        const { mounts, steady } = await mountsFor(deps, request, shown, pin);
+        settings = await guardGitSettings((await permissions.protectedPaths.locations()).git, roots);
+        const shown = { program, network, granted, roots, settings: settings.readOnly };
+        const { mounts, lockedFolders } = await mountsFor(deps, request, shown, pin);
         limited = sandbox.limiter.limit(permissions.limits);
         const filter = sandbox.seccomp === undefined ? [] : SECCOMP;
         const inside = [...limited.inside, ...(network?.relay ?? []), program, ...request.args];
@@ -104,7 +110,7 @@ export function createConfinement(deps: ConfinementDeps): Confinement {
           args,
           cwd: '/',
           env: network === undefined ? request.env : relayEnvironment(request.env, network.token),
-          writable: { roots, steady },
+          writable: { roots, lockedFolders },
           sandboxed: true,
           extraInput: sandbox.seccomp,
           release,
@@ -117,7 +123,7 @@ export function createConfinement(deps: ConfinementDeps): Confinement {
   };
 }
 
-/** The way to the hosts that the agent may reach; undefined for a command without network. */
+/** Opens the way to the hosts that the agent may reach. Undefined for a command without network. */
 async function networkFor(
   { permissions: { hosts }, resolveHost, own }: ConfinementDeps,
   request: ProcessRequest,
@@ -132,7 +138,7 @@ async function networkFor(
   }
 }
 
-/** The relay is a Node of its own, which the options for the command's are not for. */
+/** The relay is a Node process too, and NODE_OPTIONS is meant for the command only. */
 function relayEnvironment(
   { NODE_OPTIONS, ...env }: ProcessRequest['env'],
   token: string,
@@ -141,12 +147,12 @@ function relayEnvironment(
   return { ...env, ...options, TELLTALE_NETWORK_TOKEN: token };
 }
 
-/** What a command is to get at. */
-interface ConfinementShown {
+/** What the sandbox makes visible to a command. */
+interface CommandView {
   readonly program: string;
   readonly network: CommandNetwork | undefined;
   readonly granted: readonly string[];
-  /** Folders and files that it may write, but for what is closed. */
+  /** Folders and files that it may write, except for protected ones. */
   readonly roots: readonly string[];
   /** Settings of repositories. */
   readonly settings: readonly string[];
@@ -163,18 +169,22 @@ const rootsFor = async ({ paths }: Permissions, granted: readonly string[]): Pro
 async function mountsFor(
   { permissions, folder, homes, temporary, state }: ConfinementDeps,
   request: ProcessRequest,
-  { program, network, granted, roots, settings }: ConfinementShown,
+  { program, network, granted, roots, settings }: CommandView,
   pin: ((file: PinnedFile) => Promise<string>) | undefined,
-): Promise<{ readonly mounts: readonly string[]; readonly steady: WritablePlaces['steady'] }> {
-  const { paths, closed } = permissions;
+): Promise<{ readonly mounts: readonly string[]; readonly lockedFolders: WritablePaths['lockedFolders'] }> {
+  const { paths, protectedPaths } = permissions;
   const approved = approvedPaths(granted);
-  await makeHidden(state, roots);
+  await createHiddenFolders(state, roots);
   const masks = await findMasks(paths, roots);
   const { opens } = request;
-  const found = await closedView(await closed.places(), roots, (await real([folder]))[0] ?? folder);
+  const found = await readOnlyView(
+    await protectedPaths.locations(),
+    roots,
+    (await real([folder]))[0] ?? folder,
+  );
   const view = {
-    closed: [...found.closed, ...settings].filter((path) => opens?.settings.includes(path) !== true),
-    steady: opens?.folders === true ? [] : found.steady,
+    readOnly: [...found.readOnly, ...settings].filter((path) => opens?.settings.includes(path) !== true),
+    lockedFolders: opens?.folders === true ? [] : found.lockedFolders,
   };
   const realHomes = await real(homes);
   const node = network === undefined ? [] : [network.node];
@@ -193,20 +203,23 @@ async function mountsFor(
     ]),
     ...view,
     masks: masks.filter(
-      ({ path, stays }) =>
-        stays === true || !approved.some((each) => isInside(path, each) || isInside(each, path)),
+      ({ path, isPermanent }) =>
+        isPermanent === true || !approved.some((each) => isInside(path, each) || isInside(each, path)),
     ),
     pinned: await pinnedCopies(request, pin),
     network,
   });
-  return { mounts, steady: view.steady };
+  return { mounts, lockedFolders: view.lockedFolders };
 }
 
-/** What is not there cannot be hidden: a command could make it, keep it open, and read what a daemon puts there later. */
-async function makeHidden(folders: readonly string[], roots: readonly string[]): Promise<void> {
+/**
+ * Creates missing folders that must be hidden. Otherwise a command could create one, keep it open, and read what a
+ * daemon writes there later.
+ */
+async function createHiddenFolders(folders: readonly string[], roots: readonly string[]): Promise<void> {
   for (const each of folders) {
     if (!roots.some((root) => isInside(each, root))) continue;
-    // Where this user cannot make it, neither can a command.
+    // If this user cannot create it, a command cannot either.
     await mkdir(each, { recursive: true, mode: 0o700 }).catch(() => undefined);
   }
 }
@@ -221,7 +234,7 @@ async function pinnedCopies(
   return copies;
 }
 
-/** Those that this user can get at: bubblewrap starts nothing where PATH names a folder in somebody else's home. */
+/** The paths that this user can access. bubblewrap fails if PATH names a folder in someone else's home. */
 async function reachable(paths: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
     paths.map((path) =>
@@ -234,7 +247,7 @@ async function reachable(paths: readonly string[]): Promise<readonly string[]> {
   return found.flatMap((path) => path ?? []);
 }
 
-/** Those that are there, links resolved. */
+/** The paths that exist, links resolved. */
 async function real(paths: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(paths.map((path) => realpath(path).catch(() => undefined)));
   return [...new Set(found.flatMap((path) => path ?? []))];
@@ -251,10 +264,10 @@ const sandboxMissing = (what: string, reason: string) =>
     },
   );
 
-/** Where the system looks where there is no PATH. */
+/** Where the system searches if PATH is not set. */
 const DEFAULT_PATH = '/usr/bin:/bin';
 
-/** Where a program is, looked for as the system would: by its path, or along PATH. Else why it cannot be run. */
+/** Finds a program as the system would: by its path, or on PATH. Otherwise returns why it cannot run. */
 async function findProgram(
   program: string,
   path: string | undefined,
@@ -278,48 +291,48 @@ async function findProgram(
   return { code: denied ? 'EACCES' : 'ENOENT' };
 }
 
-/** Entries that are looked through for what a pattern names, before each command. */
-const MAX_LOOKED_AT = 100_000;
+/** The most entries searched for matches of a pattern, before each command. */
+const MAX_SEARCHED = 100_000;
 const MAX_MASKS = 1_000;
-const STAYS = { stays: true } as const;
-const PASSED_OVER: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+const PERMANENT = { isPermanent: true } as const;
+const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
 /**
- * What there is of these paths and patterns, absolute, and of `own` paths; and in `roots` the same files under other
- * names. Throws where it is too much to be kept away.
+ * Finds everything that must be hidden: the existing files of these absolute paths and patterns, the runtime's `own`
+ * paths, and hard links to the same files in `roots`. Throws if there is too much to hide.
  */
 async function findMasks(
-  { guarded, denied, own }: Pick<PermittedPaths, 'guarded' | 'denied' | 'own'>,
+  { guarded, denied, runtimePaths: own }: Pick<PermittedPaths, 'guarded' | 'denied' | 'runtimePaths'>,
   roots: readonly string[],
 ): Promise<readonly Mask[]> {
   const masks: Mask[] = [];
-  for (const path of own) await add(masks, path, STAYS);
+  for (const path of own) await add(masks, path, PERMANENT);
   const ownFiles = (await Promise.all(masks.map(filesOf))).flat();
-  const budget = { left: MAX_LOOKED_AT };
+  const budget = { left: MAX_SEARCHED };
   const asked = guarded.filter((entry) => !denied.includes(entry));
   for (const entry of [...denied, ...asked]) {
-    const more = denied.includes(entry) ? STAYS : {};
+    const more = denied.includes(entry) ? PERMANENT : {};
     if (!isPattern(entry)) await add(masks, entry, more);
     else for await (const path of matching(entry, budget)) await add(masks, path, more);
     if (masks.length > MAX_MASKS) throw tooMany(entry, `more than ${MAX_MASKS} files and folders`);
   }
   const files = masks.flatMap(({ path, type }) => (type === 'file' ? [path] : []));
-  for (const path of await hardLinksOf([...files, ...ownFiles], roots)) await add(masks, path, STAYS);
+  for (const path of await hardLinksOf([...files, ...ownFiles], roots)) await add(masks, path, PERMANENT);
   return masks;
 }
 
-/** Of a folder all files that it holds: the runtime's own are small. */
+/** All files in a folder. The runtime's own folders are small. */
 async function filesOf({ path, type }: Mask): Promise<readonly string[]> {
   if (type === 'file') return [path];
   const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries
     .filter((entry) => entry.isFile())
-    .slice(0, MAX_LOOKED_AT)
+    .slice(0, MAX_SEARCHED)
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-async function add(masks: Mask[], path: string, more: Pick<Mask, 'stays'>): Promise<void> {
-  const real = await follow(path).then(
+async function add(masks: Mask[], path: string, more: Pick<Mask, 'isPermanent'>): Promise<void> {
+  const real = await resolveLinks(path).then(
     (found) => (found.exists ? found.real : undefined),
     () => undefined,
   );
@@ -335,21 +348,21 @@ async function* matching(entry: string, budget: { left: number }): AsyncGenerato
     yield start;
     return;
   }
-  const pattern = rest.map(folded);
+  const pattern = rest.map(foldCase);
   const waiting = [start];
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    const opened = await opendir(at).catch(() => undefined); // one that is not there, or no folder
+    const opened = await opendir(at).catch(() => undefined); // it does not exist, or is not a folder
     if (opened === undefined) continue;
     for await (const each of opened) {
-      if (--budget.left < 0) throw tooMany(entry, `more than ${MAX_LOOKED_AT} files and folders to look at`);
+      if (--budget.left < 0) throw tooMany(entry, `more than ${MAX_SEARCHED} files and folders to look at`);
       const path = join(at, each.name);
-      if (matchesPattern(pattern, folded(relative(start, path)))) yield path;
-      else if (each.isDirectory() && !PASSED_OVER.has(each.name)) waiting.push(path);
+      if (matchesPattern(pattern, foldCase(relative(start, path)))) yield path;
+      else if (each.isDirectory() && !SKIPPED_FOLDERS.has(each.name)) waiting.push(path);
     }
   }
 }
 
 const tooMany = (entry: string, what: string) =>
-  new RuntimeError('not_permitted', `Commands cannot be kept away from "${entry}": ${what}.`, {
-    hint: 'Name folders in "permissions: { paths: { deny, ask } }", not single files of a large tree.',
+  new RuntimeError('not_permitted', `Commands cannot be denied access to "${entry}": ${what}.`, {
+    hint: 'List folders in "permissions: { paths: { deny, ask } }", not single files of a large tree.',
   });

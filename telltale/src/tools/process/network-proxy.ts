@@ -7,23 +7,23 @@ import { fileURLToPath } from 'node:url';
 import { RuntimeError, toRuntimeError } from '../../lib/errors.ts';
 import { bareHost } from '../../manifest/permission-rules.ts';
 import type { HostPort, PermittedHosts } from '../access/permitted-hosts.ts';
-import { type ConnectionRules, judgeConnection } from '../http/checked-lookup.ts';
+import { type ConnectionRules, checkConnection } from '../http/checked-lookup.ts';
 
 /**
- * The network of one sandboxed command. The command has a network namespace of its own, and nothing in it leads out but
- * a Unix socket of ours. `bin/sandbox-relay.js` offers that socket to the command as an HTTP proxy; every connection is
- * judged here, outside, by host, port and address.
+ * The network of one sandboxed command. The command has its own network namespace, and the only way out is a Unix
+ * socket of ours. `bin/sandbox-relay.js` offers that socket to the command as an HTTP proxy. Every connection is
+ * checked here, outside the sandbox, by host, port and address.
  */
 export interface CommandNetwork {
-  /** The folder with the socket, which has to be visible in the sandbox at the same path. */
+  /** The folder of the socket, visible in the sandbox at the same path. */
   readonly folder: string;
-  /** The program that Node is, which the relay is run with. */
+  /** The Node executable that runs the relay. */
   readonly node: string;
-  /** A file for `/etc/hosts`, where names lead to forwarded ports. */
+  /** A file for `/etc/hosts` that maps names to forwarded ports. */
   readonly hosts: string | undefined;
-  /** What is run in place of the command, which follows as further arguments. */
+  /** Runs instead of the command, which follows as further arguments. */
   readonly relay: readonly string[];
-  /** What the relay shows to the socket, so that no command uses the network of another one. */
+  /** Authenticates the relay at the socket, so that no command can use another command's network. */
   readonly token: string;
   close(): Promise<void>;
 }
@@ -33,26 +33,26 @@ export interface NetworkDeps extends Omit<ConnectionRules, 'hosts'> {
 }
 
 interface Forward extends HostPort {
-  /** The address in the sandbox. */
+  /** The address inside the sandbox. */
   readonly listen: string;
 }
 
 const RELAY = fileURLToPath(new URL('../../../bin/sandbox-relay.js', import.meta.url));
 const FOLDER = 'telltale-net-';
 const SWEEP_MS = 1_000;
-/** A folder without a socket is being set up, unless it is older than this. */
+/** A folder without a socket is still being set up, unless it is older than this. */
 const SET_UP_MS = 60_000;
 const MAX_CONNECTIONS = 512;
 const MAX_HEAD_BYTES = 1_024;
 const CONNECT_MS = 60_000;
 const HEAD_MS = 10_000;
-/** Unix allows about a hundred bytes in a socket's path. */
+/** Unix allows about a hundred bytes in the path of a socket. */
 const MAX_PATH = 100;
 
-/** `granted`: what a person approved for this call. */
+/** `granted` is what a person approved for this call. */
 export async function openNetwork(rules: NetworkDeps, granted: readonly string[]): Promise<CommandNetwork> {
-  swept ??= removeStale();
-  await swept;
+  staleRemoved ??= removeStale();
+  await staleRemoved;
   const folder = await mkdtemp(join(tmpdir(), FOLDER));
   const token = randomBytes(16).toString('hex');
   const sockets = new Set<Socket>();
@@ -103,9 +103,9 @@ export async function openNetwork(rules: NetworkDeps, granted: readonly string[]
   }
 }
 
-let swept: Promise<void> | undefined;
+let staleRemoved: Promise<void> | undefined;
 
-/** Folders of runtimes that were killed: nobody listens on their sockets, in whatever container they ran. */
+/** Removes folders of runtimes that were killed. Nobody listens on their sockets, in whatever container they ran. */
 async function removeStale(): Promise<void> {
   for (const name of await readdir(tmpdir()).catch(() => []))
     if (name.startsWith(FOLDER) && (await isStale(join(tmpdir(), name))))
@@ -119,7 +119,7 @@ async function isStale(folder: string): Promise<boolean> {
   return made !== undefined && Date.now() - made.mtimeMs > SET_UP_MS;
 }
 
-/** Why nobody answers at a socket; undefined where somebody does, or takes too long. */
+/** The error of connecting to a socket. Undefined if someone listens, or the attempt takes too long. */
 const refusalOf = (path: string): Promise<string | undefined> =>
   new Promise((resolve) => {
     const call = connect({ path });
@@ -129,7 +129,9 @@ const refusalOf = (path: string): Promise<string | undefined> =>
     call.once('close', () => resolve(undefined));
   });
 
-/** A port of loopback keeps its address inside; a name gets an address of its own there, by `/etc/hosts`. */
+/**
+ * A loopback port keeps its address in the sandbox. A name gets its own loopback address there through `/etc/hosts`.
+ */
 function forwardsFor(named: readonly HostPort[]): readonly Forward[] {
   const addresses = new Map<string, string>();
   return named.flatMap(({ host, port }): readonly Forward[] => {
@@ -153,7 +155,7 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
-/** One connection: a line with the host and the port, our answer as a line, then the bytes of both sides. */
+/** Serves one connection: a line with host and port, our answer as a line, then the bytes of both sides. */
 function serve(client: Socket, token: string, rules: NetworkDeps, granted: readonly string[]): void {
   let head = Buffer.alloc(0);
   client.setTimeout(HEAD_MS, () => client.destroy());
@@ -185,7 +187,7 @@ function open(client: Socket, asked: HostPort, rules: NetworkDeps, granted: read
   const host = bareHost(asked.host);
   let target: Socket;
   try {
-    const lookup = judgeConnection(rules, host, String(asked.port), granted);
+    const lookup = checkConnection(rules, host, String(asked.port), granted);
     target = connect({ host, port: asked.port, lookup, allowHalfOpen: true });
   } catch (thrown) {
     refuse(thrown);
@@ -215,7 +217,7 @@ function readHead(text: string, expected: string): HostPort | undefined {
     const isPort = typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536;
     return typeof host === 'string' && host !== '' && isPort ? { host, port } : undefined;
   } catch {
-    return undefined; // whatever speaks here is not our relay
+    return undefined; // the client is not our relay
   }
 }
 

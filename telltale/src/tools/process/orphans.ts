@@ -4,27 +4,32 @@ import { platform } from 'node:os';
 import { type Clock, sleep } from '../../lib/clock.ts';
 
 /**
- * Programs that run without a sandbox outlive a runtime that is killed. Two things end them. A watcher, a small shell
- * process of its own, ends the groups of all running programs as soon as the runtime is gone, however it went. And
- * before a session or a run goes on, the programs that its killed runtime had started are found by a variable in their
- * environment and ended, so that no action starts next to its own orphan.
+ * Programs without a sandbox outlive a runtime that is killed. Two things end them. A watcher, a small separate shell
+ * process, ends the process groups of all running programs as soon as the runtime is gone, for whatever reason. And
+ * before a session or a run resumes, programs that its killed runtime had started are found by a variable in their
+ * environment and ended, so that no action runs next to its own earlier attempt.
  */
 
-/** In the environment of every program: the runtime's process, when that began, and what the program was started for. */
+/**
+ * In the environment of every program: the runtime's process id, its start time, and the idempotency key the program
+ * was started for.
+ */
 const STARTED_BY = 'TELLTALE_STARTED_BY';
 /** The same for every attempt of an action, also after a restart. */
 const KEY = 'TELLTALE_IDEMPOTENCY_KEY';
 
-/** Between SIGTERM and SIGKILL of an orphan. */
+/** The time between SIGTERM and SIGKILL. */
 const GRACE_MS = 5_000;
 const LOOK_AGAIN_MS = 20;
-/** How long a process may take to end by SIGKILL; one that the system cannot end must not hold a session forever. */
+/**
+ * How long a process may take to end after SIGKILL. One that the system cannot end must not block a session forever.
+ */
 const KILLED_MS = 5_000;
 
 /**
- * Reads lines `+ GROUP` and `- GROUP` until its input is closed, which is the end of the runtime. Then it ends what is
- * left: SIGTERM, and after five seconds SIGKILL. The five seconds are those of one `sleep`: on a busy machine, fifty
- * short ones take longer.
+ * Reads lines `+ GROUP` and `- GROUP` until its input closes, which means the runtime has ended. Then it sends SIGTERM
+ * to the remaining groups, and SIGKILL after five seconds. The five seconds are one `sleep`, because fifty short ones
+ * take longer on a busy machine.
  */
 const WATCHER = `
 trap '' HUP INT TERM
@@ -50,7 +55,7 @@ for each in $groups; do kill -s KILL -- "-$each"; done
 
 let watcher: ChildProcess | undefined;
 
-/** Ends the process group with the runtime, until the returned function is called. */
+/** Ends a process group with the runtime, until the returned function is called. */
 export function watchGroup({ pid }: ChildProcess): () => void {
   if (platform() === 'win32' || pid === undefined) return () => undefined;
   const used = runningWatcher();
@@ -64,7 +69,7 @@ function runningWatcher(): ChildProcess {
     cwd: '/',
     env: { PATH: '/usr/bin:/bin' },
     stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true, // the end of the runtime's own group must not end it
+    detached: true, // the end of the runtime's own process group must not end it
   });
   started.on('error', () => undefined);
   started.stdin.on('error', () => undefined);
@@ -74,7 +79,9 @@ function runningWatcher(): ChildProcess {
   return started;
 }
 
-/** The environment of a program that runs without a sandbox. `key`: where the environment has no idempotency key. */
+/**
+ * The environment of a program that runs without a sandbox. `key` is used if the environment has no idempotency key.
+ */
 export async function markedEnvironment(
   env: Readonly<Record<string, string>>,
   key = env[KEY] ?? '',
@@ -86,25 +93,27 @@ export async function markedEnvironment(
 
 let own: Promise<ProcessName | undefined> | undefined;
 
-/** What a process is known by: its id can be another one's later. */
+/** Identifies a process even after its id is reused. */
 interface ProcessName {
   readonly pid: string;
   readonly began: string;
 }
 
-/** Undefined where there is no such process, or no `/proc`. */
+/** Undefined if the process does not exist, or there is no `/proc`. */
 async function processNamed(pid: string): Promise<ProcessName | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   if (stat === undefined) return undefined;
-  // The name, in brackets, may contain anything. The state follows, and the start as the twentieth field from there.
+  // The name in parentheses may contain anything. The state follows it, and the start time is the twentieth field from
+  // there.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (fields[0] === 'Z') return undefined;
   return { pid: stat.slice(0, stat.indexOf(' ')), began: fields[19] ?? '' };
 }
 
 /**
- * Ends the programs that a runtime which is gone had started for what `isOrphaned` says, by its idempotency key. Resolves
- * once they have ended. Only Linux shows the environment of a process; elsewhere the watcher alone ends them.
+ * Ends the programs that a terminated runtime had started, if `isOrphaned` returns true for their idempotency key.
+ * Resolves once they have ended. Only Linux shows the environment of a process; on other systems only the watcher ends
+ * them.
  */
 export async function endOrphans(clock: Clock, isOrphaned: (key: string) => boolean): Promise<void> {
   if (platform() !== 'linux') return;
@@ -115,24 +124,25 @@ export async function endOrphans(clock: Clock, isOrphaned: (key: string) => bool
     const passed = clock.monotonic() - since;
     if (orphans.length === 0 || passed > GRACE_MS + KILLED_MS) return;
     const signal = passed > GRACE_MS ? 'KILL' : 'TERM';
-    // One that is started meanwhile by another one is not asked first: SIGKILL gets it in the end.
+    // A program started meanwhile by another orphan gets no SIGTERM, but SIGKILL ends it.
     if (sent !== signal || signal === 'KILL') await send(signal, orphans);
     sent = signal;
     await sleep(clock, LOOK_AGAIN_MS);
   }
 }
 
-interface OrphansOrphan {
+interface OrphanProcess {
   readonly pid: string;
   readonly leadsGroup: boolean;
 }
 
-async function findOrphans(isOrphaned: (key: string) => boolean): Promise<readonly OrphansOrphan[]> {
+async function findOrphans(isOrphaned: (key: string) => boolean): Promise<readonly OrphanProcess[]> {
   const names = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   const owners = new Map<string, Promise<boolean>>();
   const found = await Promise.all(
-    names.map(async (pid): Promise<readonly OrphansOrphan[]> => {
-      const environ = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => ''); // it is another user's, or gone
+    names.map(async (pid): Promise<readonly OrphanProcess[]> => {
+      // it belongs to another user, or has ended
+      const environ = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
       const at = environ.startsWith(`${STARTED_BY}=`) ? 0 : environ.indexOf(`\0${STARTED_BY}=`) + 1;
       if (at === 0 && !environ.startsWith(`${STARTED_BY}=`)) return [];
       const end = environ.indexOf('\0', at);
@@ -153,19 +163,24 @@ async function findOrphans(isOrphaned: (key: string) => boolean): Promise<readon
   return found.flat();
 }
 
-/** By way of a shell, since Node sends signals only through the global process, which is the command line's. */
-function send(signal: 'TERM' | 'KILL', orphans: readonly OrphansOrphan[]): Promise<void> {
+/**
+ * Uses a shell, because Node sends signals only through the global process object, which belongs to the command line.
+ */
+function send(signal: 'TERM' | 'KILL', orphans: readonly OrphanProcess[]): Promise<void> {
   const targets = orphans.flatMap(({ pid, leadsGroup }) => (leadsGroup ? [pid, `-${pid}`] : [pid]));
   const line = targets.map((target) => `kill -s ${signal} -- ${target}`).join('; ');
   return new Promise((resolve) => {
     const sender = spawn('/bin/sh', ['-c', line], { stdio: 'ignore' });
-    sender.once('error', () => resolve()); // they are looked for again, and killed in the end
+    sender.once('error', () => resolve()); // the next round finds them again and sends SIGKILL in the end
     sender.once('exit', () => resolve());
   });
 }
 
-/** The programs of a session's actions, or a run's steps, but for those that have ended: they may serve something. */
-export const ofStream =
+/**
+ * Selects the programs of a session's actions or a run's steps, except for those that have completed, because they may
+ * have started a service.
+ */
+export const isProgramOf =
   (id: string, hasEnded: (part: string) => boolean) =>
   (key: string): boolean =>
     key.startsWith(`${id}:`) && !hasEnded(key.slice(id.length + 1));

@@ -7,13 +7,13 @@ import type {
   PinnedFile,
   ProcessDeps,
   ProcessRequest,
-  WritablePlaces,
+  WritablePaths,
 } from './command-request.ts';
 import { sandboxFailed } from './command-request.ts';
 import type { Confinement } from './confinement.ts';
 import { runProcess } from './run-process.ts';
 
-/** As `runProcess`, kept to what the agent's permissions name. */
+/** Runs a process like `runProcess`, confined to the agent's permissions. */
 export async function runConfined(
   request: ProcessRequest,
   call: Pick<TargetCall, 'granted' | 'note'>,
@@ -25,12 +25,12 @@ export async function runConfined(
     confined = await deps.confinement.confine(request, call, copies.add);
     const ended = await runProcess(confined, deps);
     const said = confined.sandboxed === true && ended.exitCode === 1 ? ended.stderr.text() : '';
-    // What the sandbox says of itself: the program never ran.
+    // A message of the sandbox itself means that the program never ran.
     if (said.startsWith('bwrap: ')) throw sandboxFailed(request.what, said);
     const { writable } = confined;
     const refused = ended.exitCode === 0 ? undefined : refusedPath(ended, request.cwd);
     if (writable !== undefined && refused !== undefined)
-      ended.stderr.push(new TextEncoder().encode(await whereToWrite(writable, refused)));
+      ended.stderr.push(new TextEncoder().encode(await writeHint(writable, refused)));
     return ended;
   } finally {
     await confined?.release?.();
@@ -55,25 +55,27 @@ function createCopies() {
   };
 }
 
-/** What programs say where a folder is for reading only, or a file in it cannot be replaced. */
+/** Error messages about a read-only folder, or a file in it that cannot be replaced. */
 const REFUSED = /Read-only file system|Device or resource busy|Invalid cross-device link|EROFS|EBUSY/i;
-/** What a program could not write, as far as it names it: else something in its own folder. */
+/** The path that a program could not write, if its message names one. Otherwise a file in its own folder. */
 function refusedPath({ stderr, stdout }: EndedProcess, cwd: string): string | undefined {
   const lines = `${stderr.text()}\n${stdout.text()}`.split('\n');
   const line = lines.find((each) => REFUSED.test(each));
   if (line === undefined) return undefined;
-  // At the beginning of a line stands the program: `/bin/sh: 1: cannot create x`.
+  // A line starts with the program: `/bin/sh: 1: cannot create x`.
   return /(?<=[\s'"`(])\/[^\s'"`:,)]+/.exec(line)?.[0] ?? join(cwd, 'file');
 }
 
 const MAX_NAMED = 5;
 
-/** What the program does not know: why it could not write, and where it can. In short lines, as it is read on a terminal. */
-async function whereToWrite({ roots, steady }: WritablePlaces, refused: string): Promise<string> {
+/**
+ * Explains what the program cannot know: why a write failed, and where it can write. In short lines, for a terminal.
+ */
+async function writeHint({ roots, lockedFolders }: WritablePaths, refused: string): Promise<string> {
   const folder = await realpath(dirname(refused)).catch(() => dirname(refused));
-  const near = steady.find(({ path }) => path === folder)?.path;
-  const open = await foldersAmong(steady.flatMap(({ open }) => open));
-  const places = [...roots.filter((root) => !steady.some(({ path }) => path === root)), ...open];
+  const near = lockedFolders.find(({ path }) => path === folder)?.path;
+  const open = await foldersAmong(lockedFolders.flatMap(({ open }) => open));
+  const places = [...roots.filter((root) => !lockedFolders.some(({ path }) => path === root)), ...open];
   return `\n${[
     ...(near === undefined
       ? ['The sandbox refused this. A command can write only what "permissions: { paths }" allows.']

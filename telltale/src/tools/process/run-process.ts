@@ -4,25 +4,25 @@ import { platform } from 'node:os';
 import type { Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { Json } from '../../lib/json.ts';
-import { createKeptOutput, type KeptOutput } from '../output/output.ts';
-import { stopped } from '../stop-and-wait.ts';
+import { abortError } from '../abort.ts';
+import { type BoundedOutput, createBoundedOutput } from '../output/output.ts';
 import {
   cannotStart,
   type EndedProcess,
-  outputEndless,
+  outputWithoutEnd,
   type ProcessDeps,
   type ProcessRequest,
 } from './command-request.ts';
 import { markedEnvironment, watchGroup } from './orphans.ts';
 
 const MAX_DRAINED_BYTES = 4 * 1024 ** 3;
-/** How long output may stay open after the process has exited: something it left running holds it. */
+/** How long output may stay open after the program has exited, because a process it left running still holds it. */
 const LINGER_MS = 1_000;
 
 /**
- * Runs a program without a shell, as the leader of a process group of its own. Once the signal is aborted the whole
- * group gets SIGTERM, after the grace SIGKILL, and the call rejects when it has stopped. What the program left running
- * behind it, and that still holds its output, is killed a second after its exit.
+ * Runs a program without a shell, as the leader of its own process group. When the signal is aborted, the whole group
+ * gets SIGTERM and, after the grace period, SIGKILL, and the call rejects when it has stopped. Processes that the
+ * program left running and that still hold its output are killed a second after its exit.
  */
 export async function runProcess(
   request: ProcessRequest,
@@ -30,15 +30,15 @@ export async function runProcess(
 ): Promise<EndedProcess> {
   const { what, signal, maxBytes } = request;
   const env = request.sandboxed === true ? request.env : await markedEnvironment(request.env);
-  if (signal.aborted) throw stopped(what, signal);
+  if (signal.aborted) throw abortError(what, signal);
   return new Promise((resolve, reject) => {
     const child = start({ ...request, env });
     if (child instanceof Error) {
       reject(cannotStart(request, child));
       return;
     }
-    const stdout = createKeptOutput(maxBytes);
-    const stderr = createKeptOutput(maxBytes);
+    const stdout = createBoundedOutput(maxBytes);
+    const stderr = createBoundedOutput(maxBytes);
     let failure: Error | undefined;
     let ending = false;
     let cancelTimer = () => {};
@@ -50,7 +50,7 @@ export async function runProcess(
       cancelTimer();
       child.stdout?.destroy();
       child.stderr?.destroy();
-      // What redirected its output is not noticed otherwise.
+      // Processes that redirected their output would otherwise go unnoticed.
       if (ending) await signalGroup(child, 'SIGKILL');
       if (failure === undefined)
         resolve({ exitCode: child.exitCode, signalName: child.signalCode, stdout, stderr });
@@ -59,7 +59,7 @@ export async function runProcess(
     const finished = once(() => void finish());
     const kill = () => {
       cancelTimer();
-      cancelTimer = clock.after(LINGER_MS, finished); // a process the system cannot end must not hold the call
+      cancelTimer = clock.after(LINGER_MS, finished); // a process the system cannot end must not block the call
       void signalGroup(child, 'SIGKILL');
     };
     const end = (why: Error) => {
@@ -71,10 +71,10 @@ export async function runProcess(
       if (request.sandboxed === true && child.pid !== undefined) void signalInside(child.pid);
       else void signalGroup(child, 'SIGTERM');
     };
-    const onAbort = () => end(stopped(what, signal));
-    const take = (stream: 'stdout' | 'stderr', kept: KeptOutput) => (chunk: Buffer) => {
+    const onAbort = () => end(abortError(what, signal));
+    const take = (stream: 'stdout' | 'stderr', kept: BoundedOutput) => (chunk: Buffer) => {
       kept.push(chunk);
-      if (kept.total > maxDrainedBytes) end(outputEndless(what, maxDrainedBytes));
+      if (kept.total > maxDrainedBytes) end(outputWithoutEnd(what, maxDrainedBytes));
       else if (!ending) request.onOutput?.(stream, chunk);
     };
 
@@ -82,7 +82,7 @@ export async function runProcess(
     child.stdout?.on('data', take('stdout', stdout));
     child.stderr?.on('data', take('stderr', stderr));
     child.once('error', (error) => {
-      if (child.pid !== undefined) return; // a signal that could not be sent; the exit still comes
+      if (child.pid !== undefined) return; // a signal could not be sent; the exit still follows
       failure = cannotStart(request, error);
       finished();
     });
@@ -90,7 +90,7 @@ export async function runProcess(
       if (!ending) cancelTimer = clock.after(LINGER_MS, kill);
     });
     child.once('close', finished);
-    // A program that does not read all of its input closes the pipe: no failure of the program.
+    // A program that does not read all of its input closes the pipe, which is not a failure.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(request.stdin ?? '');
     const extra = child.stdio[3] as Writable | null | undefined;
@@ -99,7 +99,7 @@ export async function runProcess(
   });
 }
 
-/** What spawn throws at once (a zero byte in an argument) is an outcome like what it reports later. */
+/** An error that spawn throws immediately, such as a zero byte in an argument, is handled like one it reports later. */
 function start(request: ProcessRequest): ChildProcess | Error {
   try {
     return spawn(request.program, request.args, {
@@ -125,27 +125,27 @@ function once(action: () => void): () => void {
 }
 
 /**
- * Sends SIGTERM to everything inside a sandbox, and not to the sandbox itself: that would end at once and take the rest
- * with it, without the time to clean up. `pid` is bubblewrap's. Resolves when it has been sent.
+ * Sends SIGTERM to everything inside a sandbox, but not to the sandbox itself, which would end at once and take the
+ * rest with it before they can clean up. `pid` is bubblewrap's. Resolves when the signal has been sent.
  */
 async function signalInside(pid: number): Promise<void> {
   const inside = descendants(pid, await parents());
   if (inside.length === 0) return;
   await new Promise<void>((resolve) => {
     const sender = spawn('/bin/sh', ['-c', `kill -s TERM -- ${inside.join(' ')}`], { stdio: 'ignore' });
-    sender.once('error', () => resolve()); // SIGKILL follows after the grace
+    sender.once('error', () => resolve()); // SIGKILL follows after the grace period
     sender.once('exit', () => resolve());
   });
 }
 
-/** Every process with its parent. What ends meanwhile is left out. */
+/** Every process with its parent. Processes that end meanwhile are left out. */
 async function parents(): Promise<ReadonlyMap<number, number>> {
   const found = new Map<number, number>();
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   await Promise.all(
     pids.map(async (pid) => {
       const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-      // The name, in brackets, may hold anything; behind it come the state and the parent.
+      // The name in parentheses may contain anything. The state and the parent follow it.
       const parent = /^ \S (\d+)/.exec(stat.slice(stat.lastIndexOf(')') + 1))?.[1];
       if (parent !== undefined) found.set(Number(pid), Number(parent));
     }),
@@ -168,9 +168,9 @@ function descendants(pid: number, parentOf: ReadonlyMap<number, number>): readon
 export type EndSignal = 'SIGTERM' | 'SIGKILL';
 
 /**
- * Sends a signal to a child that leads its own process group, and to all that it started and that did not leave the
- * group. By way of the shell's `kill`: Node reaches a group only through the global process, which is the command
- * line's. Where there is no shell, the child alone gets it. Resolves when it has been sent.
+ * Sends a signal to a child that leads its own process group, and to everything it started that is still in the group.
+ * Uses the shell's `kill`, because Node reaches a group only through the global process object, which belongs to the
+ * command line. Without a shell, only the child gets the signal. Resolves when the signal has been sent.
  */
 export function signalGroup(child: ChildProcess, signal: EndSignal): Promise<void> {
   const { pid } = child;
@@ -193,10 +193,10 @@ export function signalGroup(child: ChildProcess, signal: EndSignal): Promise<voi
   });
 }
 
-/** Characters of one call that are shown while it runs; the result has its own limit. */
+/** The most characters of one call that are shown while it runs. The result has its own limit. */
 const MAX_PROGRESS_CHARS = 1024 * 1024;
 
-/** Turns output into progress `{stream, text}`; a character cut in two by the chunks is held until it is whole. */
+/** Turns output into progress `{stream, text}`. A character split between chunks is held back until it is complete. */
 export function textProgress(progress: (data: Json) => void) {
   const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
   let left = MAX_PROGRESS_CHARS;

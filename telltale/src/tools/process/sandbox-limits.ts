@@ -5,23 +5,23 @@ import { readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** What one sandboxed command may use, with all the processes that it starts. */
+/** The limits of one sandboxed command, including all processes it starts. */
 export interface CommandLimits {
-  /** Processes and threads at a time. */
+  /** Processes and threads at the same time. */
   readonly processes: number;
   readonly memoryBytes: number;
 }
 
-/** By what each limit is held here: for the whole command, for each process of it, or not at all. */
+/** How each limit is enforced: for the whole command, for each of its processes, or not at all. */
 export interface LimitsInForce {
   readonly processes: 'cgroup' | 'rlimit' | 'none';
   readonly memory: 'cgroup' | 'rlimit';
 }
 
-/** How the limits of a command are set. */
+/** Sets the limits of commands. */
 export interface Limiter {
   readonly inForce: LimitsInForce;
-  /** What has to be written in front of the sandbox, and of the program inside. `release` after its end. */
+  /** The arguments to put before the sandbox, and before the program inside it. Call `release` after its end. */
   limit(limits: CommandLimits): LimitedStart;
 }
 
@@ -31,8 +31,8 @@ export interface LimitedStart {
   release(): void;
 }
 
-/** A folder in which groups can be made, and what is written to a new one. */
-interface GroupPlace {
+/** A folder in which control groups can be created, and what a new group limits. */
+interface GroupFolder {
   readonly folder: string;
   readonly sets: 'processes' | 'memory' | 'both';
   readonly version: 1 | 2;
@@ -44,19 +44,19 @@ const MAX_TRIES = 50;
 const TRY_AGAIN_MS = 20;
 
 /**
- * Prefers control groups, which count a command as a whole, also for root. They can be made by root, and by a user whose
- * own part of the tree was delegated. Elsewhere each process of a command has limits of its own; for its number of
- * processes the kernel does not hold root to that.
+ * Finds the best way to limit commands. Control groups come first, because they count a command as a whole, also for
+ * root. Root can create them, and so can a user to whom a subtree was delegated. Without them, each process of a
+ * command has its own limits, and the kernel does not apply the limit on processes to root.
  */
 export async function findLimiter(): Promise<Limiter> {
-  const places = await groupPlaces();
-  const usable: GroupPlace[] = [];
+  const places = await groupFolders();
+  const usable: GroupFolder[] = [];
   for (const place of places) {
     const missing =
       place.sets === 'both'
         ? usable.length === 0
         : !usable.some(({ sets }) => sets === place.sets || sets === 'both');
-    if (missing && (await works(place))) usable.push(place);
+    if (missing && (await isUsable(place))) usable.push(place);
   }
   for (const { folder } of usable) await removeStale(folder);
   const holds = (what: 'processes' | 'memory') => usable.some(({ sets }) => sets === what || sets === 'both');
@@ -77,15 +77,15 @@ export async function findLimiter(): Promise<Limiter> {
         release();
         throw thrown;
       }
-      return { outside: entering(groups), inside: ownLimits(inForce, limits), release };
+      return { outside: enterGroups(groups), inside: ownLimits(inForce, limits), release };
     },
   };
 }
 
 const isRoot = async (): Promise<boolean> => (await stat('/proc/self')).uid === 0;
 
-/** A shell that enters the groups and becomes the sandbox, so that nothing of it is ever outside of them. */
-const entering = (groups: readonly string[]): readonly string[] =>
+/** A shell that enters the groups and then becomes the sandbox, so that no part of it ever runs outside them. */
+const enterGroups = (groups: readonly string[]): readonly string[] =>
   groups.length === 0
     ? []
     : [
@@ -97,7 +97,10 @@ const entering = (groups: readonly string[]): readonly string[] =>
         '--',
       ];
 
-/** A shell that lowers its own limits and becomes the program. What shells call the number of processes differs. */
+/**
+ * A shell that lowers its own limits and then becomes the program. Shells use different options for the number of
+ * processes.
+ */
 function ownLimits({ processes, memory }: LimitsInForce, limits: CommandLimits): readonly string[] {
   const lines = [
     ...(memory === 'rlimit' ? [`ulimit -d ${Math.floor(limits.memoryBytes / 1024)}`] : []),
@@ -110,14 +113,14 @@ function ownLimits({ processes, memory }: LimitsInForce, limits: CommandLimits):
   return lines.length === 0 ? [] : ['/bin/sh', '-c', `${lines.join('; ')}; exec "$@"`, 'sh'];
 }
 
-/** Where this process could make groups, the best first. */
-async function groupPlaces(): Promise<readonly GroupPlace[]> {
+/** Where this process could create groups, best first. */
+async function groupFolders(): Promise<readonly GroupFolder[]> {
   const lines = (await readFile('/proc/self/cgroup', 'utf8').catch(() => '')).trim().split('\n');
-  const found: GroupPlace[] = [];
+  const found: GroupFolder[] = [];
   for (const line of lines) {
     const [, controllers = '', own = ''] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
     if (controllers === '') {
-      // A group with processes in it cannot have groups with limits below it, so the one above comes first.
+      // A group that contains processes cannot have limited groups below it, so its parent comes first.
       for (const folder of new Set([dirname(join(ROOT, own)), join(ROOT, own)]))
         if (folder.startsWith(ROOT)) found.push({ folder, sets: 'both', version: 2 });
     }
@@ -132,13 +135,13 @@ async function groupPlaces(): Promise<readonly GroupPlace[]> {
   return found;
 }
 
-/** Whether a group can be made there, limited and entered. */
-async function works(place: GroupPlace): Promise<boolean> {
+/** Whether a group can be created there, limited and entered. */
+async function isUsable(place: GroupFolder): Promise<boolean> {
   let group: string | undefined;
   try {
     if (place.version === 2) await offerControllers(place.folder);
     group = makeGroup(place, TRIAL);
-    const [program = '', ...args] = [...entering([group]), '/bin/sh', '-c', ':'];
+    const [program = '', ...args] = [...enterGroups([group]), '/bin/sh', '-c', ':'];
     const code = await new Promise((resolve) => {
       const child = spawn(program, args, { stdio: 'ignore' });
       child.once('error', () => resolve('error'));
@@ -146,7 +149,7 @@ async function works(place: GroupPlace): Promise<boolean> {
     });
     return code === 0;
   } catch {
-    return false; // not ours to use: that is the answer
+    return false; // not usable, which is the answer
   } finally {
     if (group !== undefined) await remove(group);
   }
@@ -159,10 +162,10 @@ async function offerControllers(folder: string): Promise<void> {
 }
 
 /**
- * Its folder, whose name says which process made it. Synchronous: these files are the kernel's own, and each takes less
- * time than a change of threads.
+ * Creates a group and returns its folder, whose name tells which process created it. Synchronous, because the kernel
+ * answers these files faster than a thread switch takes.
  */
-function makeGroup({ folder, sets, version }: GroupPlace, limits: CommandLimits): string {
+function makeGroup({ folder, sets, version }: GroupFolder, limits: CommandLimits): string {
   const group = join(folder, `telltale-${readlinkSync('/proc/self')}-${randomBytes(6).toString('hex')}`);
   mkdirSync(group);
   try {
@@ -183,7 +186,10 @@ function makeGroup({ folder, sets, version }: GroupPlace, limits: CommandLimits)
   }
 }
 
-/** Its last processes may still be on their way out. What cannot be removed now goes with the next runtime's stale ones. */
+/**
+ * Removes a group. Its last processes may still be exiting. Whatever cannot be removed now is removed as stale by the
+ * next runtime.
+ */
 async function remove(group: string): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     if (isRemoved(group)) return;
@@ -200,7 +206,7 @@ function isRemoved(group: string): boolean {
   }
 }
 
-/** Groups of runtimes that were killed. */
+/** Removes groups of runtimes that were killed. */
 async function removeStale(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const [, pid] = /^telltale-(\d+)-[0-9a-f]+$/.exec(basename(name)) ?? [];
@@ -209,6 +215,7 @@ async function removeStale(folder: string): Promise<void> {
       () => true,
       () => false,
     );
-    if (!isRunning) await rmdir(join(folder, name)).catch(() => undefined); // it is being used, or another one was quicker
+    // it is in use, or another process removed it first
+    if (!isRunning) await rmdir(join(folder, name)).catch(() => undefined);
   }
 }

@@ -1,11 +1,12 @@
 /**
- * A filter of system calls for sandboxed commands, as a program of classic BPF that bubblewrap loads (`--seccomp`). It
- * refuses what no usual program needs and what attacks on the kernel use; everything else is left to namespaces, and to
- * the capabilities that a command does not have. Refused calls fail with EPERM, so that programs can go on without.
+ * A filter of system calls for sandboxed commands, as a classic BPF program that bubblewrap loads (`--seccomp`). It
+ * refuses calls that ordinary programs do not need and that attacks on the kernel use. Everything else is left to
+ * namespaces and to the command's lack of capabilities. Refused calls fail with EPERM, so that programs can continue
+ * without them.
  */
 
 interface Architecture {
-  /** `AUDIT_ARCH_*`, by which the kernel tells apart the call tables. */
+  /** `AUDIT_ARCH_*`, by which the kernel distinguishes call tables. */
   readonly audit: number;
   /** Numbers of calls that are always refused. */
   readonly denied: readonly number[];
@@ -16,7 +17,7 @@ interface Architecture {
   readonly socket: number;
 }
 
-/** Since 2019 a new call has the same number everywhere. */
+/** Since 2019, new calls have the same number on every architecture. */
 const DENIED_EVERYWHERE: readonly number[] = [
   425,
   426,
@@ -33,7 +34,7 @@ const DENIED_EVERYWHERE: readonly number[] = [
   440,
   443, // pidfd_getfd, process_madvise, quotactl_fd
 ];
-/** Its flags are in memory, which a filter cannot read. Without it, libc uses clone. */
+/** Its flags are in memory, which a filter cannot read. If it is missing, libc uses clone. */
 const CLONE3 = 435;
 
 const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
@@ -145,15 +146,15 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   },
 };
 
-/** Every namespace: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; NEWTIME for unshare alone. */
+/** All namespaces: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, and NEWTIME for unshare only. */
 const NAMESPACES = 0x7e020000;
 const NAMESPACES_AND_TIME = 0x7e020080;
-/** Both write into the input of a terminal, which whoever reads it takes for typed. */
+/** Both write into the input of a terminal, where the text looks as if a person had typed it. */
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
-/** PER_LINUX, PER_LINUX32, each also with UNAME26, and asking for the current one. */
+/** PER_LINUX and PER_LINUX32, each also with UNAME26, and the query for the present value. */
 const PERSONALITIES = [0, 0x0008, 0x20000, 0x20008, 0xffffffff];
-/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK (by which libc lists interfaces). */
+/** AF_UNIX, AF_INET, AF_INET6, and AF_NETLINK, which libc uses to list interfaces. */
 const SOCKET_FAMILIES = [1, 2, 10, 16];
 const X32_BIT = 0x40000000;
 
@@ -170,14 +171,14 @@ const ALLOWED = 0x7fff0000;
 const KILLED = 0x80000000;
 const failing = (errno: number): number => 0x00050000 | errno;
 
-/** Where the kernel shows a call: its number, its architecture, and the lower halves of its arguments. */
+/** Offsets in the data of a call: its number, its architecture, and the lower halves of its arguments. */
 const NUMBER_AT = 0;
 const ARCHITECTURE_AT = 4;
 const argumentAt = (index: number): number => 16 + 8 * index;
 
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
 
-/** The filter for an architecture as Node names it; undefined where there is none. */
+/** The filter for an architecture, by Node's name for it. Undefined if there is none. */
 export function seccompFilter(arch: string): Uint8Array | undefined {
   const known = ARCHITECTURES[arch];
   if (known === undefined) return undefined;
@@ -185,7 +186,7 @@ export function seccompFilter(arch: string): Uint8Array | undefined {
   const refused = [...denied, ...DENIED_EVERYWHERE];
   const program: Instruction[] = [
     [LOAD, 0, 0, ARCHITECTURE_AT],
-    // Calls of another architecture have other numbers: nothing below would be about them.
+    // Calls of another architecture have other numbers, so nothing below would apply to them.
     [JUMP_EQUAL, 1, 0, audit],
     [RETURN, 0, 0, KILLED],
     [LOAD, 0, 0, NUMBER_AT],
@@ -213,7 +214,7 @@ export function seccompFilter(arch: string): Uint8Array | undefined {
   return assembled(program);
 }
 
-/** The block decides on the call and ends in a return. */
+/** Runs the block for one call. The block must end in a return. */
 const whenCalled = (number: number, block: readonly Instruction[]): readonly Instruction[] => [
   [JUMP_EQUAL, 0, block.length, number],
   ...block,
@@ -233,7 +234,7 @@ const onlyValues = (values: readonly number[], errno: number): readonly Instruct
   [RETURN, 0, 0, ALLOWED],
 ];
 
-/** As `struct sock_filter` lies in memory; both architectures are little-endian. */
+/** Encodes the program as an array of `struct sock_filter`. Both architectures are little-endian. */
 function assembled(program: readonly Instruction[]): Uint8Array {
   const bytes = new DataView(new ArrayBuffer(program.length * 8));
   for (const [index, [code, ifTrue, ifFalse, value]] of program.entries()) {

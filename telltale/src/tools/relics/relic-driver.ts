@@ -5,25 +5,28 @@ import { suggest } from '../../lib/nearest.ts';
 import { parseDuration } from '../../lib/quantity.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
 import type { Store } from '../../store/store.ts';
+import { abortError, withTimeout } from '../abort.ts';
 import type { Operation } from '../operations.ts';
-import { stopped, withTimeout } from '../stop-and-wait.ts';
-import type { TargetDeps } from '../target-edges.ts';
+import type { TargetDeps } from '../target-deps.ts';
 
-/** A service that takes longer to say that it is well is not. */
+/** A service that takes longer to report its health counts as unhealthy. */
 const HEALTH_SECONDS = 10;
 
-export interface HealthQuestion {
+export interface HealthCheck {
   readonly what: string;
   readonly driver: string;
-  /** Where the service is, without credentials. */
+  /** The address of the service, without credentials. */
   readonly where: string;
   readonly clock: Clock;
-  /** Asks the service something small; what it says of itself is shown. */
+  /** Sends the service a small request. The returned values are shown. */
   ask(signal: AbortSignal): Promise<JsonObject>;
 }
 
-/** Every driver has it. A service that cannot be reached is an answer, not a failure: `ok` is false and `error` says why. */
-export const relicHealth = ({ what, driver, where, clock, ask }: HealthQuestion): Operation => ({
+/**
+ * The health operation of every driver. An unreachable service is an answer, not a failure: `ok` is false and `error`
+ * explains it.
+ */
+export const relicHealth = ({ what, driver, where, clock, ask }: HealthCheck): Operation => ({
   description: 'checks whether it works',
   parameters: {},
   idempotent: true,
@@ -39,91 +42,91 @@ export const relicHealth = ({ what, driver, where, clock, ask }: HealthQuestion)
     try {
       return report(true, await withTimeout(signal, HEALTH_SECONDS, what, clock, ask));
     } catch (thrown) {
-      if (signal.aborted) throw stopped(what, signal);
+      if (signal.aborted) throw abortError(what, signal);
       const { code, message, hint, retryable } = toRuntimeError(thrown);
       return report(false, { error: { code, message, ...(hint === undefined ? {} : { hint }), retryable } });
     }
   },
 });
 
-/** What a driver knows of the relic it serves. */
+/** What a driver knows about the relic it serves. */
 export interface RelicContext {
   readonly name: string;
   /** For messages: `relic "notes"`. */
   readonly what: string;
-  /** Where the manifest stands. */
+  /** The manifest's file. */
   readonly file: string;
   readonly connection: string | JsonObject | undefined;
   readonly store: RelicStore;
   readonly deps: TargetDeps;
 }
 
-/** What a driver offers. Connections are opened at the first call, not when it is made. */
+/** What a driver offers. It connects at the first call, not when it is created. */
 export interface RelicDriver {
   readonly operations: Readonly<Record<string, Operation>>;
-  /** What a call that names no operation means. */
+  /** The operation of a call that names none. */
   readonly byDefault: string;
-  /** Such a call with the operation that its parameters mean, where that is another or takes them otherwise. */
-  unnamed?(input: JsonObject): JsonObject;
-  /** Ends what outlives a call. */
+  /** Returns such a call with the operation that its parameters imply, if that is not the default. */
+  implyOperation?(input: JsonObject): JsonObject;
+  /** Closes whatever outlives a call. */
   close?(): Promise<void>;
 }
 
-/** A service that cannot be reached. Nothing was carried out. `where` is without credentials. */
+/** The error of a service that cannot be reached. Nothing was executed. `where` must not contain credentials. */
 export const relicUnavailable = (what: string, where: string, why: string, retryable = true) =>
   new RuntimeError('relic_unavailable', `The ${what} at ${where} cannot be reached: ${why}`, {
     hint: retryable
-      ? 'Is the service running, and is the address in "connection" right? Calls work again once it is back.'
-      : 'Mend the address or the credentials in "connection".',
+      ? 'Check that the service is running and that the address in "connection" is right. Calls work again once it is back.'
+      : 'Fix the address or the credentials in "connection".',
     retryable,
   });
 
-/** A connection that broke, or was silent, after the call had been sent. */
+/** The error of a connection that broke, or was silent, after the call had been sent. */
 export const relicBrokeOff = (what: string, where: string, why: string, mayRepeat: boolean) =>
   new RuntimeError('relic_unavailable', `The ${what} at ${where} broke off: ${why}`, {
     hint: mayRepeat
-      ? 'The call changes nothing, or nothing twice: make it again.'
-      : 'Whether it was carried out is not known. Look before you make it again.',
+      ? 'The call is safe to repeat.'
+      : 'It is unknown whether the call was executed. Check before you repeat it.',
     retryable: mayRepeat,
   });
 
 export const relicClosed = (what: string) =>
   new RuntimeError('relic_unavailable', `The ${what} was closed with its runtime.`, {
-    hint: 'Nothing can be called any more.',
+    hint: 'No more calls are possible.',
   });
 
-/** What the drivers that live in the runtime's own store have of it. */
+/** The parts of the runtime's store that drivers use. */
 export type RelicStore = Pick<Store, 'tables' | 'location'>;
 
 const MAX_VALUE_BYTES = 1024 * 1024;
 
-/** One value must not fill the store. `what` names it. */
+/** Limits the size of one value, so that it does not fill the store. `what` names the value. */
 export function checkSize(value: Json, what: string): void {
   const bytes = Buffer.byteLength(JSON.stringify(value));
   if (bytes <= MAX_VALUE_BYTES) return;
   throw new RuntimeError(
     'bad_parameters',
-    `The value of ${what} has ${bytes} bytes; ${MAX_VALUE_BYTES} are allowed.`,
+    `The value of ${what} has ${bytes} bytes. The limit is ${MAX_VALUE_BYTES}.`,
     {
-      hint: 'Keep it in a file, and its path here.',
+      hint: 'Store it in a file, and its path here.',
     },
   );
 }
 
-/** A call without an operation gets, which is the default, unless it has a value to set. */
+/** A call without an operation is `get`, the default, unless it has a value to set. */
 export const getOrSet = (input: JsonObject): JsonObject =>
   Object.hasOwn(input, 'value') ? { operation: 'set', ...input } : input;
 
-/** Beyond ten years it is a slip. */
+/** Anything beyond ten years must be a mistake. */
 const MAX_TIME_MS = 3_653 * 86_400_000;
 
-/** Milliseconds of a parameter like "10m" or 30. `place` is where it stands: `/ttl`. */
+/** Reads a parameter like "10m" or 30 as milliseconds. `place` is its JSON pointer: `/ttl`. */
 export function readTime(value: Json, place: string): number {
   const parsed = typeof value === 'string' || typeof value === 'number' ? parseDuration(value) : undefined;
   if (parsed?.ok && parsed.value > 0 && parsed.value <= MAX_TIME_MS) return parsed.value;
   throw new RuntimeError(
     'bad_parameters',
-    `"${place}" is ${showValue(value)}, which is no time above zero and below ten years.`,
+    `"${place}" is ${showValue(value)}, which is not a time between zero and ten years.`,
     {
       hint: 'Write it like "10m", "2h" or 30 (seconds).',
     },
@@ -132,11 +135,11 @@ export function readTime(value: Json, place: string): number {
 
 export interface Connection {
   readonly url: string;
-  /** What stands beside `url`. */
+  /** The options besides `url`. */
   readonly options: JsonObject;
 }
 
-/** An address alone, or `{ url, … }` with the options that the driver has. */
+/** Reads a URL alone, or `{ url, … }` with the driver's options. */
 export function readConnection(
   { connection, what, file }: RelicContext,
   known: readonly string[],
@@ -144,18 +147,13 @@ export function readConnection(
   if (typeof connection === 'string') return { url: connection, options: {} };
   const { url, ...options } = connection ?? {};
   if (typeof url !== 'string' || url === '')
-    throw badConnection(
-      what,
-      file,
-      'names no address',
-      'Write it as "connection: ADDRESS", or as its "url".',
-    );
+    throw badConnection(what, file, 'has no URL', 'Write "connection: URL", or set its "url".');
   const odd = Object.keys(options).find((name) => !known.includes(name));
   if (odd === undefined) return { url, options };
   throw badConnection(what, file, `has no option "${odd}"`, suggest(odd, ['url', ...known], 'Options'));
 }
 
-/** A whole number above zero, `fallback` if it is absent. */
+/** A whole number above zero. Defaults to `fallback`. */
 export function wholeOption(
   { what, file }: RelicContext,
   { options }: Connection,
@@ -172,7 +170,7 @@ export function wholeOption(
   );
 }
 
-/** An address as it may be shown: without user, password, and what stands behind a question mark. */
+/** An address without user, password and query, so that it can be shown. */
 export function shownAddress(url: string): string {
   try {
     const { protocol, host, pathname } = new URL(url);
@@ -187,7 +185,7 @@ export const badConnection = (what: string, file: string, why: string, hint: str
 
 const MIN_SECRET = 3;
 
-/** Takes the user and the password of an address out of a message, as they are written and as they are meant. */
+/** Returns a function that removes the user and the password of a URL from a message, both as written and decoded. */
 export function redactor(url: string): (text: string) => string {
   const { username, password } = new URL(url);
   const secrets = [password, decoded(password), username, decoded(username)]

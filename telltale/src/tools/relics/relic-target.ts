@@ -3,12 +3,12 @@ import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import type { RelicManifest } from '../../manifest/schema/kinds.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
-import { behindApproval } from '../access/need.ts';
+import { abortError } from '../abort.ts';
+import { withApproval } from '../access/approval-need.ts';
 import { definitionHash } from '../definition/definition-hash.ts';
 import { defineOperations, type Operation } from '../operations.ts';
-import { stopped } from '../stop-and-wait.ts';
 import type { Target } from '../target.ts';
-import type { TargetDeps } from '../target-edges.ts';
+import type { TargetDeps } from '../target-deps.ts';
 import { httpDriver } from './http/http-relic.ts';
 import { queueDriver } from './queue/queue-relic.ts';
 import { redisDriver } from './redis/redis-relic.ts';
@@ -16,12 +16,12 @@ import type { RelicContext, RelicDriver, RelicStore } from './relic-driver.ts';
 import { badConnection, checkSize, getOrSet, readTime, relicHealth } from './relic-driver.ts';
 import { sqlDriver } from './sql/sql-relic.ts';
 
-/** A Relic manifest as something an action can call. `file` is where the manifest stands. */
+/** Turns a Relic manifest into a target. `file` is the manifest's file. */
 export function relicTarget(relic: RelicManifest, file: string, store: RelicStore, deps: TargetDeps): Target {
   const { name, driver, approval, connection } = relic;
   const what = `relic "${name}"`;
-  const made = makeDriver(driver, { name, what, file, connection, store, deps });
-  const operations = defineOperations(what, made.operations, made.byDefault, made.unnamed);
+  const made = createDriver(driver, { name, what, file, connection, store, deps });
+  const operations = defineOperations(what, made.operations, made.byDefault, made.implyOperation);
   if (made.close !== undefined) deps.atClose(made.close);
   const target: Target = {
     kind: 'relic',
@@ -38,21 +38,21 @@ export function relicTarget(relic: RelicManifest, file: string, store: RelicStor
     check: operations.check,
     definition: () => definitionHash(relic as unknown as Json),
     async run(call) {
-      if (call.signal.aborted) throw stopped(what, call.signal);
+      if (call.signal.aborted) throw abortError(what, call.signal);
       return operations.run(call);
     },
   };
-  return approval === 'always' ? behindApproval(target) : target;
+  return approval === 'always' ? withApproval(target) : target;
 }
 
-function makeDriver(driver: RelicManifest['driver'], context: RelicContext): RelicDriver {
+function createDriver(driver: RelicManifest['driver'], context: RelicContext): RelicDriver {
   switch (driver) {
     case 'kv':
-      return kvDriver(inStore(driver, context));
+      return kvDriver(withoutConnection(driver, context));
     case 'log':
-      return logDriver(inStore(driver, context));
+      return logDriver(withoutConnection(driver, context));
     case 'queue':
-      return queueDriver(inStore(driver, context));
+      return queueDriver(withoutConnection(driver, context));
     case 'sql':
       return sqlDriver(context);
     case 'redis':
@@ -62,8 +62,8 @@ function makeDriver(driver: RelicManifest['driver'], context: RelicContext): Rel
   }
 }
 
-/** Elsewhere than in the store it would be another driver's work. */
-function inStore(driver: string, context: RelicContext): RelicContext {
+/** Rejects a "connection" for drivers that work in the runtime's own store. */
+function withoutConnection(driver: string, context: RelicContext): RelicContext {
   if (context.connection === undefined) return context;
   throw badConnection(
     context.what,
@@ -91,7 +91,7 @@ const LIMIT = {
   description: `Default ${DEFAULT_ENTRIES}.`,
 };
 
-/** A list of the store that is only appended to. */
+/** An append-only list in the store. */
 function logDriver({ name, what, store: { tables, location }, deps: { clock } }: RelicContext): RelicDriver {
   const list = `relic:${name}`;
   const operations: Readonly<Record<string, Operation>> = {
@@ -151,10 +151,10 @@ function logDriver({ name, what, store: { tables, location }, deps: { clock } }:
       },
     }),
   };
-  return { operations, byDefault: 'append', unnamed: appended };
+  return { operations, byDefault: 'append', implyOperation: appended };
 }
 
-/** A call without an operation appends its `value`; where it has other parameters, all of them are the entry. */
+/** A call without an operation appends its `value`. If it has other parameters, all of them together are the entry. */
 function appended(input: JsonObject): JsonObject {
   const names = Object.keys(input);
   const isValue = names.length === 0 || (names.length === 1 && names[0] === 'value');
@@ -193,13 +193,14 @@ export interface EntryQuery {
   readonly since?: Json;
 }
 
-/** Entries that are looked at in one search. */
+/** The most entries examined in one search. */
 const MAX_SEARCHED = 20_000;
 const PAGE = 200;
 
 /**
- * Entries that are wanted, in order. A search ends after 20,000 entries: `isCut` says that there may be more. From the
- * newest on it also ends at the first that is too old, so that an hour of a large log costs what the hour holds.
+ * Finds matching entries, in order. A search stops after 20,000 entries, and then `isCut` says that there may be more.
+ * A search from the newest also stops at the first entry that is too old, so an hour of a large log costs only as much
+ * as that hour.
  */
 async function findEntries(
   tables: RelicStore['tables'],
@@ -245,7 +246,7 @@ function matcher(filter: string): (value: Json) => boolean {
 
 const MOMENT = /^\d{4}-\d{2}-\d{2}(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
-/** A time without a zone is UTC, on every machine. */
+/** A time without a zone is UTC on every machine. */
 function momentOf(since: Json, now: number): number {
   const text = String(since).trim();
   const match = MOMENT.exec(text);
@@ -262,7 +263,7 @@ function momentOf(since: Json, now: number): number {
 }
 
 const noMoment = (text: string) =>
-  new RuntimeError('bad_parameters', `"/since" is "${text.slice(0, 60)}", which is no time.`, {
+  new RuntimeError('bad_parameters', `"/since" is "${text.slice(0, 60)}", which is not a time.`, {
     hint: 'Write it like "1h", "30m", or 2026-01-31T12:00:00Z.',
   });
 
@@ -358,10 +359,10 @@ function kvDriver({ name, what, store: { tables, location }, deps: { clock } }: 
       },
     }),
   };
-  return { operations, byDefault: 'get', unnamed: getOrSet };
+  return { operations, byDefault: 'get', implyOperation: getOrSet };
 }
 
-/** As the model is told: what is there by now is what matters to it. */
+/** Explains a failed increment to the model, with the key's present value. */
 async function notCounted(
   tables: Pick<RelicContext['store']['tables'], 'get'>,
   table: string,
@@ -384,6 +385,6 @@ const inexact = (key: string, before: number, by: number) =>
   );
 
 const noNumber = (key: string) =>
-  new RuntimeError('bad_parameters', `The key "${key}" holds something that is no number.`, {
-    hint: 'Give it a number with the operation "set" first.',
+  new RuntimeError('bad_parameters', `The key "${key}" does not hold a number.`, {
+    hint: 'Set it to a number with the operation "set" first.',
   });

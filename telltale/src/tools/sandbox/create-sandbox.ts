@@ -1,39 +1,39 @@
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';
 import type { RuntimeError } from '../../lib/errors.ts';
+import { abortError } from '../abort.ts';
 import { outputTooLarge } from '../output/output.ts';
-import { stopped } from '../stop-and-wait.ts';
 import type { RunRequest } from './messages.ts';
 import type { Sandbox, SandboxJob } from './sandbox.ts';
 import { noThread, sandboxBusy, sandboxClosed, scriptFailure, scriptMemory } from './sandbox.ts';
-import { type Ended, type SandboxThread, startSandboxThread } from './sandbox-thread.ts';
+import { type SandboxThread, type ScriptResult, startSandboxThread } from './sandbox-thread.ts';
 
-/** Two at least, so that one script that does not end leaves a way for others. */
+/** At least two, so that one endless script does not block the others. */
 const MIN_THREADS = 2;
 const MAX_THREADS = 4;
 const MAX_WAITING = 10_000;
-/** Text in memory, and again as values, takes several times its size. */
+/** Text takes several times its size, once in memory and again as values. */
 const MEMORY_FOR_INPUT = 1 / 4;
 const SEEDS = 2 ** 53;
 
-interface SandboxWaiting {
+interface WaitingJob {
   start(thread: SandboxThread): void;
   refuse(): void;
 }
 
 /**
- * Threads are started when the first script is run, and further ones while all are at work. A script never runs on the
- * calling thread: the engine looks at its time only every ten thousand steps, and one step can be a call that takes
- * seconds (`JSON.stringify` of a list that holds one list many times: more than ten, in 1 MiB). But most scripts take
- * less time than the way to a thread and back by two event loops, so the caller waits for the thread's answer where it
- * stands, for a bounded time; what takes longer goes on without it.
+ * Creates a sandbox with a pool of threads. A thread is started when a script needs one and all others are busy. A
+ * script never runs on the calling thread, because the engine checks its time only every ten thousand steps, and a
+ * single step can take seconds (`JSON.stringify` of a list that contains one list many times takes more than ten at 1
+ * MiB). But most scripts take less time than a message to a thread and back. So the caller blocks for the answer for a
+ * short, bounded time, and a script that takes longer continues asynchronously.
  */
 export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
   const maxThreads = Math.max(MIN_THREADS, Math.min(MAX_THREADS, availableParallelism()));
   const threads = new Set<SandboxThread>();
   const idle: SandboxThread[] = [];
-  const waiting: SandboxWaiting[] = [];
-  const patience = createPatience();
+  const waiting: WaitingJob[] = [];
+  const waitBudget = createWaitBudget();
   let ids = 0;
   let isClosed = false;
 
@@ -47,7 +47,7 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
     threads.add(started);
     return started;
   };
-  const giveBack = (thread: SandboxThread) => {
+  const release = (thread: SandboxThread) => {
     if (thread.isAlive) idle.push(thread);
     else threads.delete(thread);
     while (waiting.length > 0 && !isClosed) {
@@ -56,8 +56,8 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
       waiting.shift()?.start(free);
     }
   };
-  /** Resolves with a thread that is this job's own until it is given back. */
-  const takeThread = (job: SandboxJob): Promise<SandboxThread> => {
+  /** Resolves with a thread that belongs to this job until it is released. */
+  const acquireThread = (job: SandboxJob): Promise<SandboxThread> => {
     const free = freeThread();
     if (free !== undefined) return Promise.resolve(free);
     if (waiting.length >= MAX_WAITING) return Promise.reject(sandboxBusy(waiting.length));
@@ -68,14 +68,14 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
         forget();
         reject(why);
       };
-      const onAbort = () => leave(stopped(what, signal));
+      const onAbort = () => leave(abortError(what, signal));
       const disarm =
         waitMs === undefined ? undefined : clock.after(waitMs, () => leave(noThread(what, waitMs)));
       const forget = () => {
         disarm?.();
         signal.removeEventListener('abort', onAbort);
       };
-      const entry: SandboxWaiting = {
+      const entry: WaitingJob = {
         start(thread) {
           forget();
           resolve(thread);
@@ -90,42 +90,49 @@ export function createSandbox({ clock }: { readonly clock: Clock }): Sandbox {
     });
   };
 
-  /** The answer of a thread that stands ready, if it comes at once. */
-  const answerNow = (job: SandboxJob, request: RunRequest): Ended | Promise<Ended> | undefined => {
-    const waitMs = patience.forScript(job.module ?? job.source);
+  /** Runs the job on an idle thread and returns its result, if it comes quickly. */
+  const answerNow = (
+    job: SandboxJob,
+    request: RunRequest,
+  ): ScriptResult | Promise<ScriptResult> | undefined => {
+    const waitMs = waitBudget.forScript(job.module ?? job.source);
     const thread = idle.at(-1);
     if (waitMs <= 0 || thread?.isReady !== true) return undefined;
     idle.pop();
     const began = performance.now();
     const ended = thread.tryNow(job, request, waitMs);
-    patience.spend(performance.now() - began);
+    waitBudget.spend(performance.now() - began);
     if (ended === undefined) return finish(job, thread, thread.ended());
-    giveBack(thread);
+    release(thread);
     return ended;
   };
-  const answerLater = async (job: SandboxJob, request: RunRequest): Promise<Ended> => {
-    const thread = await takeThread(job);
+  const answerLater = async (job: SandboxJob, request: RunRequest): Promise<ScriptResult> => {
+    const thread = await acquireThread(job);
     return finish(job, thread, thread.run(job, request));
   };
-  const finish = async (job: SandboxJob, thread: SandboxThread, ending: Promise<Ended>): Promise<Ended> => {
+  const finish = async (
+    job: SandboxJob,
+    thread: SandboxThread,
+    ending: Promise<ScriptResult>,
+  ): Promise<ScriptResult> => {
     try {
       const ended = await ending;
-      patience.took(job.module ?? job.source, ended.ms);
+      waitBudget.record(job.module ?? job.source, ended.ms);
       return ended;
     } finally {
-      giveBack(thread);
+      release(thread);
     }
   };
 
   return {
     async run(job) {
       const { signal, what, limits } = job;
-      if (signal.aborted) throw stopped(what, signal);
+      if (signal.aborted) throw abortError(what, signal);
       if (isClosed) throw sandboxClosed(what);
       const request = requestOf(job, ++ids);
       const { outcome, ms } = await (answerNow(job, request) ?? answerLater(job, request));
       job.onTime?.(ms);
-      if (signal.aborted) throw stopped(what, signal);
+      if (signal.aborted) throw abortError(what, signal);
       if (outcome.kind !== 'value') throw scriptFailure(job, outcome);
       if (Buffer.byteLength(outcome.json) > limits.outputBytes)
         throw outputTooLarge(what, limits.outputBytes);
@@ -161,26 +168,26 @@ function requestOf(job: SandboxJob, id: number): RunRequest {
   };
 }
 
-/** How long a caller is held in one turn of its event loop, by all scripts together. */
+/** How long all scripts together may block a caller within one turn of its event loop. */
 const MOST_MS = 3;
-/** Scripts that are known to take longer; the one that was found out first goes. */
+/** The most scripts remembered as slow. The oldest is dropped first. */
 const MAX_SLOW = 256;
 
-/** Says which scripts are waited for where the caller stands. */
-export interface SandboxPatience {
-  /** Milliseconds; 0 where it is not to be waited for. */
+/** Decides which scripts the caller blocks for. */
+export interface WaitBudget {
+  /** Milliseconds to wait. 0 if the caller should not block. */
   forScript(source: string): number;
-  /** What was waited. */
+  /** Records how long the caller was blocked. */
   spend(ms: number): void;
-  /** What a script took in its thread that was not waited for to its end. */
-  took(source: string, ms: number): void;
+  /** Records how long a script took that the caller did not block for until its end. */
+  record(source: string, ms: number): void;
 }
 
 /**
- * However many scripts are run, and whatever they do, the event loop gets its turn after MOST_MS. A script that took
- * longer once is not waited for again, until it has been seen to be quick: a busy machine is no fault of its own.
+ * Limits blocking to MOST_MS per turn of the event loop, however many scripts run. A script that took longer is not
+ * waited for again until it has been quick once, because a busy machine may have been the cause.
  */
-export function createPatience(): SandboxPatience {
+export function createWaitBudget(): WaitBudget {
   const slow = new Set<string>();
   let left = MOST_MS;
   let isSpending = false;
@@ -196,7 +203,7 @@ export function createPatience(): SandboxPatience {
       isSpending = true;
       setImmediate(renew).unref();
     },
-    took(source, ms) {
+    record(source, ms) {
       slow.delete(source);
       if (ms <= MOST_MS) return;
       const [first] = slow;

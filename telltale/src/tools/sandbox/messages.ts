@@ -1,44 +1,46 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { SandboxOutcome } from './outcome.ts';
 
 /** What a thread is started with. Cells say what there is to take: from the box where it is small, else by the port. */
 export interface ThreadData {
   readonly cells: Int32Array;
-  readonly box: SharedArrayBuffer;
+  readonly buffer: SharedArrayBuffer;
   readonly port: MessagePort;
 }
 
-/** Set to 1 to stop what runs. */
+/** Set to 1 to stop the running script. */
 export const STOP = 0;
 
-/** How many requests there were so far. */
+/** The number of requests so far. */
 export const ASKED = 1;
 
 /** Where the newest request is: IN_BOX or POSTED. */
 export const REQUEST = 2;
 
-/** What has become of it: WAITED_FOR or LEFT while it runs, then IN_BOX or POSTED, where its answer is. */
+/**
+ * The state of the newest request: WAITED_FOR or LEFT while it runs, then IN_BOX or POSTED, depending on where its
+ * answer is.
+ */
 export const STATE = 3;
 
 export const CELLS = 4;
 
-/** The caller stands still until there is an answer. */
+/** The caller is blocked until there is an answer. */
 export const WAITED_FOR = 0;
 
-/** Nobody does: the answer is to be posted. */
+/** The caller is not blocked, so the answer is posted. */
 export const LEFT = 1;
 
-export const IN_BOX = 2;
+export const IN_BUFFER = 2;
 
 export const POSTED = 3;
 
-/** A request that is posted. The thread keeps its texts under their numbers, for requests in the box. */
+/** A posted request. The thread stores its texts under their numbers, for later requests in the box. */
 export interface PostedRequest {
   readonly request: RunRequest;
   readonly numbers: TextNumbers;
 }
 
-/** Of the texts in a request that are the same in many; `undefined` for one that is not kept, or is not there. */
+/** Numbers of texts that recur in many requests. `undefined` for a text that is not stored, or not present. */
 export interface TextNumbers {
   readonly source: number | undefined;
   readonly module: number | undefined;
@@ -52,7 +54,7 @@ export interface RunRequest {
   readonly module?: string | undefined;
   /** A map of global variables, as JSON. */
   readonly globals: string;
-  /** The names of those that cannot be changed: a list, as JSON. */
+  /** The names of the globals that cannot be changed, as a JSON list. */
   readonly frozen: string;
   readonly timeMs: number;
   readonly memoryBytes: number;
@@ -62,8 +64,30 @@ export interface RunRequest {
   readonly logs: boolean;
 }
 
-export type SandboxFromThread =
+export type ThreadMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'log'; readonly id: number; readonly text: string }
-  /** `ms`: what it took in the thread. */
+  /** `ms` is the time it took in the thread. */
   | { readonly kind: 'done'; readonly id: number; readonly outcome: SandboxOutcome; readonly ms: number };
+
+/** A position in the script, counted from 1. */
+export interface ScriptPosition {
+  readonly line: number;
+  readonly column: number;
+}
+export type SandboxOutcome =
+  | { readonly kind: 'value'; readonly json: string }
+  | { readonly kind: 'syntax'; readonly message: string; readonly place?: ScriptPosition | undefined }
+  | {
+      readonly kind: 'threw';
+      /** The error's name, such as `TypeError`. Empty for a value that is not an Error. */
+      readonly name: string;
+      readonly message: string;
+      readonly place?: ScriptPosition | undefined;
+    }
+  /** Stopped by its time limit, or on request. */
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'stack' }
+  | { readonly kind: 'large' }
+  | { readonly kind: 'not_json'; readonly path: string; readonly found: string; readonly hint: string };

@@ -5,26 +5,25 @@ import { RuntimeError } from '../../lib/errors.ts';
 import {
   ASKED,
   CELLS,
-  IN_BOX,
+  IN_BUFFER,
   LEFT,
   POSTED,
   type PostedRequest,
   REQUEST,
   type RunRequest,
-  type SandboxFromThread,
+  type SandboxOutcome,
   STATE,
   STOP,
   type TextNumbers,
   type ThreadData,
+  type ThreadMessage,
   WAITED_FOR,
 } from './messages.ts';
-import type { SandboxOutcome } from './outcome.ts';
-import type { SandboxJob } from './sandbox.ts';
-import { sandboxClosed, sandboxEnded } from './sandbox.ts';
-import { BOX_BYTES, openBox } from './shared-box.ts';
+import { type SandboxJob, sandboxClosed, sandboxEnded } from './sandbox.ts';
+import { openSharedBuffer, SHARED_BUFFER_BYTES } from './shared-buffer.ts';
 
-/** How a script ended, and what it took in its thread. */
-export interface Ended {
+/** How a script ended, and how long it took in its thread. */
+export interface ScriptResult {
   readonly outcome: SandboxOutcome;
   readonly ms: number;
 }
@@ -33,33 +32,36 @@ export interface Ended {
 export interface SandboxThread {
   /** False once it has ended, for whatever reason. */
   readonly isAlive: boolean;
-  /** False while it is being started. */
+  /** False while it is starting. */
   readonly isReady: boolean;
   /**
-   * Gives the script to a thread that is ready and holds the calling thread for `waitMs` at the longest: the thread's
-   * time decides that, whatever the script does. Undefined where it goes on: `ended` then says how it ended.
+   * Sends the script to a ready thread and blocks the calling thread for at most `waitMs`. The thread's clock decides,
+   * whatever the script does. Undefined if the script is still running. Then `ended` returns its result.
    */
-  tryNow(job: SandboxJob, request: RunRequest, waitMs: number): Ended | undefined;
-  /** What `tryNow` began. Rejects only if the thread ends. A signal that is aborted ends the script as `interrupted`. */
-  ended(): Promise<Ended>;
-  /** Both, once it is ready, without holding anybody. */
-  run(job: SandboxJob, request: RunRequest): Promise<Ended>;
+  tryNow(job: SandboxJob, request: RunRequest, waitMs: number): ScriptResult | undefined;
+  /**
+   * Waits for a script started by `tryNow`. Rejects only if the thread ends. Aborting the signal ends the script as
+   * `interrupted`.
+   */
+  ended(): Promise<ScriptResult>;
+  /** Sends the script once the thread is ready, and waits without blocking. */
+  run(job: SandboxJob, request: RunRequest): Promise<ScriptResult>;
   end(): Promise<void>;
 }
 
 const FILE = builtFile(new URL('./thread/worker.ts', import.meta.url));
-/** The engine looks at its time between steps; what holds it up longer than this ends with its thread. */
+/** The engine checks its time between steps. If one step takes this much longer, the thread is terminated. */
 const HARD_GRACE_MS = 1_000;
 
 export function startSandboxThread(clock: Clock): SandboxThread {
   const cells = new Int32Array(new SharedArrayBuffer(CELLS * Int32Array.BYTES_PER_ELEMENT));
-  const memory = new SharedArrayBuffer(BOX_BYTES);
-  const box = openBox(memory);
+  const memory = new SharedArrayBuffer(SHARED_BUFFER_BYTES);
+  const box = openSharedBuffer(memory);
   const texts = createKnownTexts();
   const { port1: port, port2: theirs } = new MessageChannel();
   const worker = new Worker(FILE, {
     name: 'telltale-sandbox',
-    workerData: { cells, box: memory, port: theirs } satisfies ThreadData,
+    workerData: { cells, buffer: memory, port: theirs } satisfies ThreadData,
     transferList: [theirs],
     env: {},
     execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -70,15 +72,15 @@ export function startSandboxThread(clock: Clock): SandboxThread {
   let isClosed = false;
   let job: SandboxJob | undefined;
   let id = 0;
-  let settle: ((ended: Ended | RuntimeError) => void) | undefined;
+  let settle: ((ended: ScriptResult | RuntimeError) => void) | undefined;
   let failure: unknown;
   let becameReady = () => {};
   const ready = new Promise<void>((resolve) => {
     becameReady = resolve;
   });
 
-  /** How the script in hand ended, if the message says so. */
-  const hear = (message: SandboxFromThread): Ended | undefined => {
+  /** The result of the present script, if the message contains it. */
+  const hear = (message: ThreadMessage): ScriptResult | undefined => {
     if (message.kind === 'ready') {
       isReady = true;
       becameReady();
@@ -88,7 +90,7 @@ export function startSandboxThread(clock: Clock): SandboxThread {
     }
     return undefined;
   };
-  port.on('message', (message: SandboxFromThread) => {
+  port.on('message', (message: ThreadMessage) => {
     const ended = hear(message);
     if (ended !== undefined) settle?.(ended);
   });
@@ -112,11 +114,11 @@ export function startSandboxThread(clock: Clock): SandboxThread {
       port.postMessage({ request, numbers: numbersOf(request, texts.learn) } satisfies PostedRequest);
     Atomics.store(cells, STOP, 0);
     Atomics.store(cells, STATE, state);
-    Atomics.store(cells, REQUEST, isInBox ? IN_BOX : POSTED);
+    Atomics.store(cells, REQUEST, isInBox ? IN_BUFFER : POSTED);
     Atomics.add(cells, ASKED, 1);
     Atomics.notify(cells, ASKED);
   };
-  const ended = async (): Promise<Ended> => {
+  const ended = async (): Promise<ScriptResult> => {
     const { signal, limits } = job as SandboxJob;
     const onAbort = () => void Atomics.store(cells, STOP, 1);
     worker.ref();
@@ -126,7 +128,7 @@ export function startSandboxThread(clock: Clock): SandboxThread {
       void worker.terminate();
     });
     try {
-      return await new Promise<Ended>((resolve, reject) => {
+      return await new Promise<ScriptResult>((resolve, reject) => {
         settle = (end) => (end instanceof RuntimeError ? reject(end) : resolve(end));
         signal.addEventListener('abort', onAbort, { once: true });
         if (signal.aborted) onAbort();
@@ -152,14 +154,14 @@ export function startSandboxThread(clock: Clock): SandboxThread {
       Atomics.wait(cells, STATE, WAITED_FOR, waitMs);
       const state = Atomics.compareExchange(cells, STATE, WAITED_FOR, LEFT);
       if (state === WAITED_FOR) return undefined;
-      if (state === IN_BOX) {
+      if (state === IN_BUFFER) {
         job = undefined;
         const { json, ms } = box.takeResult();
         return { outcome: { kind: 'value', json }, ms };
       }
-      // Its answer is behind what it wrote to its console.
+      // Messages from its console come before its answer.
       for (let got = receiveMessageOnPort(port); got !== undefined; got = receiveMessageOnPort(port)) {
-        const end = hear(got.message as SandboxFromThread);
+        const end = hear(got.message as ThreadMessage);
         if (end === undefined) continue;
         job = undefined;
         return end;
@@ -183,20 +185,20 @@ export function startSandboxThread(clock: Clock): SandboxThread {
   };
 }
 
-/** Texts that a thread keeps; the one that was not used for the longest time makes room for the next. */
+/** The most texts a thread stores. The least recently used one is replaced first. */
 export const MAX_TEXTS = 256;
-/** Longer ones are sent each time: characters. */
+/** Longer texts, in characters, are sent each time. */
 const MAX_TEXT = 64 * 1024;
 
-/** Which texts a thread has been sent, and under which numbers it keeps them. */
+/** The texts a thread has received, and the numbers it stores them under. */
 export interface KnownTexts {
   numberOf(text: string): number | undefined;
-  /** A number for a text that is about to be sent; undefined for one that is not to be kept. */
+  /** A number for a text that is about to be sent. Undefined if the text should not be stored. */
   learn(text: string): number | undefined;
 }
 
 export function createKnownTexts(): KnownTexts {
-  /** The first was not used for the longest time. */
+  /** Least recently used first. */
   const numbers = new Map<string, number>();
   const numberOf = (text: string): number | undefined => {
     const number = numbers.get(text);

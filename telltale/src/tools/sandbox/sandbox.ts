@@ -2,11 +2,11 @@ import { RuntimeError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import { outputTooLarge } from '../output/output.ts';
-import type { SandboxOutcome, SandboxPlace } from './outcome.ts';
+import type { SandboxOutcome, ScriptPosition } from './messages.ts';
 
 type SandboxFailure = Exclude<SandboxOutcome, { readonly kind: 'value' }>;
 
-/** What a script that gave no value is reported as. */
+/** The error for a script that returned no value. */
 export function scriptFailure(
   { what, source, module, limits }: SandboxJob,
   failure: SandboxFailure,
@@ -36,18 +36,18 @@ const IMPORTS = /^could not load module /;
 const scriptImports = (what: string, message: string) =>
   new RuntimeError(
     'script_error',
-    `The script of ${what} imports ${message.replace(IMPORTS, '')}: there is nothing to import.`,
-    { hint: 'Put what it needs into its own source.' },
+    `The script of ${what} imports ${message.replace(IMPORTS, '')}, but scripts cannot import anything.`,
+    { hint: 'Include everything it needs in its own source.' },
   );
 
 const scriptSyntax = (
   what: string,
   source: string,
   message: string,
-  place: SandboxPlace | undefined,
+  place: ScriptPosition | undefined,
   isModule: boolean,
 ) =>
-  new RuntimeError('script_error', `The script of ${what} is no JavaScript: ${message}${at(place)}.`, {
+  new RuntimeError('script_error', `The script of ${what} is not valid JavaScript: ${message}${at(place)}.`, {
     hint: /\bawait\b/.test(source)
       ? 'Scripts are synchronous, so they cannot use await.'
       : isModule
@@ -62,7 +62,7 @@ const scriptThrew = (what: string, { name, message, place }: Extract<SandboxFail
     {
       hint:
         name === 'ReferenceError' && /^(?:require|process|fetch|setTimeout|setInterval|Buffer) /.test(message)
-          ? 'Scripts reach nothing outside: no files, no network, no timers. Use "module" for that.'
+          ? 'Scripts have no access to files, the network or timers. Use "module" for that.'
           : undefined,
     },
   );
@@ -76,92 +76,92 @@ export const scriptMemory = (what: string, memoryBytes: number) =>
   new RuntimeError(
     'script_memory',
     `The script of ${what} needed more than ${Math.round(memoryBytes / 1024 / 1024)} MiB of memory.`,
-    { hint: 'Give it less at once; a "module" has no such limit.' },
+    { hint: 'Give it less data at a time. A "module" has no such limit.' },
   );
 
 const scriptStack = (what: string) =>
-  new RuntimeError('script_error', `The script of ${what} called functions too deep inside one another.`, {
-    hint: 'It may call itself without end; otherwise write it as a loop.',
+  new RuntimeError('script_error', `The script of ${what} nested its function calls too deep.`, {
+    hint: 'Check for endless recursion, or rewrite it as a loop.',
   });
 
 const notJson = (what: string, { path, found, hint }: Extract<SandboxFailure, { kind: 'not_json' }>) =>
   new RuntimeError(
     'bad_output',
-    `What the script of ${what} returned is no JSON: ${path === '' ? 'it' : `"${clip(path, 200)}"`} is ${found}.`,
+    `What the script of ${what} returned is not JSON: ${path === '' ? 'it' : `"${clip(path, 200)}"`} is ${found}.`,
     { hint },
   );
 
 export const sandboxBusy = (waiting: number) =>
-  new RuntimeError('sandbox_busy', `${waiting} scripts are waiting to be run already.`, {
-    hint: 'Run fewer at once.',
+  new RuntimeError('sandbox_busy', `${waiting} scripts are already waiting to run.`, {
+    hint: 'Run fewer at the same time.',
     retryable: true,
   });
 
 export const noThread = (what: string, waitMs: number) =>
-  new RuntimeError('sandbox_busy', `The script of ${what} was not begun within ${waitMs / 1000} s.`, {
-    hint: 'Other scripts hold all threads: look for one that takes its whole time.',
+  new RuntimeError('sandbox_busy', `The script of ${what} did not start within ${waitMs / 1000} s.`, {
+    hint: 'Other scripts are using all threads. Look for one that runs until its timeout.',
     retryable: true,
   });
 
 export const sandboxClosed = (what: string) =>
-  new RuntimeError('cancelled', `The script of ${what} was stopped: the runtime is being closed.`);
+  new RuntimeError('cancelled', `The script of ${what} was stopped because the runtime is closing.`);
 
 export const sandboxEnded = (what: string, cause: unknown) =>
   new RuntimeError('script_error', `The thread that ran the script of ${what} ended.`, {
-    hint: 'The cause says why.',
+    hint: 'See the cause.',
     retryable: true,
     cause,
   });
 
-const at = (place: SandboxPlace | undefined): string =>
+const at = (place: ScriptPosition | undefined): string =>
   place === undefined ? '' : ` (line ${place.line}, column ${place.column})`;
 
 /** One run of a script. */
 export interface SandboxJob {
   /** For messages: `tool "price"`. */
   readonly what: string;
-  /** JavaScript. Its last value is the result; where a `return` stands outside of functions, that one's is. */
+  /** JavaScript. The result is its last value, or the value of a `return` outside of functions. */
   readonly source: string;
-  /** An ES module that is evaluated before the script, in the same world. It can import nothing. */
+  /** An ES module that is evaluated before the script, in the same context. It cannot import anything. */
   readonly module?: string;
-  /** What the script sees as global variables. */
+  /** The global variables of the script. */
   readonly globals: JsonObject;
-  /** Those of them that it cannot change, however deep. */
+  /** The globals that it cannot change, at any depth. */
   readonly frozen?: readonly string[];
   readonly limits: SandboxLimits;
   readonly signal: AbortSignal;
-  /** How long it waits for a thread while others hold them all; as long as it takes if absent. */
+  /** How long it waits for a free thread. Unlimited by default. */
   readonly waitMs?: number;
-  /** What it writes by `console.log`, as it comes; thrown away where absent. */
+  /** Receives each line of `console.log` as it is written. Without it, output is dropped. */
   readonly onLog?: ((text: string) => void) | undefined;
-  /** What of its time limit it used, once it has ended: on a busy machine less than the time that passed. */
+  /** Receives how much of its time limit it used. On a busy machine this is less than the time that passed. */
   readonly onTime?: (ms: number) => void;
-  /** What its clock shows all along, in milliseconds since 1970; the real time if absent. */
+  /** The fixed time of its clock, in milliseconds since 1970. The real time by default. */
   readonly now?: number;
-  /** The same seed gives the same `Math.random()`; another one each time if absent. */
+  /** The same seed gives the same `Math.random()`. Random by default. */
   readonly seed?: number;
 }
 
 export interface SandboxLimits {
   readonly timeMs: number;
   readonly memoryBytes: number;
-  /** Of the result as JSON. */
+  /** The size of the result as JSON. */
   readonly outputBytes: number;
 }
 
 /**
- * Runs JavaScript that can reach nothing but what it is given: no files, no network, no timers, no modules. Each run
- * has a world of its own: nothing that a script does is seen by the next.
+ * Runs JavaScript that can only access what it is given: no files, no network, no timers, no modules. Each run is
+ * isolated, so no script can see what another did.
  */
 export interface Sandbox {
   /**
-   * Resolves with the result as JSON text. Rejects with `script_error`, `script_timeout`, `script_memory`, `bad_output`,
-   * `output_too_large`, `sandbox_busy`, or what the signal was aborted with.
+   * Resolves with the result as JSON text. Rejects with `script_error`, `script_timeout`, `script_memory`,
+   * `bad_output`, `output_too_large`, `sandbox_busy`, or the signal's reason.
    */
   run(job: SandboxJob): Promise<string>;
-  /** Starts its first thread, so that the first script does not have to wait for it: that takes 0.1 s and more. */
+  /** Starts the first thread in advance, which takes 0.1 s or more, so that the first script does not wait for it. */
   warm(): void;
-  /** Ends its threads; what still runs is rejected. */
+  /** Ends its threads and rejects running jobs. */
   close(): Promise<void>;
 }
 

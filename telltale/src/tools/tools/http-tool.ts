@@ -3,13 +3,13 @@ import { resolveTemplate } from '../../expressions/templates/resolve-template.ts
 import { asText } from '../../expressions/values.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
-import { urlNeed } from '../access/need.ts';
+import { needForUrl } from '../access/approval-need.ts';
 import { bodyText, httpRequest, idempotencyHeader, isJsonType } from '../http/http-request.ts';
 import { outputTooLarge } from '../output/output.ts';
 import { textProgress } from '../process/run-process.ts';
 import type { TargetCall } from '../target.ts';
-import type { TargetDeps } from '../target-edges.ts';
-import type { ImplementationContext, Implemented } from './implementation.ts';
+import type { TargetDeps } from '../target-deps.ts';
+import type { ImplementationContext, ToolImplementation } from './implementation.ts';
 
 interface HttpImplementation {
   readonly method: string;
@@ -20,35 +20,37 @@ interface HttpImplementation {
 
 const MAX_SHOWN_BODY = 500;
 
-/** A whole segment of dots, which no encoding keeps: `users/..` would be another address than the manifest's. */
+/**
+ * A whole segment of dots, which encoding does not protect: `users/..` would be a different URL than the manifest's.
+ */
 const CLIMBS = /^[^?#]*\/\.\.?(?:[/?#]|$)/;
 
 /**
- * A request to a host that the agent may reach. Parameters in the address are encoded, except at its very beginning,
- * where one may be the address itself. The result is the body: a value if it is JSON, else text. A status of 400 or
- * more is a failure.
+ * Sends a request to a host that the agent may reach. Parameters in the URL are encoded, except at its very beginning,
+ * where a parameter may be the URL itself. The result is the body: a value if it is JSON, otherwise text. A status of
+ * 400 or more is a failure.
  */
 export function httpTool(
   { method, url, headers, body }: HttpImplementation,
   { what, parameterNames, maxBytes, wantsJson, stream }: ImplementationContext,
   { permissions, resolveHost, own }: TargetDeps,
-): Implemented {
-  const read = (text: string) => readFilling(text, what, parameterNames);
+): ToolImplementation {
+  const read = (text: string) => parseTextTemplate(text, what, parameterNames);
   const address = read(url);
   const named = Object.entries(headers).map(([name, value]) => [name, read(value)] as const);
   const fillBody = body === undefined ? undefined : readBodyTemplate(body, read);
 
-  const filled = (scope: FillScope, first?: string) =>
+  const filled = (scope: TextScope, first?: string) =>
     address.fill(scope, (text, offset) => (offset === 0 ? (first ?? text) : encodeURIComponent(text)));
   const mayClimb = CLIMBS.test(url);
-  const urlFor = (scope: FillScope) => {
+  const urlFor = (scope: TextScope) => {
     const whole = filled(scope);
     if (!mayClimb && CLIMBS.test(filled(scope, ''))) throw climbs(what, whole);
     return whole;
   };
 
-  const run: Implemented['run'] = async (parameters, call) => {
-    const scope = fillScope(parameters, call);
+  const run: ToolImplementation['run'] = async (parameters, call) => {
+    const scope = templateScope(parameters, call);
     const content = fillBody?.(scope);
     const response = await httpRequest(
       {
@@ -72,7 +74,7 @@ export function httpTool(
     const text = bodyText(response.body, type);
     if (response.status >= 400) throw badStatus(what, response.status, text ?? '');
     if (text === undefined) throw noText(what, type ?? 'of an unknown type');
-    if (response.body.isCut) throw outputTooLarge(what, maxBytes);
+    if (response.body.isTruncated) throw outputTooLarge(what, maxBytes);
     if (!wantsJson && !isJsonType(type)) return text;
     return parseBody(text, what);
   };
@@ -80,20 +82,23 @@ export function httpTool(
   return {
     run,
     needs: (parameters, context) =>
-      urlNeed(permissions.hosts, method, urlFor(fillScope(parameters, context)), what),
+      needForUrl(permissions.hosts, method, urlFor(templateScope(parameters, context)), what),
   };
 }
 
-/** Each piece of the body as `{text}`, as it comes. */
+/** Reports each piece of the body as `{text}`, as it arrives. */
 function chunkProgress(call: TargetCall): (chunk: Buffer) => void {
   const show = textProgress((data) => call.progress({ text: (data as { readonly text: string }).text }));
   return (chunk) => show('stdout', chunk);
 }
 
-type FillBody = (scope: FillScope) => Json | undefined;
+type FillBody = (scope: TextScope) => Json | undefined;
 
-/** In a value every text is a template of its own: `{name}` alone takes the parameter's value with its type. */
-function readBodyTemplate(body: Json, read: (text: string) => ReturnType<typeof readFilling>): FillBody {
+/** Every text inside the body is a template of its own. `{name}` alone becomes the parameter's value with its type. */
+function readBodyTemplate(
+  body: Json,
+  read: (text: string) => ReturnType<typeof parseTextTemplate>,
+): FillBody {
   if (typeof body === 'string') {
     const text = read(body);
     return (scope) => text.fill(scope);
@@ -101,7 +106,7 @@ function readBodyTemplate(body: Json, read: (text: string) => ReturnType<typeof 
   return readValue(body, read);
 }
 
-function readValue(value: Json, read: (text: string) => ReturnType<typeof readFilling>): FillBody {
+function readValue(value: Json, read: (text: string) => ReturnType<typeof parseTextTemplate>): FillBody {
   if (typeof value === 'string') return read(value).value;
   if (typeof value !== 'object' || value === null) return () => value;
   if (Array.isArray(value)) {
@@ -111,7 +116,7 @@ function readValue(value: Json, read: (text: string) => ReturnType<typeof readFi
   const entries = Object.entries(value as JsonObject).map(
     ([key, inner]) => [key, readValue(inner, read)] as const,
   );
-  // A parameter that was not given leaves its property out.
+  // A missing parameter omits its property.
   return (scope) =>
     Object.fromEntries(
       entries.flatMap(([key, inner]) => {
@@ -125,7 +130,7 @@ function parseBody(text: string, what: string): Json {
   try {
     return text.trim() === '' ? null : (JSON.parse(text) as Json);
   } catch (cause) {
-    throw new RuntimeError('bad_output', `The response to ${what} is no JSON, though it should be.`, {
+    throw new RuntimeError('bad_output', `The response to ${what} should be JSON, but is not.`, {
       cause,
     });
   }
@@ -134,55 +139,58 @@ function parseBody(text: string, what: string): Json {
 const climbs = (what: string, address: string) =>
   new RuntimeError(
     'bad_parameters',
-    `A parameter of ${what} is "." or "..", which would lead to another address: ${address.slice(0, 200)}`,
-    { hint: 'Give the name of the thing itself.' },
+    `A parameter of ${what} is "." or "..", which would lead to another URL: ${address.slice(0, 200)}`,
+    { hint: 'Give a plain name.' },
   );
 
 const badStatus = (what: string, status: number, text: string) =>
   new RuntimeError(
     'http_failed',
-    `The request of ${what} was answered with ${status}${text.trim() === '' ? '.' : `: ${text.trim().slice(0, MAX_SHOWN_BODY)}`}`,
+    `The request of ${what} failed with status ${status}${text.trim() === '' ? '.' : `: ${text.trim().slice(0, MAX_SHOWN_BODY)}`}`,
     { retryable: status === 429 || status >= 500 },
   );
 
 const noText = (what: string, type: string) =>
-  new RuntimeError('bad_output', `The response to ${what} is no text: it is ${type}.`);
+  new RuntimeError('bad_output', `The response to ${what} is not text: it is ${type}.`);
 
-/** What a template sees: `{name}` of the parameters, `${agent.…}` of the snapshot. */
-export interface FillScope {
+/** The values a template can use: `{name}` of the parameters, `${agent.…}` of the snapshot. */
+export interface TextScope {
   readonly input: JsonObject;
   readonly agent: JsonObject;
 }
 
-/** The scope of one call: the snapshot is read only by a template that names it. */
-export const fillScope = (input: JsonObject, call: { readonly agent: () => JsonObject }): FillScope => ({
+/** The scope of one call. The snapshot is only read by a template that uses it. */
+export const templateScope = (input: JsonObject, call: { readonly agent: () => JsonObject }): TextScope => ({
   input,
   get agent() {
     return call.agent();
   },
 });
 
-/** A text of a manifest with `{name}` and `${agent.…}` in it, read once. */
-export interface Filling {
+/** A parsed text of a manifest with `{name}` and `${agent.…}` in it. */
+export interface TextTemplate {
   /** Whether it depends on parameters. */
   readonly usesInput: boolean;
-  /** Names in braces. */
+  /** The names in braces. */
   readonly names: readonly string[];
-  /** As text. Values are put in once and never read for references; `encode` is for what stands in an address. */
-  fill(scope: FillScope, encode?: (text: string, offset: number) => string): string;
-  /** The value itself where the whole text is one `{name}` or one `${agent.…}`, else as `fill`. */
-  value(scope: FillScope): Json | undefined;
+  /**
+   * Fills the template as text. Values are inserted once and never searched for references. `encode` is for values in a
+   * URL.
+   */
+  fill(scope: TextScope, encode?: (text: string, offset: number) => string): string;
+  /** The value itself if the whole text is one `{name}` or one `${agent.…}`. Otherwise the same as `fill`. */
+  value(scope: TextScope): Json | undefined;
 }
 
-/** The same braces as the manifest's check looks for: a name and nothing else. */
+/** The same braces that validation of the manifest looks for: a name and nothing else. */
 const BRACES = /(?<!\$)\{([A-Za-z_][A-Za-z0-9_-]*)\}/g;
 
 const WHOLE = /^\{([A-Za-z_][A-Za-z0-9_-]*)\}$/;
 
-/** Stands for all parameters where it is the whole text. Inside a longer text it is text. */
+/** Stands for all parameters if it is the whole text. Inside a longer text it has no meaning. */
 const ALL = '{*}';
 
-const allParameters: Filling = {
+const allParameters: TextTemplate = {
   usesInput: true,
   names: [],
   fill: ({ input }) => JSON.stringify(input),
@@ -190,10 +198,14 @@ const allParameters: Filling = {
 };
 
 /**
- * `declared` are the names that stand for parameters; other braces are text. A parameter that was not given is empty.
- * Without `declared` every name in braces is a parameter. `{*}` alone is all parameters as JSON.
+ * Parses a template. `declared` are the names of parameters, and other braces are plain text. A missing parameter is
+ * empty. Without `declared`, every name in braces is a parameter. `{*}` alone is all parameters as JSON.
  */
-export function readFilling(source: string, what: string, declared?: ReadonlySet<string>): Filling {
+export function parseTextTemplate(
+  source: string,
+  what: string,
+  declared?: ReadonlySet<string>,
+): TextTemplate {
   if (source === ALL) return allParameters;
   const parsed = parseTemplate(source);
   if (!parsed.ok) throw badTemplate(source, what, parsed.error[0]?.message ?? '');
@@ -204,7 +216,7 @@ export function readFilling(source: string, what: string, declared?: ReadonlySet
     piece.kind === 'text' ? [...piece.text.matchAll(BRACES)].map(([, name = '']) => name) : [],
   );
 
-  const fill: Filling['fill'] = (scope, encode = (text) => text) => {
+  const fill: TextTemplate['fill'] = (scope, encode = (text) => text) => {
     let filled = '';
     for (const piece of pieces) {
       if (piece.kind !== 'text') {
@@ -240,7 +252,7 @@ function textOf(input: JsonObject, name: string): string {
   return value === undefined || value === null ? '' : asText(value);
 }
 
-function reference(template: Template, scope: FillScope, what: string): Json {
+function reference(template: Template, scope: TextScope, what: string): Json {
   const resolved = resolveTemplate(template, { agent: scope.agent });
   if (resolved.ok) return resolved.value;
   const { message, hint } = resolved.error;

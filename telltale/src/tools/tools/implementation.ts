@@ -1,25 +1,25 @@
 import type { Json, JsonObject } from '../../lib/json.ts';
 import type { Coverage } from '../definition/command-coverage.ts';
-import type { Need, Target, TargetCall } from '../target.ts';
+import type { ApprovalNeed, Target, TargetCall } from '../target.ts';
 
 /**
- * Runs one try of a tool, once permission is given; `input` is the call's with defaults filled in. The call itself is
- * passed on as it is, never copied: its snapshot of the agent may be made only when it is read. The result is JSON of
- * bounded size.
+ * Runs one attempt of a tool, after approval. `input` is the call's input with defaults filled in. The call itself must
+ * be passed on uncopied, because its snapshot of the agent is created only when it is read. The result is JSON of
+ * limited size.
  */
-export type Implementation = (input: JsonObject, call: TargetCall) => Promise<Json>;
-/** An implementation, and what its calls need a person's approval for, where they may. */
-export interface Implemented {
-  readonly run: Implementation;
-  /** The hash of the files that are its code. */
+export type RunTool = (input: JsonObject, call: TargetCall) => Promise<Json>;
+/** An implementation, with the approvals that its calls may need. */
+export interface ToolImplementation {
+  readonly run: RunTool;
+  /** The hash of its code files. */
   readonly code?: () => string;
-  /** What an approval of a call covers besides its code. */
+  /** The files that an approval of a call covers, besides its code. */
   readonly covers?: (...asked: Parameters<NonNullable<Target['needs']>>) => Promise<Coverage>;
   readonly needs?: (
     ...asked: Parameters<NonNullable<Target['needs']>>
-  ) => Need | undefined | Promise<Need | undefined>;
+  ) => ApprovalNeed | undefined | Promise<ApprovalNeed | undefined>;
 }
-/** What an implementation is made from. */
+/** What an implementation is created from. */
 export interface ImplementationContext {
   /** For messages: `tool "search"`. */
   readonly what: string;
@@ -27,13 +27,13 @@ export interface ImplementationContext {
   readonly file: string;
   readonly parameterNames: ReadonlySet<string>;
   readonly maxBytes: number;
-  /** Whether the result must be JSON of a schema. */
+  /** Whether the result must be JSON that matches a schema. */
   readonly wantsJson: boolean;
   readonly stream: boolean;
-  /** Whether a person approves each call: then it has to be known what code that is. */
+  /** Whether a person approves each call. Then the approved code must be identified. */
   readonly isApproved: boolean;
-  /** Whether a call is refused where an approval cannot cover all that it runs. */
+  /** Whether a call is refused if an approval cannot cover everything it runs. */
   readonly isStrict: boolean;
-  /** What the manifest gives each try. */
+  /** The manifest's time limit of each attempt. */
   readonly timeoutMs?: number | undefined;
 }

@@ -5,22 +5,25 @@ import { pathToFileURL } from 'node:url';
 import { RuntimeError, thrownPlace } from '../../lib/errors.ts';
 import { suggest } from '../../lib/nearest.ts';
 import { type CodeToolRun, runUserCode } from '../code/code-tool.ts';
-import { moduleFiles } from '../definition/covered-call.ts';
+import { moduleFiles } from '../definition/approved-files.ts';
 import { definitionHash } from '../definition/definition-hash.ts';
-import { placedCause, thrownMessage } from '../output/output.ts';
-import type { ImplementationContext, Implemented } from './implementation.ts';
+import { causeWithPlace, thrownMessage } from '../output/output.ts';
+import type { ImplementationContext, ToolImplementation } from './implementation.ts';
 
-/** A function of a user's module, loaded at its first call: what its code does while loading is part of an action. */
+/**
+ * A function of a user's module. The module is loaded at the first call, so whatever its code does while loading is
+ * part of an action.
+ */
 export function moduleTool(
   { module, export: name }: { readonly module: string; readonly export: string },
   context: ImplementationContext,
-): Implemented {
+): ToolImplementation {
   const { what, file, isApproved } = context;
   let loading: Promise<CodeToolRun> | undefined;
   let loaded: CodeToolRun | undefined;
-  /** Of the files as they were loaded: that is what runs, whatever becomes of the files. */
+  /** The hash of the files as they were loaded, because that is the code that runs, even if the files change. */
   let hash: string | undefined;
-  const hashNow = () => definitionHash(null, moduleFiles(locate(module, file, what)));
+  const hashNow = () => definitionHash(null, moduleFiles(locateModule(module, file, what)));
   const load = async () => {
     if (isApproved) hash ??= hashNow();
     loading ??= loadExport(module, name, file, what);
@@ -29,7 +32,7 @@ export function moduleTool(
       return loaded;
     } catch (thrown) {
       hash = undefined;
-      loading = undefined; // tried again at the next call: the file may have been mended since
+      loading = undefined; // retried at the next call, because the file may have been fixed meanwhile
       throw thrown;
     }
   };
@@ -43,7 +46,7 @@ export function moduleTool(
 }
 
 async function loadExport(module: string, name: string, file: string, what: string): Promise<CodeToolRun> {
-  const wanted = { path: locate(module, file, what), name, what, file };
+  const wanted = { path: locateModule(module, file, what), name, what, file };
   let exported: Readonly<Record<string, unknown>>;
   try {
     exported = await import(/* @vite-ignore */ pathToFileURL(wanted.path).href);
@@ -62,41 +65,41 @@ const loadFailure = (thrown: unknown) => ({
   code: thrown instanceof Error ? (thrown as NodeJS.ErrnoException).code : undefined,
   place: thrownPlace(thrown),
   isSyntax: thrown instanceof Error && thrown.name === 'SyntaxError',
-  cause: placedCause(thrown),
+  cause: causeWithPlace(thrown),
 });
 
-/** Paths are relative to the manifest. A bare name is a package, looked up from the manifest's folder. */
-export function locate(module: string, file: string, what: string): string {
+/** Resolves a path relative to the manifest. A bare name is a package, looked up from the manifest's folder. */
+export function locateModule(module: string, file: string, what: string): string {
   if (/^[./]/.test(module) || /\.[cm]?[jt]s$/.test(module)) return resolve(dirname(file), module);
   try {
     return createRequire(file).resolve(module);
   } catch {
     throw new RuntimeError('module_failed', `The package "${module}" of ${what} is not installed.`, {
-      hint: `Install it: npm install ${module}. Or fix "module" in ${file}: a path begins with "./".`,
+      hint: `Install it: npm install ${module}. Or fix "module" in ${file}: paths start with "./".`,
     });
   }
 }
 
-/** What loading a module came to. It is data, so that another process can report it. */
+/** The result of loading a module. Plain data, so that another process can report it. */
 export type LoadedModule =
-  /** What `typeof` says of each of its exports. */
+  /** The `typeof` of each export. */
   { readonly exports: Readonly<Record<string, string>> } | { readonly failed: LoadFailure };
 
 export interface LoadFailure {
   readonly message: string;
-  /** Node's: `ERR_MODULE_NOT_FOUND`. */
+  /** Node's error code: `ERR_MODULE_NOT_FOUND`. */
   readonly code?: string | undefined;
-  /** Where it was thrown, if the stack trace says so: `/bot/search.mjs:3:7`. */
+  /** Where it was thrown, if the stack trace shows it: `/bot/search.mjs:3:7`. */
   readonly place?: string | undefined;
   readonly isSyntax?: boolean;
-  /** What to do, where that is known. */
+  /** What to do, if that is known. */
   readonly hint?: string;
   readonly cause?: unknown;
 }
 
-/** Which function of which module is wanted. */
+/** The module and the function that are needed. */
 export interface WantedExport {
-  /** Absolute, or the name of a package that was not found. */
+  /** An absolute path, or the name of a package that was not found. */
   readonly path: string;
   readonly name: string;
   /** For messages: `tool "search"`. */
@@ -105,7 +108,7 @@ export interface WantedExport {
   readonly file: string;
 }
 
-/** What is wrong with a module, if anything is: the same words in a run and in a check. */
+/** Explains what is wrong with a module, with the same words in a run and in a check. */
 export function moduleProblem(wanted: WantedExport, loaded: LoadedModule): RuntimeError | undefined {
   if ('failed' in loaded) return cannotLoad(wanted, loaded.failed);
   const { path, name, what } = wanted;
@@ -142,7 +145,7 @@ function exportHint({ name, file }: WantedExport, others: readonly string[]): st
   return `${near} ${add}. Or name another one with "export" in ${file}.`;
 }
 
-/** As Node says it of an `import`. */
+/** Node's message for an import that was not found. */
 const NOT_FOUND = /^Cannot find (package|module) '([^']+)' imported from (.+)$/m;
 
 function cannotLoad(
@@ -153,7 +156,7 @@ function cannotLoad(
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION')
     return failed(
       `${module} cannot be loaded: ${message}`,
-      'This Node cannot read TypeScript by itself: use Node 22.18 or later, or build it to JavaScript.',
+      'This version of Node cannot run TypeScript. Use Node 22.18 or later, or build the module to JavaScript.',
       cause,
     );
   const [, kind, missing = '', importer = ''] = NOT_FOUND.exec(message) ?? [];

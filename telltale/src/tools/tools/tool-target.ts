@@ -5,11 +5,11 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import { suggest } from '../../lib/nearest.ts';
 import type { ToolManifest } from '../../manifest/schema/kinds.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
-import { behindApproval, pathNeed } from '../access/need.ts';
+import { needForPath, withApproval } from '../access/approval-need.ts';
 import { compileCheck, compileViolation } from '../check-parameters.ts';
 import { type CodeTool, codeTool } from '../code/code-tool.ts';
+import { checkApprovedFiles, commandFiles } from '../definition/approved-files.ts';
 import { type Coverage, coverageOfCommand } from '../definition/command-coverage.ts';
-import { approvedFiles, commandFiles } from '../definition/covered-call.ts';
 import { definitionHash } from '../definition/definition-hash.ts';
 import type { McpServer, McpServers, McpTool } from '../mcp/mcp-server.ts';
 import { mcpResult, usableSchema } from '../mcp/mcp-server.ts';
@@ -20,17 +20,23 @@ import { runConfined } from '../process/run-confined.ts';
 import { textProgress } from '../process/run-process.ts';
 import { DEFAULT_SCRIPT_MEMORY, DEFAULT_SCRIPT_MS, type Sandbox } from '../sandbox/sandbox.ts';
 import type { Target, TargetCall } from '../target.ts';
-import type { TargetDeps } from '../target-edges.ts';
-import { type Filling, type FillScope, fillScope, httpTool, readFilling } from './http-tool.ts';
-import type { Implementation, ImplementationContext, Implemented } from './implementation.ts';
+import type { TargetDeps } from '../target-deps.ts';
+import {
+  httpTool,
+  parseTextTemplate,
+  type TextScope,
+  type TextTemplate,
+  templateScope,
+} from './http-tool.ts';
+import type { ImplementationContext, RunTool, ToolImplementation } from './implementation.ts';
 import { moduleTool } from './module-tool.ts';
 
 /**
- * A Tool manifest as something an action can call. `file` is where the manifest stands; `code` is what runs it where it
- * was written in code.
+ * Turns a Tool manifest into a target. `file` is the manifest's file. `code` implements a tool that was defined in
+ * code.
  */
 export function toolTarget(manifest: ToolManifest, file: string, deps: TargetDeps, code?: CodeTool): Target {
-  const tool = withServersWords(manifest, deps.servers);
+  const tool = withServerDescription(manifest, deps.servers);
   const { name, parameters, approval, output } = tool;
   const what = `tool "${name}"`;
   const properties = isMap(parameters.properties) ? parameters.properties : {};
@@ -51,7 +57,7 @@ export function toolTarget(manifest: ToolManifest, file: string, deps: TargetDep
     needs,
     covers,
     code: codeHash,
-  }: Implemented = own === undefined
+  }: ToolImplementation = own === undefined
     ? implement(tool, context, deps)
     : { run: own.implementation, code: () => String(code?.run) };
   const defaults = defaultsOf(properties);
@@ -83,7 +89,7 @@ export function toolTarget(manifest: ToolManifest, file: string, deps: TargetDep
       outputViolation === undefined ? implementation({ ...defaults, ...call.input }, call) : checked(call),
   };
   if (approval === 'never') return target;
-  return behindApproval(
+  return withApproval(
     target,
     approval,
     context.isStrict,
@@ -95,7 +101,7 @@ function implement(
   { implementation }: ToolManifest,
   context: ImplementationContext,
   deps: TargetDeps,
-): Implemented {
+): ToolImplementation {
   if ('module' in implementation) return moduleTool(implementation, context);
   if ('command' in implementation) return commandTool(implementation, context, deps);
   if ('http' in implementation) return httpTool(implementation.http, context, deps);
@@ -108,7 +114,7 @@ function implement(
   return { run: scriptTool(implementation, context, deps) };
 }
 
-/** Of parameters at the top only: what stands in them is one value to the schema's author. */
+/** Only defaults of top-level parameters count. A nested value is a single value to the schema's author. */
 function defaultsOf(properties: Readonly<Record<string, unknown>>): JsonObject {
   return Object.fromEntries(
     Object.entries(properties).flatMap(([name, schema]) =>
@@ -119,19 +125,19 @@ function defaultsOf(properties: Readonly<Record<string, unknown>>): JsonObject {
 
 const outputViolates = (what: string, message: string) =>
   new RuntimeError('bad_output', `The result of ${what} does not fit its "output.schema": ${message}`, {
-    hint: 'Mend the tool, or its schema.',
+    hint: 'Fix the tool, or its schema.',
   });
 
 /**
- * JavaScript in a sandbox: it sees `parameters`, `agent` and a `console` whose lines are progress, and nothing else. Its
- * last value, or what it returns, is the result.
+ * A script that runs in the sandbox. It sees `parameters`, `agent` and a `console` whose lines become progress, and
+ * nothing else. The result is its last value, or what it returns.
  */
 function scriptTool(
   { script }: { readonly script: string },
   { what, maxBytes, stream, timeoutMs = DEFAULT_SCRIPT_MS }: ImplementationContext,
   { sandbox }: { readonly sandbox: Sandbox },
-): Implementation {
-  // The snapshot takes longer to make and to pass on than most scripts take to run.
+): RunTool {
+  // Creating and passing on the snapshot takes longer than most scripts run.
   const namesAgent = /\bagent\b/.test(script);
   const limits = { timeMs: timeoutMs, memoryBytes: DEFAULT_SCRIPT_MEMORY, outputBytes: maxBytes };
   sandbox.warm();
@@ -154,12 +160,12 @@ interface McpImplementation {
   readonly tool: string;
 }
 
-/** A tool of one of the agent's MCP servers, under a name and rules of the manifest's own. */
+/** A tool of one of the agent's MCP servers, with the name and the rules of the manifest. */
 function mcpTool(
   { server, tool }: McpImplementation,
   { what, maxBytes, wantsJson, stream }: ImplementationContext,
   { servers }: { readonly servers: McpServers },
-): Implementation {
+): RunTool {
   const found = servers.get(server);
   if (found === undefined) throw serverUnknown(what, server, [...servers.keys()]);
   return async (input, call) => {
@@ -170,8 +176,8 @@ function mcpTool(
   };
 }
 
-/** A manifest that leaves out its description or its parameters has the server's. */
-function withServersWords(manifest: ToolManifest, servers: McpServers): ToolManifest {
+/** Fills in the server's description and parameters if the manifest leaves them out. */
+function withServerDescription(manifest: ToolManifest, servers: McpServers): ToolManifest {
   const { implementation, parameters, description } = manifest;
   const server = 'mcp' in implementation ? servers.get(implementation.mcp.server) : undefined;
   if (server === undefined || !('mcp' in implementation)) return manifest;
@@ -200,7 +206,7 @@ function toolOf(server: McpServer, name: string, what: string): McpTool {
 const serverUnknown = (what: string, server: string, known: readonly string[]) =>
   new RuntimeError(
     'target_unknown',
-    `No MCP server named "${server}" is imported by the agent; ${what} needs it.`,
+    `The agent does not import the MCP server "${server}", which ${what} needs.`,
     {
       hint: suggest(server, known, 'Imported'),
     },
@@ -214,22 +220,22 @@ interface CommandImplementation {
 }
 
 /**
- * A program, started without a shell. An argument stays one argument whatever the parameters hold; only one that is
- * exactly `{name}` becomes as many arguments as a list has items, and none if the parameter was not given. The result
- * is what it printed, or the JSON it printed if the tool declares `output.schema`.
+ * A program that is started without a shell. An argument always stays one argument, except that `{name}` alone becomes
+ * one argument per item of a list, and none for a missing parameter. The result is what the program printed, or the
+ * JSON it printed if the tool declares `output.schema`.
  */
 function commandTool(
   { command, cwd = '.', env, stdin }: CommandImplementation,
   { what, parameterNames, maxBytes, wantsJson, stream, isApproved }: ImplementationContext,
   deps: TargetDeps,
-): Implemented {
-  const read = (text: string) => readFilling(text, what, parameterNames);
+): ToolImplementation {
+  const read = (text: string) => parseTextTemplate(text, what, parameterNames);
   const [program, ...args] = command.map(read);
   const folder = read(cwd);
   const variables = Object.entries(env).map(([name, value]) => [name, read(value)] as const);
   const input = stdin === undefined ? undefined : read(stdin);
 
-  const coverage = async (scope: FillScope, cwd: string): Promise<() => Coverage> => {
+  const coverage = async (scope: TextScope, cwd: string): Promise<() => Coverage> => {
     const filled = [program?.fill(scope) ?? '', ...args.flatMap((argument) => argumentsOf(argument, scope))];
     const place = {
       folder: deps.folder,
@@ -240,10 +246,10 @@ function commandTool(
     return () => coverageOfCommand(filled, place);
   };
 
-  const run: Implemented['run'] = async (parameters, call) => {
-    const scope = fillScope(parameters, call);
+  const run: ToolImplementation['run'] = async (parameters, call) => {
+    const scope = templateScope(parameters, call);
     const cwd = await workingFolder(folder, scope, call.granted, deps);
-    const pinned = isApproved ? approvedFiles(what, call.granted ?? [], await coverage(scope, cwd)) : [];
+    const pinned = isApproved ? checkApprovedFiles(what, call.granted ?? [], await coverage(scope, cwd)) : [];
     const ended = await runConfined(
       {
         what,
@@ -270,8 +276,8 @@ function commandTool(
   };
   const code = () =>
     definitionHash(null, commandFiles(command, resolve(deps.folder, folder.usesInput ? '.' : cwd)));
-  const covers: Implemented['covers'] = async (parameters, context) => {
-    const scope = fillScope(parameters, context);
+  const covers: ToolImplementation['covers'] = async (parameters, context) => {
+    const scope = templateScope(parameters, context);
     return (await coverage(scope, resolve(deps.folder, folder.fill(scope))))();
   };
   if (!folder.usesInput || !deps.permissions.paths.asks) return { run, code, covers };
@@ -280,20 +286,28 @@ function commandTool(
     code,
     covers,
     needs: (parameters, context) =>
-      pathNeed(deps.permissions.paths, folder.fill(fillScope(parameters, context)), what, `run ${what} in`),
+      needForPath(
+        deps.permissions.paths,
+        folder.fill(templateScope(parameters, context)),
+        what,
+        `run ${what} in`,
+      ),
   };
 }
 
-function argumentsOf(argument: Filling, scope: FillScope): readonly string[] {
+function argumentsOf(argument: TextTemplate, scope: TextScope): readonly string[] {
   const value = argument.value(scope);
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? value.map((item: Json) => asText(item)) : [asText(value)];
 }
 
-/** What parameters have a say in stays inside the permitted paths; what only the manifest says is its author's word. */
+/**
+ * A folder that depends on parameters must be inside the permitted paths. A fixed folder is the decision of the
+ * manifest's author.
+ */
 async function workingFolder(
-  folder: Filling,
-  scope: FillScope,
+  folder: TextTemplate,
+  scope: TextScope,
   granted: readonly string[] | undefined,
   deps: TargetDeps,
 ): Promise<string> {
@@ -302,7 +316,7 @@ async function workingFolder(
   return (await deps.permissions.paths.resolve(path, granted)).real;
 }
 
-/** As `$(…)` does in a shell. */
+/** Strips one line break, as `$(…)` does in a shell. */
 const withoutLastBreak = (text: string) => text.replace(/\r?\n$/, '');
 
 function parseOutput(text: string, what: string): Json {
@@ -310,7 +324,7 @@ function parseOutput(text: string, what: string): Json {
     return JSON.parse(text) as Json;
   } catch (cause) {
     throw new RuntimeError('bad_output', `The output of the command of ${what} is not JSON.`, {
-      hint: 'The tool declares "output: { schema }", so its command has to print JSON and nothing else.',
+      hint: 'The tool declares "output: { schema }", so its command must print only JSON.',
       cause,
     });
   }

@@ -13,8 +13,8 @@ import type { ApprovalState, RunState } from '../../log/run-state.ts';
 import { isMap } from '../../manifest/schema/plain-values.ts';
 import { showValue } from '../../manifest/schema/show-value.ts';
 import type { Step } from '../../manifest/schema/steps/step.ts';
-import { changesOf } from '../../tools/access/need.ts';
-import { stopped } from '../../tools/stop-and-wait.ts';
+import { abortError } from '../../tools/abort.ts';
+import { changesSince } from '../../tools/access/approval-need.ts';
 import { allSteps, type Stepped } from '../machine/composite.ts';
 import type { PreparedStep, StepAttempt, StepInstance } from '../step-executor.ts';
 import type { PrepareStep, ReviewEnd, StepContext, StepDeps } from './step-deps.ts';
@@ -93,7 +93,7 @@ const isSame = (
   deepEqual([...asked.options], [...options]) &&
   (call === undefined || asked.call === undefined
     ? call === asked.call
-    : changesOf(asked.call, call).length === 0);
+    : changesSince(asked.call, call).length === 0);
 
 /** An answer that arrived while nobody worked on the run. Answers to earlier attempts do not count. */
 function wordOfThisTry(last: ApprovalState, { steps }: RunState): PersonAnswer | undefined {
@@ -269,7 +269,7 @@ function waitFor<Found>(
   { journal, clock }: Pick<StepDeps, 'journal' | 'clock'>,
 ): Promise<Found | typeof DUE> {
   const { signal } = call;
-  if (signal.aborted) return Promise.reject(stopped(stepWhat(call), signal));
+  if (signal.aborted) return Promise.reject(abortError(stepWhat(call), signal));
   const there = look();
   if (there !== undefined) return Promise.resolve(there);
   if (due !== undefined && due <= clock.now()) return Promise.resolve(DUE);
@@ -283,7 +283,7 @@ function waitFor<Found>(
     };
     const onAbort = () => {
       end();
-      reject(stopped(stepWhat(call), signal));
+      reject(abortError(stepWhat(call), signal));
     };
     const forget = journal.subscribe(() => {
       const found = look();

@@ -5,11 +5,11 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import { usageOf } from '../../log/event.ts';
 import type { RunState } from '../../log/run-state.ts';
 import type { Usage } from '../../log/session-events.ts';
-import { boundCall, changesOf } from '../../tools/access/need.ts';
-import { APPROVAL_VOID } from '../../tools/definition/covered-call.ts';
-import { withTimeout } from '../../tools/stop-and-wait.ts';
-import type { Need, Target, TargetCall, TargetKind } from '../../tools/target.ts';
-import { unknownTarget } from '../../tools/target-edges.ts';
+import { withTimeout } from '../../tools/abort.ts';
+import { approvalScope, changesSince } from '../../tools/access/approval-need.ts';
+import { APPROVAL_VOID } from '../../tools/definition/approved-files.ts';
+import type { ApprovalNeed, Target, TargetCall, TargetKind } from '../../tools/target.ts';
+import { unknownTarget } from '../../tools/target-deps.ts';
 import type { PreparedStep, StepAttempt, StepInstance } from '../step-executor.ts';
 import { askPerson } from './ask-person.ts';
 import type { StepContext, StepDeps } from './step-deps.ts';
@@ -252,9 +252,9 @@ async function approval(
   for (;;) {
     const need = await target.needs?.(call.input, { agent: () => agent });
     if (need === undefined) return undefined;
-    const bound = boundCall(target, need, call.input);
+    const bound = approvalScope(target, need, call.input);
     const known = lastCall(journal.state, call.address);
-    const changed = known === undefined ? [] : changesOf(known.call, bound);
+    const changed = known === undefined ? [] : changesSince(known.call, bound);
     const isApproved = known?.answer === 'approved' && known.voided === undefined;
     if (isApproved && changed.length === 0) return bound.grants;
     if (isApproved && changed.length > 0)
@@ -282,7 +282,7 @@ function lastCall({ reviews }: Pick<RunState, 'reviews'>, step: string) {
   return found?.call === undefined ? undefined : { ...found, call: found.call };
 }
 
-const refused = ({ target, because }: Need, by: string, note: string | undefined) =>
+const refused = ({ target, because }: ApprovalNeed, by: string, note: string | undefined) =>
   new RuntimeError(
     'not_permitted',
     `A person refused the call of ${target} (${by})${note === undefined ? '' : `: ${note.replace(/\.+$/, '')}`}.`,

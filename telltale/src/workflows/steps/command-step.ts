@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import { asText } from '../../expressions/values.ts';
 import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
-import { pathNeed } from '../../tools/access/need.ts';
+import { needForPath } from '../../tools/access/approval-need.ts';
+import { checkApprovedFiles, commandFiles, withCoverage } from '../../tools/definition/approved-files.ts';
 import { type Coverage, coverageOfCommand } from '../../tools/definition/command-coverage.ts';
-import { approvedFiles, commandFiles, withCoverage } from '../../tools/definition/covered-call.ts';
 import { definitionHash } from '../../tools/definition/definition-hash.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../../tools/output/output.ts';
 import { childEnvironment } from '../../tools/process/child-environment.ts';
@@ -98,7 +98,7 @@ function commandTarget(
     const pinned =
       granted.length === 0
         ? []
-        : approvedFiles(what, granted, await coverage(command, resolve(host.folder, cwd)));
+        : checkApprovedFiles(what, granted, await coverage(command, resolve(host.folder, cwd)));
     const ended = await runConfined(
       {
         what,
@@ -136,7 +136,7 @@ function commandTarget(
     },
     async needs(given) {
       const { command, cwd = '.' } = given as unknown as CommandInput;
-      const need = await pathNeed(paths, cwd, what, `run ${what} in`);
+      const need = await needForPath(paths, cwd, what, `run ${what} in`);
       if (need === undefined) return undefined;
       const covered = await coverage(command, resolve(host.folder, cwd));
       return withCoverage(need, covered(), host.permissions.isStrict);

@@ -13,7 +13,7 @@ import { showValue } from '../../manifest/schema/show-value.ts';
 import type { SimpleStep } from '../../manifest/schema/steps/step.ts';
 import type { AskText } from '../../tools/llm/llm-targets.ts';
 import type { TargetCall, TargetTable } from '../../tools/target.ts';
-import type { TargetDeps } from '../../tools/target-edges.ts';
+import type { TargetDeps } from '../../tools/target-deps.ts';
 import type { TaskWorkers } from '../guided/task.ts';
 import type { RunScope, SessionLink } from '../scope.ts';
 import { resolveDeep } from '../scope.ts';

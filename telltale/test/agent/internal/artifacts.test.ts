@@ -216,7 +216,7 @@ describe('decisions of a session', () => {
       invoke({
         where: 'hook before_turn',
         invocation,
-        wanted: { type: 'any' },
+        expected: { type: 'any' },
         context: sessionContext(state),
         signal: new AbortController().signal,
       });

@@ -10,7 +10,7 @@ import type { ReplacedReview } from '../../../src/log/review-event.ts';
 import type { ApprovalRequest } from '../../../src/log/run-event.ts';
 import { createScriptedModel } from '../../../src/models/scripted/scripted-model.ts';
 import { createMemoryStore } from '../../../src/store/memory/memory-store.ts';
-import { changesOf } from '../../../src/tools/access/need.ts';
+import { changesSince } from '../../../src/tools/access/approval-need.ts';
 import type { StepAttempt } from '../../../src/workflows/step-executor.ts';
 import { askPerson, type PersonQuestion } from '../../../src/workflows/steps/ask-person.ts';
 import type { StepDeps } from '../../../src/workflows/steps/step-deps.ts';
@@ -333,10 +333,15 @@ describe('a question of a step', () => {
 
 it('what has changed of a call is told in words', () => {
   const asked = { target: 'tool "a"', input: { x: 1, y: 'b', z: [1] }, grants: ['g'], definition: 'h' };
-  expect(changesOf(asked, { ...asked, input: { ...asked.input } })).toEqual([]);
-  expect(changesOf({ ...asked, definition: undefined as never }, asked)).toEqual([]);
+  expect(changesSince(asked, { ...asked, input: { ...asked.input } })).toEqual([]);
+  expect(changesSince({ ...asked, definition: undefined as never }, asked)).toEqual([]);
   expect(
-    changesOf(asked, { target: 'tool "b"', input: { x: 1, y: 'c', w: null }, grants: [], definition: 'i' }),
+    changesSince(asked, {
+      target: 'tool "b"',
+      input: { x: 1, y: 'c', w: null },
+      grants: [],
+      definition: 'i',
+    }),
   ).toEqual([
     'it calls tool "b", not tool "a"',
     '"y" is "c", and was "b"',
@@ -344,7 +349,7 @@ it('what has changed of a call is told in words', () => {
     '"w" is null, and was not given',
     'the manifest or the code of tool "b" has changed',
   ]);
-  expect(changesOf(asked, { ...asked, grants: ['other'] })).toEqual([
-    'it needs leave for other, and was given it for g',
+  expect(changesSince(asked, { ...asked, grants: ['other'] })).toEqual([
+    'it needs permission for other, but was approved for g',
   ]);
 });

@@ -115,7 +115,7 @@ describe('sessions as resources', () => {
     expect(second.nextCursor).toBeUndefined();
     const listed = [...first.resources, ...second.resources].map(({ name }) => name);
     expect(new Set(listed)).toEqual(new Set(ids));
-    await expect(client.listResources({ cursor: 'nowhere' })).rejects.toThrow('no place');
+    await expect(client.listResources({ cursor: 'nowhere' })).rejects.toThrow('no cursor');
 
     const uri = 'telltale://sessions/ses_7';
     const read = async (from: string) => {

@@ -62,7 +62,7 @@ describe('tokens', () => {
     const refused = await ask('/things/1', { method: 'DELETE', headers: bearer(runner) });
     expect(await errorOf(refused)).toMatchObject({
       code: 'role_needed',
-      message: 'That needs the role "admin"; this token has "run".',
+      message: 'This needs the role "admin", but the token has "run".',
     });
     expect(await (await ask('/things', { headers: bearer(reader) })).json()).toEqual({
       caller: { name: 'ann', by: 'token:ann', role: 'read' },
@@ -217,7 +217,7 @@ describe('tokens', () => {
   it('are needed before anybody from outside can come in', async () => {
     await expect(openStage({ host: '0.0.0.0' })).rejects.toMatchObject({
       code: 'usage',
-      message: 'No client on another machine has a token for 0.0.0.0.',
+      message: 'The store has no token, so no client on another machine could use 0.0.0.0.',
       hint: expect.stringContaining('telltale token create NAME --role admin'),
     });
     const { server } = await withTokens({ host: '0.0.0.0' });

@@ -42,8 +42,8 @@ describe('routes', () => {
     expect(await unknown.json()).toEqual({
       error: {
         code: 'route_unknown',
-        message: 'There is nothing at /thngs.',
-        hint: 'Did you mean /things? GET /openapi.json lists what there is.',
+        message: 'There is no route /thngs.',
+        hint: 'Did you mean /things? GET /openapi.json lists all routes.',
         retryable: false,
       },
     });

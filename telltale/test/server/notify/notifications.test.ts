@@ -192,7 +192,7 @@ describe('a notification', () => {
     notifications.observe(failed());
     const waiting = async () => (await notifications.list({ status: 'waiting', limit: 10 }))[0];
     await eventually(async () =>
-      expect(await waiting()).toMatchObject({ attempts: 1, error: 'The answer was 500: out of order.' }),
+      expect(await waiting()).toMatchObject({ attempts: 1, error: 'The response was 500: out of order.' }),
     );
     expect((await waiting())?.nextAt).toBe(clock.now() + 5_000);
     await clock.advance(5_000);
@@ -226,7 +226,7 @@ describe('a notification', () => {
       await clock.advance((row?.nextAt ?? clock.now()) - clock.now());
     }
     const [dead] = await notifications.list({ status: 'dead', limit: 10 });
-    expect(dead).toMatchObject({ error: 'The answer was 503. It was tried 8 times.' });
+    expect(dead).toMatchObject({ error: 'The response was 503. It was tried 8 times.' });
     await notifications.retry(dead?.id ?? '');
     await eventually(async () =>
       expect(await all(notifications)).toMatchObject([{ status: 'sent', attempts: 9 }]),
@@ -240,9 +240,9 @@ describe('a notification', () => {
   });
 
   it.each([
-    [410, 'The answer was 410.'],
-    [404, 'The answer was 404.'],
-    [302, 'Redirections are not followed'],
+    [410, 'The response was 410.'],
+    [404, 'The response was 404.'],
+    [302, 'Redirects are not followed'],
   ])('is given up at once at %i', async (status, error) => {
     const receiver = await openReceiver();
     const { clock, create } = await stage(receiver);
@@ -276,7 +276,7 @@ describe('a notification', () => {
       const found = await all(notifications);
       const errors = Object.fromEntries(found.map(({ channel, error }) => [channel, error]));
       expect(errors).toMatchObject({
-        ops: 'No answer came within 10 s.',
+        ops: 'No response within 10 s.',
         nobody: expect.stringMatching(/ECONNREFUSED|bad port/),
       });
     });
@@ -663,7 +663,7 @@ describe('a notification', () => {
     await eventually(async () => {
       await clock.advance(5_000);
       expect(await all(two)).toMatchObject([
-        { status: 'dead', error: 'The agent tester has no channel "ops" any more.' },
+        { status: 'dead', error: 'The agent tester no longer has a channel "ops".' },
       ]);
     });
   });
@@ -963,7 +963,7 @@ else process.exit(existsSync('fail') ? 3 : 0);
     await eventually(async () => {
       await clock.advance(1_000);
       expect(await notifications.list({ status: 'waiting', limit: 9 })).toMatchObject([
-        { attempts: 2, error: 'It took more than 30 s, and was stopped.' },
+        { attempts: 2, error: 'It was stopped after 30 s.' },
       ]);
     });
   });
@@ -1013,9 +1013,9 @@ describe('the desktop', () => {
   });
 
   it.each([
-    ['linux', {}, /no desktop: neither DISPLAY/],
+    ['linux', {}, /no desktop: DISPLAY/],
     ['linux', { DISPLAY: ':0', PATH: '/nowhere' }, /"notify-send" .* was not found/],
-    ['aix', {}, /Nothing is known of desktops on aix/],
+    ['aix', {}, /not supported on aix/],
   ] as const)('that is none (%s, %j) says so once', async (platform, env, error) => {
     const receiver = await openReceiver();
     const { clock, create } = await stage(receiver, { channels, rules });

@@ -841,7 +841,7 @@ describe('what is wrong with a request', () => {
     await expect(client.startSession({ agent: 'worker' } as never)).rejects.toMatchObject({
       code: 'bad_request',
       hint: expect.stringContaining('/openapi.json'),
-      message: 'The body of POST /sessions does not fit: "input" is missing.',
+      message: 'The body of POST /sessions is not valid: "input" is missing.',
     });
     await expect(start('worker', { max_turns: 'three' })).rejects.toMatchObject({
       message: expect.stringContaining('"max_turns"'),
@@ -851,14 +851,16 @@ describe('what is wrong with a request', () => {
       hint: expect.stringContaining('Did you mean "max_turns"?'),
     });
     await expect(start('worker', { verdict: 'x' })).rejects.toMatchObject({
-      hint: expect.stringMatching(/^Allowed: agent, input, .*\. See what POST \/sessions takes/),
+      hint: expect.stringMatching(
+        /^Allowed: agent, input, .*\. GET \/openapi.json describes POST \/sessions/,
+      ),
     });
     await expect(start('worker', { input: '' })).rejects.toMatchObject({ code: 'bad_request' });
     await expect(start('nobody')).rejects.toMatchObject({ code: 'agent_unknown' });
     const empty = await stage.ask('/sessions', { method: 'POST' });
     expect([empty.status, await empty.json()]).toMatchObject([
       400,
-      { error: { code: 'bad_request', message: 'The body of POST /sessions does not fit: there is none.' } },
+      { error: { code: 'bad_request', message: 'The body of POST /sessions is not valid: there is none.' } },
     ]);
   });
 
@@ -874,7 +876,7 @@ describe('what is wrong with a request', () => {
     }
     await expect(client.run(id)).rejects.toMatchObject({
       code: 'run_unknown',
-      message: expect.stringContaining('is a session'),
+      message: expect.stringContaining('but a session'),
     });
     for (const method of [client.steer, client.say, client.cancelSession])
       await expect(method('ses_none', 'x')).rejects.toMatchObject({ code: 'session_unknown' });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { namesCommand, simpleCommand } from '../../../src/tools/access/permissions.ts';
+import { matchesCommand, parsePlainCommand } from '../../../src/tools/access/permissions.ts';
 
 test.each([
   ['git log -n 3', ['git', 'log', '-n', '3']],
@@ -8,7 +8,7 @@ test.each([
   [`echo 'a $b; c' d"e"f`, ['echo', 'a $b; c', 'def']],
   ['ls ""', ['ls', '']],
 ])('%j is one plain command', (line, words) => {
-  expect(simpleCommand(line)).toEqual(words);
+  expect(parsePlainCommand(line)).toEqual(words);
 });
 
 test.each([
@@ -40,15 +40,15 @@ test.each([
   '   ',
   '""',
 ])('%j is more than one plain command', (line) => {
-  expect(simpleCommand(line)).toBeUndefined();
+  expect(parsePlainCommand(line)).toBeUndefined();
 });
 
 test('what is read as words is what a shell would read', () => {
   const word = fc.stringMatching(/^[A-Za-z0-9_./:@%+,^-]{1,8}$/);
   fc.assert(
     fc.property(fc.array(word, { minLength: 1, maxLength: 6 }), (words) => {
-      expect(simpleCommand(words.map((each) => `'${each}'`).join(' '))).toEqual(words);
-      expect(simpleCommand(words.join('  '))).toEqual(words);
+      expect(parsePlainCommand(words.map((each) => `'${each}'`).join(' '))).toEqual(words);
+      expect(parsePlainCommand(words.join('  '))).toEqual(words);
     }),
   );
 });
@@ -67,5 +67,5 @@ test.each([
   ['a*b*c', 'acb', false],
   ['a*a', 'a', false],
 ])('the pattern %j on %j: %s', (pattern, line, expected) => {
-  expect(namesCommand(pattern, line.split(' '))).toBe(expected);
+  expect(matchesCommand(pattern, line.split(' '))).toBe(expected);
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { findSandbox } from '../../../src/tools/process/find-sandbox.ts';
-import type { Need, TargetCall } from '../../../src/tools/target.ts';
+import type { ApprovalNeed, TargetCall } from '../../../src/tools/target.ts';
 import { temporaryProject } from '../../manifest/temporary-project.ts';
 import { agentTargets, type Given, until } from '../agent-targets.ts';
 import { httpServer } from '../http-server.ts';
@@ -129,7 +129,7 @@ inSandbox('in the sandbox', () => {
 
   test('what is denied stays hidden in a folder that somebody has approved, and the rest of it is there', async () => {
     const files = { 'work/.env': 'KEY', 'work/deep/x.pem': 'KEY', 'work/free': 'seen', 'other/o': 'KEY' };
-    const asked: Need[] = [];
+    const asked: ApprovalNeed[] = [];
     const { call } = await given(
       'paths: { allow: [.], ask: [work, other], deny: [work/.env, "work/**/*.pem"] }',
       {

@@ -2,9 +2,9 @@ import { constants } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '../../../lib/json.ts';
 import type { Tokenizer } from '../../../lib/tokens.ts';
+import { abortError } from '../../../tools/abort.ts';
 import { matchesPattern, openChecked, type PermittedPath } from '../../../tools/access/permitted-paths.ts';
 import { compileCheck } from '../../../tools/check-parameters.ts';
-import { stopped } from '../../../tools/stop-and-wait.ts';
 import type { Feed, SourceCall } from '../../feed.ts';
 import { cutText } from '../../values/cut-text.ts';
 import { DEFAULT_MAX_TOKENS } from '../../values/prepare-value.ts';
@@ -141,7 +141,7 @@ async function readWhole(
   folder: PermittedPath,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (signal.aborted) throw stopped('a repo source', signal);
+  if (signal.aborted) throw abortError('a repo source', signal);
   const real = join(folder.real, path);
   try {
     if (await folder.isDenied(real)) return undefined;

@@ -9,8 +9,8 @@ import {
   type RulesPlace,
   withRules,
 } from '../../../lib/gitignore/ignore-level.ts';
+import { abortError } from '../../../tools/abort.ts';
 import type { PermittedPath } from '../../../tools/access/permitted-paths.ts';
-import { stopped } from '../../../tools/stop-and-wait.ts';
 import { sourceFailed } from '../source.ts';
 
 /** Entries that one walk comes across, those that are ignored included. 20,000 take about half a second. */
@@ -59,7 +59,7 @@ export async function walkRepo(
   let work = 0;
   const waiting: WalkRepoWaiting[] = [{ path: '', depth: 1, rules: await levelsAbove(folder) }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    if (signal.aborted) throw stopped('a repo source', signal);
+    if (signal.aborted) throw abortError('a repo source', signal);
     const { path, depth, rules } = next;
     const entries = await entriesOf(folder, path, maxEntries - seen);
     seen += entries.length;
@@ -70,7 +70,7 @@ export async function walkRepo(
       if (work > TURN_WORK) {
         await turn();
         work = 0;
-        if (signal.aborted) throw stopped('a repo source', signal);
+        if (signal.aborted) throw abortError('a repo source', signal);
       }
       const { name } = entry;
       const below = path === '' ? name : `${path}/${name}`;
@@ -112,7 +112,7 @@ async function sizesOf(
 ): Promise<readonly RepoFile[]> {
   const sized: RepoFile[] = [];
   for (let at = 0; at < paths.length; at += AT_ONCE) {
-    if (signal.aborted) throw stopped('a repo source', signal);
+    if (signal.aborted) throw abortError('a repo source', signal);
     const some = await Promise.all(
       paths.slice(at, at + AT_ONCE).map(async (path) => {
         const stats = await lstat(join(real, path)).catch(() => undefined); // gone since

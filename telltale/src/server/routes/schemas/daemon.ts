@@ -136,7 +136,7 @@ export const writeArtifact = asked<WriteArtifact>('WriteArtifact', {
 
 export const rollbackArtifact = asked<{ readonly to: number }>('RollbackArtifact', { to: version });
 
-/** A key that no run's context has would be seen by the artifact here, and nowhere else. */
+/** Unknown keys are rejected, because the artifact would see them here, but never in a run. */
 const context = z
   .strictObject({
     agent_id: json,

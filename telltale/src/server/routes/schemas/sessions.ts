@@ -21,7 +21,7 @@ import {
   time,
 } from './wire.ts';
 
-/** Characters of what an agent is told at once. */
+/** The most characters of one message to an agent. */
 const MAX_TEXT = 1_000_000;
 
 const SESSION_STATUSES = [
@@ -78,7 +78,7 @@ export const sessionPage = pageOf('SessionPage', sessionSummary);
 
 export const statusQuery = oneOrMore(SESSION_STATUSES, 'Only sessions of one of these statuses.');
 
-/** Which prompt of a session. */
+/** Selects a prompt of a session. */
 export const byTurn = z.object({
   id: text.openapi({ description: 'The id of the session.' }),
   turn: text

@@ -6,22 +6,22 @@ import type { SessionEvent } from '../../../log/event.ts';
 import type { RunEvent } from '../../../log/run-event.ts';
 import type { AcceptChanges, StepChange, WorkflowChanges } from '../../../log/run-state.ts';
 
-/** A schema for each key of a wire type, no more and no less: what the document says is what the client's types say. */
+/** A schema for each key of a wire type, and no others, so that the OpenAPI document matches the client's types. */
 export type Shape<Wire> = {
   readonly [Key in keyof Wire]-?: object extends Pick<Wire, Key>
     ? z.ZodType<Wire[Key] | undefined>
     : z.ZodType<Wire[Key]>;
 };
 
-/** The schema of what the server answers with: named in the document, and never run. */
+/** The schema of a response. Named in the document, but never used to validate. */
 export const answered = <Wire>(name: string, shape: Shape<Wire>): z.ZodType<Wire> =>
   z.object(shape).openapi(name) as unknown as z.ZodType<Wire>;
 
-/** A part of one, which has no name. */
+/** A part of a response schema, without a name. */
 export const part = <Wire>(shape: Shape<Wire>): z.ZodType<Wire> =>
   z.object(shape) as unknown as z.ZodType<Wire>;
 
-/** The schema of what a request's body is held against. A key that it does not know is a mistake. */
+/** The schema that a request's body is checked against. Unknown keys are errors. */
 export const asked = <Wire>(name: string, shape: Shape<Wire>): z.ZodType<Wire> =>
   z.strictObject(shape).openapi(name) as unknown as z.ZodType<Wire>;
 
@@ -31,10 +31,10 @@ export const pageOf = <Item>(name: string, item: z.ZodType<Item>): z.ZodType<Pag
     next: z
       .string()
       .optional()
-      .openapi({ description: 'The cursor of the part behind it; absent at the end.' }),
+      .openapi({ description: 'The cursor of the next page. Absent on the last page.' }),
   });
 
-/** Whatever JSON can say: it has been parsed already. */
+/** Any JSON value. It has already been parsed. */
 export const json = z.unknown().openapi({ description: 'Any JSON.' }) as unknown as z.ZodType<Json>;
 
 export const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>;
@@ -50,16 +50,16 @@ export const role = z.enum(['read', 'run', 'admin']);
 
 const DIGITS = /^\d{1,15}$/;
 
-/** A whole number in a path or behind a `?`. */
+/** A whole number in a path or in a query. */
 export const wholeNumber = (most: number, description: string, least = 0) =>
   z
     .string()
-    .regex(DIGITS, 'is no whole number')
+    .regex(DIGITS, 'is not a whole number')
     .transform(Number)
     .pipe(z.number().min(least).max(most))
     .openapi({ type: 'integer', minimum: least, maximum: most, description });
 
-/** Several words in one parameter, with commas between them. */
+/** Several words in one parameter, separated by commas. */
 export const oneOrMore = <Word extends string>(words: readonly [Word, ...Word[]], description: string) =>
   z
     .string()
@@ -72,8 +72,8 @@ export const oneOrMore = <Word extends string>(words: readonly [Word, ...Word[]]
       description,
     });
 
-/** Of a path such as `/sessions/{id}`. */
-export const byId = z.object({ id: z.string().openapi({ description: 'The id of it.' }) });
+/** The parameters of a path such as `/sessions/{id}`. */
+export const byId = z.object({ id: z.string().openapi({ description: 'Its id.' }) });
 
 const decision = z.enum(['rerun', 'skip', 'fail']);
 const stepStatus = z.enum([
@@ -85,17 +85,17 @@ export const workflowChanges = answered<WorkflowChanges>('WorkflowChanges', {
   run: text,
   workflow: text,
   manifest: text,
-  changed: z.boolean().openapi({ description: 'Whether it is another than the run is pinned to.' }),
+  changed: z.boolean().openapi({ description: 'Whether it differs from the one the run is pinned to.' }),
   steps: z.array(
     part<StepChange>({
       step: text,
       change: z.enum(['kept', 'new', 'gone', 'in_doubt']),
       status: stepStatus.optional(),
-      now: text.optional().openapi({ description: 'The step that takes its place.' }),
+      now: text.optional().openapi({ description: 'The step that replaces it.' }),
       outcome: text.openapi({ description: 'What happens to it.' }),
       choices: z.array(decision).optional(),
       decided: decision.optional(),
-      passed: z.literal(true).optional().openapi({ description: 'Only `run_new` has it run.' }),
+      passed: z.literal(true).optional().openapi({ description: 'It only runs if `run_new` lists it.' }),
     }),
   ),
   undecided: z.array(text).openapi({ description: 'Steps in doubt that nobody has decided about.' }),
@@ -107,22 +107,22 @@ export const acceptChanges = z.union([
     decide: z
       .record(text, z.union([decision, z.strictObject({ skip: json })]))
       .optional()
-      .openapi({ description: 'What becomes of each step in doubt.' }),
+      .openapi({ description: 'The decision about each step in doubt.' }),
     run_new: z
       .array(text)
       .optional()
-      .openapi({ description: 'New steps that run although their place has passed.' }),
+      .openapi({ description: 'New steps to run although their position has passed.' }),
   }),
 ]) as unknown as z.ZodType<AcceptChanges>;
 
 export const errorJson: z.ZodType<ErrorJson> = answered<ErrorJson>('Error', {
-  code: text.openapi({ description: 'A literal to switch on.', example: 'session_unknown' }),
-  message: text.openapi({ description: 'What was found.' }),
+  code: text.openapi({ description: 'A stable code.', example: 'session_unknown' }),
+  message: text.openapi({ description: 'What went wrong.' }),
   hint: text.optional().openapi({ description: 'What to do.' }),
   retryable: z.boolean().openapi({ description: 'Whether the same request may succeed later.' }),
   output: json
     .optional()
-    .openapi({ description: 'What there is to see although it failed: what a command printed.' }),
+    .openapi({ description: 'Output despite the failure, such as what a command printed.' }),
   cause: z
     .record(z.string(), z.unknown())
     .optional()
@@ -133,9 +133,9 @@ const apiError = answered<ApiError>('ApiError', { error: errorJson, changes: wor
 
 export const openAiError = z
   .looseObject({ error: z.looseObject({ message: text, code: text }) })
-  .openapi('OpenAiError', { description: 'As clients of OpenAI read it.' });
+  .openapi('OpenAiError', { description: 'In the format that OpenAI clients expect.' });
 
-/** What every operation may answer beside what it is for. */
+/** The error responses of every operation. */
 export const ERROR_ANSWERS = {
   '4XX': {
     description: 'What is wrong with the request.',
@@ -147,44 +147,38 @@ export const ERROR_ANSWERS = {
   },
 } as const;
 
-/** Events that one page holds at the most. */
+/** The most events on one page. */
 export const MAX_EVENTS = 10_000;
 
 const cause = z
   .object({ stream: text, seq: count, depth: count })
-  .openapi({ description: 'The event that brought it about; `seq` is 0 where that is on no log.' });
+  .openapi({ description: 'The event that caused it. `seq` is 0 if that is on no log.' });
 
 const head = { seq: z.int().positive(), at: time, type: text, cause };
 
 const sessionEvent = z.looseObject({ ...head, session: text, turn: count }).openapi('SessionEvent', {
-  description: 'An event of a session; by `type` it has more keys.',
+  description: 'An event of a session. Further keys depend on `type`.',
 }) as unknown as z.ZodType<SessionEvent>;
 
 const runEvent = z.looseObject({ ...head, run: text }).openapi('RunEvent', {
-  description: 'An event of a workflow run; by `type` it has more keys.',
+  description: 'An event of a workflow run. Further keys depend on `type`.',
 }) as unknown as z.ZodType<RunEvent>;
 
 export const sessionEventPage = pageOf('SessionEventPage', sessionEvent);
 export const runEventPage = pageOf('RunEventPage', runEvent);
 
 export const eventQuery = z.object({
-  after: wholeNumber(
-    Number.MAX_SAFE_INTEGER,
-    'The seq of the last event that is known; 0 for all.',
-  ).optional(),
-  limit: wholeNumber(MAX_EVENTS, 'Events at the most; 1,000 by default.', 1).optional(),
-  live: z
-    .enum(['0', '1'])
-    .optional()
-    .openapi({ description: 'As a stream: 0 leaves deltas and progress out.' }),
+  after: wholeNumber(Number.MAX_SAFE_INTEGER, 'The seq of the last event you have. 0 for all.').optional(),
+  limit: wholeNumber(MAX_EVENTS, 'The most events. 1,000 by default.', 1).optional(),
+  live: z.enum(['0', '1']).optional().openapi({ description: 'For a stream: 0 omits deltas and progress.' }),
 });
 
 export const whyChain = answered<WhyChain>('WhyChain', {
   events: z
     .array(z.union([sessionEvent, runEvent]))
-    .openapi({ description: 'From the event that was asked for to the first cause.' }),
+    .openapi({ description: 'From the requested event to the first cause.' }),
   lost: z
     .object({ stream: text, seq: count })
     .optional()
-    .openapi({ description: 'A cause that is on no log any more.' }),
+    .openapi({ description: 'A cause that is no longer on any log.' }),
 });

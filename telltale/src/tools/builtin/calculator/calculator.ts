@@ -17,7 +17,7 @@ const PARAMETERS = {
   additionalProperties: false,
 } as const;
 
-/** Arithmetic on numbers; the result is the number. */
+/** Evaluates arithmetic. The result is the number. */
 export function calculator(): Target {
   return {
     kind: 'tool',
@@ -39,16 +39,16 @@ export function calculator(): Target {
 const MAX_LENGTH = 2_000;
 const MAX_DEPTH = 64;
 
-interface CalculatorReader {
+interface ArithmeticReader {
   readonly source: string;
   at: number;
   depth: number;
 }
 
-/** Numbers, `+ - * / % ^`, brackets, functions and constants: nothing that could loop or reach anything. */
+/** Evaluates numbers, `+ - * / % ^`, brackets, functions and constants. Nothing here can loop or reach anything. */
 export function evaluateArithmetic(source: string): Result<number> {
   if (source.length > MAX_LENGTH) return err(wrong(source, 0, `has more than ${MAX_LENGTH} characters`));
-  const reader: CalculatorReader = { source, at: 0, depth: 0 };
+  const reader: ArithmeticReader = { source, at: 0, depth: 0 };
   try {
     const value = sum(reader);
     skipSpace(reader);
@@ -60,58 +60,58 @@ export function evaluateArithmetic(source: string): Result<number> {
   }
 }
 
-/** 0.1 + 0.2 is 0.3 to whoever asks: doubles hold 15 digits for certain. Whole numbers stay as they are. */
+/** Makes 0.1 + 0.2 come out as 0.3: doubles are exact to 15 digits. Whole numbers stay as they are. */
 const rounded = (value: number) => (Number.isInteger(value) ? value : Number(value.toPrecision(15)));
 
-function sum(reader: CalculatorReader): number {
+function sum(reader: ArithmeticReader): number {
   let value = product(reader);
   for (;;) {
-    if (take(reader, '+')) value += product(reader);
-    else if (take(reader, '-')) value -= product(reader);
+    if (accept(reader, '+')) value += product(reader);
+    else if (accept(reader, '-')) value -= product(reader);
     else return value;
   }
 }
 
-function product(reader: CalculatorReader): number {
+function product(reader: ArithmeticReader): number {
   let value = signed(reader);
   for (;;) {
-    if (take(reader, '*')) value *= signed(reader);
-    else if (take(reader, '/')) value = divided(reader, value, signed(reader));
-    else if (take(reader, '%')) value = remainder(reader, value, signed(reader));
+    if (accept(reader, '*')) value *= signed(reader);
+    else if (accept(reader, '/')) value = divided(reader, value, signed(reader));
+    else if (accept(reader, '%')) value = remainder(reader, value, signed(reader));
     else return value;
   }
 }
 
-function divided(reader: CalculatorReader, value: number, by: number): number {
+function divided(reader: ArithmeticReader, value: number, by: number): number {
   if (by === 0) throw byZero(reader.source);
   return value / by;
 }
 
-function remainder(reader: CalculatorReader, value: number, by: number): number {
+function remainder(reader: ArithmeticReader, value: number, by: number): number {
   if (by === 0) throw byZero(reader.source);
   return value % by;
 }
 
-/** A sign binds less than a power: -2^2 is -4. */
-function signed(reader: CalculatorReader): number {
+/** A sign binds weaker than a power: -2^2 is -4. */
+function signed(reader: ArithmeticReader): number {
   if (++reader.depth > MAX_DEPTH) throw wrong(reader.source, reader.at, `is nested deeper than ${MAX_DEPTH}`);
-  const value = take(reader, '-') ? -signed(reader) : take(reader, '+') ? signed(reader) : power(reader);
+  const value = accept(reader, '-') ? -signed(reader) : accept(reader, '+') ? signed(reader) : power(reader);
   reader.depth--;
   return value;
 }
 
-function power(reader: CalculatorReader): number {
+function power(reader: ArithmeticReader): number {
   const base = single(reader);
-  return take(reader, '**') || take(reader, '^') ? base ** signed(reader) : base;
+  return accept(reader, '**') || accept(reader, '^') ? base ** signed(reader) : base;
 }
 
 const NUMBER = /(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const NAME = /[A-Za-z][A-Za-z0-9]*/y;
 
-function single(reader: CalculatorReader): number {
-  if (take(reader, '(')) {
+function single(reader: ArithmeticReader): number {
+  if (accept(reader, '(')) {
     const value = sum(reader);
-    if (!take(reader, ')')) throw unexpected(reader, 'a closing bracket');
+    if (!accept(reader, ')')) throw unexpected(reader, 'a closing bracket');
     return value;
   }
   const number = match(reader, NUMBER);
@@ -124,11 +124,11 @@ function single(reader: CalculatorReader): number {
   return called(reader, name);
 }
 
-function called(reader: CalculatorReader, name: string): number {
-  if (!take(reader, '(')) throw unexpected(reader, `an opening bracket after "${name}"`);
+function called(reader: ArithmeticReader, name: string): number {
+  if (!accept(reader, '(')) throw unexpected(reader, `an opening bracket after "${name}"`);
   const values = [sum(reader)];
-  while (take(reader, ',')) values.push(sum(reader));
-  if (!take(reader, ')')) throw unexpected(reader, 'a closing bracket');
+  while (accept(reader, ',')) values.push(sum(reader));
+  if (!accept(reader, ')')) throw unexpected(reader, 'a closing bracket');
   const [least, most] = ARITY[name] ?? [1, 1];
   if (values.length < least || values.length > most)
     throw wrong(
@@ -139,11 +139,11 @@ function called(reader: CalculatorReader, name: string): number {
   return FUNCTIONS[name]?.(...values) ?? Number.NaN;
 }
 
-function skipSpace(reader: CalculatorReader): void {
+function skipSpace(reader: ArithmeticReader): void {
   while (/\s/.test(reader.source[reader.at] ?? '')) reader.at++;
 }
 
-function take(reader: CalculatorReader, symbol: string): boolean {
+function accept(reader: ArithmeticReader, symbol: string): boolean {
   skipSpace(reader);
   if (!reader.source.startsWith(symbol, reader.at)) return false;
   if (symbol === '*' && reader.source[reader.at + 1] === '*') return false;
@@ -151,7 +151,7 @@ function take(reader: CalculatorReader, symbol: string): boolean {
   return true;
 }
 
-function match(reader: CalculatorReader, pattern: RegExp): string | undefined {
+function match(reader: ArithmeticReader, pattern: RegExp): string | undefined {
   skipSpace(reader);
   pattern.lastIndex = reader.at;
   const found = pattern.exec(reader.source)?.[0];
@@ -221,7 +221,7 @@ const FUNCTIONS: Readonly<Record<string, (...values: number[]) => number>> = {
   tan: Math.tan,
 };
 
-/** How many values each takes; one where it is not named here. */
+/** How many values each function takes. One, if it is not listed. */
 const ARITY: Readonly<Record<string, readonly [number, number]>> = {
   max: [1, 100],
   min: [1, 100],
@@ -231,7 +231,7 @@ const ARITY: Readonly<Record<string, readonly [number, number]>> = {
 
 const NAMES = [...Object.keys(FUNCTIONS), ...Object.keys(CONSTANTS)];
 
-/** By the digits as they are written: 1.005 * 100 is less than 100.5. A number that has no such digits stays as it is. */
+/** Rounds by decimal digits, because 1.005 * 100 is less than 100.5. A number without such digits stays as it is. */
 function round(value = Number.NaN, digits = 0): number {
   const moved = pointMoved(value, Math.trunc(digits));
   return Number.isFinite(moved) ? pointMoved(Math.round(moved), -Math.trunc(digits)) : value;

@@ -4,12 +4,12 @@ import { compilePattern, type Pattern } from '../../../expressions/linear-regex.
 import type { Clock } from '../../../lib/clock.ts';
 import { RuntimeError } from '../../../lib/errors.ts';
 import type { Json, JsonObject } from '../../../lib/json.ts';
-import { pathNeed, together } from '../../access/need.ts';
+import { abortError } from '../../abort.ts';
+import { combineNeeds, needForPath } from '../../access/approval-need.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
 import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
-import { stopped } from '../../stop-and-wait.ts';
-import type { Need, Target, TargetCall } from '../../target.ts';
-import type { TargetDeps } from '../../target-edges.ts';
+import type { ApprovalNeed, Target, TargetCall } from '../../target.ts';
+import type { TargetDeps } from '../../target-deps.ts';
 import { filesMatching, globPaths, MAX_WALKED, shownBelow, walk } from './glob-paths.ts';
 import {
   type Edit,
@@ -71,7 +71,7 @@ export function filesystem({ permissions, clock, folder }: TargetDeps): Target {
       idempotent: false,
       async run(input, call) {
         const path = await at(input, call);
-        await guard.checkPlace(path);
+        await guard.checkLocation(path);
         const { before, after, result } = await editedFile(path, input as unknown as Edit);
         await guard.check({ path, content: after, before }, call.granted);
         await writeTextFile(path, after);
@@ -128,23 +128,23 @@ export function filesystem({ permissions, clock, folder }: TargetDeps): Target {
       required: ['pattern'],
       idempotent: true,
       run: async (input, call) =>
-        grepFiles(await at(input, call), input as unknown as FilesystemSearch, {
+        grepFiles(await at(input, call), input as unknown as GrepInput, {
           signal: call.signal,
           clock,
         }),
     },
   };
-  const needsOf = async (input: JsonObject): Promise<Need | undefined> => {
+  const needsOf = async (input: JsonObject): Promise<ApprovalNeed | undefined> => {
     const operation = String(text(input, 'operation'));
-    const need = await pathNeed(paths, text(input, 'path') ?? '.', WHAT, operation);
+    const need = await needForPath(paths, text(input, 'path') ?? '.', WHAT, operation);
     if (permissions.manifests.length === 0 || (operation !== 'write' && operation !== 'edit')) return need;
     const path = await at(input, { granted: need?.grants });
     if (operation === 'write')
-      return together(need, await guard.need({ path, content: text(input, 'content') ?? '' }, WHAT));
-    // An edit that cannot be made is refused when it runs.
+      return combineNeeds(need, await guard.need({ path, content: text(input, 'content') ?? '' }, WHAT));
+    // An edit that is impossible is refused when it runs.
     const edited = await editedFile(path, input as unknown as Edit).catch(() => undefined);
     if (edited === undefined) return need;
-    return together(need, await guard.need({ path, content: edited.after, before: edited.before }, WHAT));
+    return combineNeeds(need, await guard.need({ path, content: edited.after, before: edited.before }, WHAT));
   };
   const defined = defineOperations(WHAT, operations);
   return {
@@ -173,7 +173,7 @@ const contentTooLarge = (bytes: number) =>
 const MAX_LISTED = 1_000;
 const MAX_TREE_LINES = 2_000;
 
-/** What is in a folder, with type and size. */
+/** Lists a folder with type and size. */
 async function listFolder(folder: PermittedPath, signal: AbortSignal): Promise<Json> {
   const entries: Json[] = [];
   let seen = 0;
@@ -185,7 +185,7 @@ async function listFolder(folder: PermittedPath, signal: AbortSignal): Promise<J
   return { path: folder.shown, entries, ...(seen > MAX_LISTED ? { left_out: seen - MAX_LISTED } : {}) };
 }
 
-/** A folder and what is below it, indented; `depth` levels of it. */
+/** Lists a folder and `depth` levels below it, indented. */
 async function treeOf(folder: PermittedPath, depth: number, signal: AbortSignal): Promise<Json> {
   const lines = [`${folder.shown}/`];
   let seen = 0;
@@ -200,10 +200,10 @@ async function treeOf(folder: PermittedPath, depth: number, signal: AbortSignal)
 }
 
 const DEFAULT_LINES = 2_000;
-/** Characters of one result. */
+/** The most characters of one result. */
 const MAX_READ_CHARS = 256 * 1024;
 
-/** Lines of a text file from `offset` (1 is the first) on; says where to go on if there are more. */
+/** Returns lines of a text file from `offset` on (1 is the first), and where to continue if there are more. */
 async function readLines(
   path: PermittedPath,
   { offset = 1, limit = DEFAULT_LINES }: { readonly offset?: number; readonly limit?: number },
@@ -242,12 +242,12 @@ const DEFAULT_MATCHES = 100;
 const MAX_LINE_SHOWN = 300;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MAX_SEARCHED_BYTES = 64 * 1024 * 1024;
-/** One line costs a quarter of a second at the worst (conditions/linear-regex.ts), so lines alone are no limit. */
+/** A single line can take a quarter of a second to match, so a limit on lines is not enough. */
 const MAX_SEARCH_MS = 10_000;
-/** How long lines are tried before everything else gets its turn. */
+/** How long lines are searched before other work gets its turn. */
 const TURN_MS = 10;
 
-export interface FilesystemSearch {
+export interface GrepInput {
   readonly pattern: string;
   readonly glob?: string;
   readonly ignore_case?: boolean;
@@ -255,12 +255,12 @@ export interface FilesystemSearch {
 }
 
 /**
- * Lines that hold the pattern, in the files below a folder or in one file. Passed over: what is no text or larger than
- * 4 MiB, and what may not be read. Where a limit ends the search, `cut` says which.
+ * Finds lines that match the pattern, in the files below a folder or in one file. Skips files that are not text, are
+ * larger than 4 MiB, or may not be read. If a limit ends the search, `cut` says which.
  */
 async function grepFiles(
   path: PermittedPath,
-  search: FilesystemSearch,
+  search: GrepInput,
   { signal, clock }: { readonly signal: AbortSignal; readonly clock: Clock },
 ): Promise<Json> {
   const { limit = DEFAULT_MATCHES } = search;
@@ -271,7 +271,7 @@ async function grepFiles(
   const seen = { files: 0, skipped: 0 };
   let bytes = 0;
   for (const file of files) {
-    if (signal.aborted) throw stopped('tool "filesystem"', signal);
+    if (signal.aborted) throw abortError('tool "filesystem"', signal);
     if (clock.monotonic() > until) return { matches, ...seen, cut: `after ${MAX_SEARCH_MS / 1000} s` };
     const size = await sizeOf(file);
     bytes += Math.min(size, MAX_FILE_BYTES);
@@ -291,7 +291,7 @@ async function grepFiles(
       }
       if (clock.monotonic() < turnEnds) continue;
       await turn();
-      if (signal.aborted) throw stopped('tool "filesystem"', signal);
+      if (signal.aborted) throw abortError('tool "filesystem"', signal);
       if (clock.monotonic() > until) return { matches, ...seen, cut: `after ${MAX_SEARCH_MS / 1000} s` };
       turnEnds = clock.monotonic() + TURN_MS;
     }
@@ -299,7 +299,7 @@ async function grepFiles(
   return { matches, ...seen };
 }
 
-function readPattern({ pattern, ignore_case: ignoreCase = false }: FilesystemSearch): Pattern {
+function readPattern({ pattern, ignore_case: ignoreCase = false }: GrepInput): Pattern {
   const compiled = compilePattern(ignoreCase ? `(?i)${pattern}` : pattern);
   if (compiled.ok) return compiled.value;
   const { message, hint } = compiled.error;
@@ -308,7 +308,7 @@ function readPattern({ pattern, ignore_case: ignoreCase = false }: FilesystemSea
 
 async function filesOf(
   path: PermittedPath,
-  { glob = '**/*' }: FilesystemSearch,
+  { glob = '**/*' }: GrepInput,
   signal: AbortSignal,
 ): Promise<readonly PermittedPath[]> {
   const stats = await stat(path.real).catch((thrown: unknown) => {
@@ -325,7 +325,7 @@ const sizeOf = ({ real }: PermittedPath): Promise<number> =>
     () => 0,
   );
 
-/** For each line its match or undefined. A line longer than the pattern can be tried on is searched at its beginning. */
+/** Yields each line's match, or undefined. Only the beginning of a very long line is searched. */
 function* searched(
   text: string,
   pattern: Pattern,

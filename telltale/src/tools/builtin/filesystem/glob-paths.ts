@@ -4,19 +4,20 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import { RuntimeError } from '../../../lib/errors.ts';
 import type { Json } from '../../../lib/json.ts';
 import { globFiles } from '../../../manifest/files.ts';
+import { abortError } from '../../abort.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
-import { stopped } from '../../stop-and-wait.ts';
 import { fileFailed } from './text-file.ts';
 
 const MAX_MATCHES = 1_000;
-/** Files that may match before the pattern counts as too wide. */
+/** The most files that may match before the pattern counts as too wide. */
 const MAX_FOUND = 20_000;
-/** Ways to try a pattern on one path. */
+/** The most ways in which a pattern may be tried on one path. */
 const MAX_COST = 200_000;
 
 /**
- * Absolute paths of files below a folder that match and may be touched, as the pattern comes to them. `..` and absolute
- * patterns would lead out, so they are refused; a folder that a pattern names may be a link that does.
+ * The absolute paths of files below a folder that match and may be used, in the order of the pattern. `..` and absolute
+ * patterns are refused because they lead out of the folder. Folders in a pattern may be links, so each match is checked
+ * where it really lies.
  */
 export async function filesMatching(
   pattern: string,
@@ -27,7 +28,7 @@ export async function filesMatching(
   if (globCost(pattern) > MAX_COST) throw tooManyWildcards(pattern);
   const limits = { walkEntries: MAX_WALKED, globMatches: MAX_FOUND };
   const found = await globFiles(pattern, real, signal, limits).catch((thrown: unknown) => {
-    throw signal.aborted ? stopped('tool "filesystem"', signal) : thrown;
+    throw signal.aborted ? abortError('tool "filesystem"', signal) : thrown;
   });
   if (found.ok) return coveredOf(found.value, covers);
   throw globFailed(
@@ -37,7 +38,10 @@ export async function filesMatching(
   );
 }
 
-/** Those that may be touched where they really lie. No link is a match itself: only folders have to be followed. */
+/**
+ * Keeps the files that may be used at their real location. A match is never a link itself, so only folders are
+ * resolved.
+ */
 async function coveredOf(
   files: readonly string[],
   covers: PermittedPath['covers'],
@@ -87,18 +91,18 @@ const globFailed = (pattern: string, shown: string, why: string) =>
     },
   );
 
-/** As long as a name can be, and as many folders as a walk goes down. */
+/** The longest name of a file, and the deepest folder of a walk. */
 const NAME_LENGTH = 255;
 const DEPTH = 32;
-/** Patterns that one with choices may stand for, those on the way to them among them. */
+/** The most patterns that the choices of one pattern may expand to, including intermediate ones. */
 const MAX_SPELLINGS = 500;
-/** Where a choice began and ended: a star before it and one in it are two. */
-const SEAM = '\0';
+/** Marks where a choice began and ended, so that a star before it and one inside it count as two. */
+const CHOICE_MARK = '\0';
 
 /**
- * In how many ways, at the worst, a glob may be tried on one path before it is certain that it does not match: globs
- * become regular expressions that backtrack, and `*a*a*a*c` on a name of 255 letters takes half a second, one star more
- * a minute, in which nothing else happens. 200,000 ways are about a tenth of a second.
+ * The number of ways, at worst, in which a glob is tried on one path before it is clear that it does not match. Globs
+ * become backtracking regular expressions: `*a*a*a*c` on a name of 255 letters takes half a second, and one more star
+ * takes a minute, while nothing else runs. 200,000 ways take about a tenth of a second.
  */
 function globCost(pattern: string): number {
   const waiting = [pattern.replaceAll(REPEATED_CHARACTER, ']+')];
@@ -107,32 +111,32 @@ function globCost(pattern: string): number {
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (REPEATED_GROUP.test(next)) return Number.POSITIVE_INFINITY;
     const choice = CHOICE_WITH_STARS.exec(next);
-    if (choice === null) ways += waysOf(next);
+    if (choice === null) ways += countWays(next);
     else {
-      // One after the other is tried, so that they add up.
+      // The choices are tried one after another, so they add up.
       const [before, behind] = [next.slice(0, choice.index), next.slice(choice.index + choice[0].length)];
       const all = (choice[1] ?? '').split(/[,|]/);
       spellings += all.length;
       if (spellings > MAX_SPELLINGS) return Number.POSITIVE_INFINITY;
-      for (const each of all) waiting.push(`${before}${SEAM}${each}${SEAM}${behind}`);
+      for (const each of all) waiting.push(`${before}${CHOICE_MARK}${each}${CHOICE_MARK}${behind}`);
     }
   }
   return ways;
 }
 
-/** What may match any number of characters of a name: one of these alone is tried once at each place. */
+/** Parts that match any number of characters of a name. One of them alone is tried once at each position. */
 const STARS = /\*+|\]\+|!\(/g;
-/** Each of its choices may be tried. */
+/** Each choice of a group may be tried. */
 const GROUPS = /[{(]/g;
 const CHOICE_WITH_STARS = /(?:\{|@\(|(?<![!?+*@])\()([^{}()]*\*[^{}()]*)[})]/;
 const CHOICE_OF_WORDS = /^\{([\w., -]+)\}$/;
-/** One character that may come again is a star. */
+/** One character that may repeat counts as a star. */
 const REPEATED_CHARACTER = /[+*]\((?:\w|\[(?:\[:\w+:\]|[^[\]/])+\])\)/g;
-/** A group that may come again, in which anything may be split in any way. */
+/** A group that may repeat, whose text may be split in any way. */
 const REPEATED_GROUP = /[+*]\(|[)}]\+/;
 
-function waysOf(pattern: string): number {
-  const names = pattern.split('/').map((name) => (name.replaceAll(SEAM, '') === '**' ? '**' : name));
+function countWays(pattern: string): number {
+  const names = pattern.split('/').map((name) => (name.replaceAll(CHOICE_MARK, '') === '**' ? '**' : name));
   const folders = names.filter((name) => name === '**').length;
   let groups = count(pattern, GROUPS);
   let pieces = 0;
@@ -149,9 +153,9 @@ function waysOf(pattern: string): number {
   return ways * 2 ** groups;
 }
 
-/** At how many places of a name what stands between two stars may be found: `aa` at each, `user` at every fourth. */
+/** At how many positions of a name the text between two stars may match: `aa` at each, `user` at every fourth. */
 function placesOf(text: string): number {
-  const piece = text.replaceAll(SEAM, '');
+  const piece = text.replaceAll(CHOICE_MARK, '');
   if (!/^[\w., -]+$/.test(piece)) return NAME_LENGTH;
   if (piece.length > NAME_LENGTH) return 1;
   let period = 1;
@@ -161,21 +165,21 @@ function placesOf(text: string): number {
 
 const count = (text: string, what: RegExp): number => text.match(what)?.length ?? 0;
 
-/** About how many ways there are to choose `some` of `all`. */
+/** The approximate number of ways to choose `some` out of `all`. */
 function choices(all: number, some: number): number {
   let ways = 1;
   for (let n = 1; n <= some; n++) ways *= all / n;
   return ways;
 }
 
-/** Folders that nobody wants to read through. */
+/** Folders whose content is not listed. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
-/** Entries that one call comes across. */
+/** The most entries that one call visits. */
 export const MAX_WALKED = 100_000;
 
-export interface GlobPathsWalked {
+export interface WalkEntry {
   readonly real: string;
-  /** As results name it. */
+  /** The path as results show it. */
   readonly shown: string;
   readonly name: string;
   readonly type: 'file' | 'folder' | 'link' | 'other';
@@ -183,31 +187,31 @@ export interface GlobPathsWalked {
 }
 
 /**
- * What is below a folder, in order, folders before what is in them. Links are named and never followed, so the walk
- * stays inside and ends; what may not be touched is left out.
+ * Walks everything below a folder in order, each folder before its content. Links are listed but never followed, so the
+ * walk stays inside and ends. Entries that may not be used are left out.
  */
 export async function* walk(
   folder: PermittedPath,
   { maxDepth, signal }: { readonly maxDepth: number; readonly signal: AbortSignal },
-): AsyncGenerator<GlobPathsWalked> {
-  const waiting: GlobPathsWalked[] = await entriesOf(folder, 1);
+): AsyncGenerator<WalkEntry> {
+  const waiting: WalkEntry[] = await entriesOf(folder, 1);
   while (true) {
     const next = waiting.pop();
     if (next === undefined) return;
-    if (signal.aborted) throw stopped('tool "filesystem"', signal);
+    if (signal.aborted) throw abortError('tool "filesystem"', signal);
     if (!folder.covers(next.real)) continue;
     yield next;
     if (next.type !== 'folder' || next.depth >= maxDepth || SKIPPED_FOLDERS.has(next.name)) continue;
-    // A folder that may not be read, or has gone, is one that shows nothing.
+    // A folder that is unreadable or gone counts as empty.
     waiting.push(...(await entriesOf(next, next.depth + 1).catch(() => [])));
   }
 }
 
-/** In reverse order: the walk takes them from the end. */
+/** In reverse order, because the walk takes entries from the end. */
 async function entriesOf(
   { real, shown }: { readonly real: string; readonly shown: string },
   depth: number,
-): Promise<GlobPathsWalked[]> {
+): Promise<WalkEntry[]> {
   const entries: Dirent[] = [];
   try {
     for await (const entry of await opendir(real)) {
@@ -227,7 +231,7 @@ async function entriesOf(
   }));
 }
 
-function typeOf(entry: Dirent): GlobPathsWalked['type'] {
+function typeOf(entry: Dirent): WalkEntry['type'] {
   if (entry.isSymbolicLink()) return 'link';
   if (entry.isDirectory()) return 'folder';
   return entry.isFile() ? 'file' : 'other';

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { RuntimeError } from '../../../lib/errors.ts';
 import type { Json } from '../../../lib/json.ts';
 import { escapedTagsIn, unescapeReservedTags } from '../../../lib/text.ts';
-import { heldFolder, openChecked, type PermittedPath } from '../../access/permitted-paths.ts';
+import { openChecked, openFolderPath, type PermittedPath } from '../../access/permitted-paths.ts';
 
 const MAX_SHOWN_LINES = 10;
 
@@ -15,23 +15,23 @@ export interface Edit {
   readonly replace_all?: boolean;
 }
 
-/** What an edit makes of a file. */
+/** A file before and after an edit. */
 export interface EditedFile {
   readonly before: string;
   readonly after: string;
   readonly result: Json;
 }
 
-/** Replaces a text that stands in the file exactly once, or everywhere if asked to. Nothing is written. */
+/** Replaces a text that occurs exactly once in the file, or every occurrence if requested. Writes nothing. */
 export async function editedFile(path: PermittedPath, edit: Edit): Promise<EditedFile> {
   if (edit.old_text === '') throw nothingToReplace();
   const text = await readTextFile(path);
-  const { before, after } = asWritten(edit, text, path.shown);
+  const { before, after } = asInFile(edit, text, path.shown);
   const { replace_all: everywhere = false } = edit;
-  const places = placesOf(before, text);
+  const places = positionsOf(before, text);
   if (places.length === 0) throw notFound(path.shown, before, text);
   if (!everywhere) {
-    // One that begins inside the first counts, too: which of them is meant nobody knows.
+    // A second match that overlaps the first makes the edit ambiguous, too.
     const second = text.indexOf(before, (places[0] ?? 0) + 1);
     if (second !== -1) throw notUnique(path.shown, places.length > 1 ? places : [...places, second], text);
   }
@@ -43,7 +43,7 @@ export async function editedFile(path: PermittedPath, edit: Edit): Promise<Edite
   };
 }
 
-interface Texts {
+interface EditTexts {
   readonly before: string;
   readonly after: string;
 }
@@ -51,14 +51,14 @@ interface Texts {
 const ESCAPED = '&lt;';
 
 /**
- * The texts of an edit as the file has them. Results show the `<` of reserved tags as `&lt;`, so `&lt;` in front of such
- * a tag's name may stand for either: the file says which. Where it has both, nobody knows which is meant.
+ * The texts of an edit as the file has them. Results show the `<` of reserved tags as `&lt;`, so `&lt;` before such a
+ * tag's name may stand for either, and the file decides. If the file has both, the edit is ambiguous.
  */
-function asWritten({ old_text: before, new_text: after }: Edit, text: string, shown: string): Texts {
+function asInFile({ old_text: before, new_text: after }: Edit, text: string, shown: string): EditTexts {
   const tags = escapedTagsIn(before);
   if (tags.length === 0) return { before, after };
   const found = new Map<string, { readonly at: number; readonly raw: readonly boolean[] }>();
-  const pattern = readingsOf(before, tags);
+  const pattern = escapePattern(before, tags);
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     const [whole, ...forms] = match;
     if (!found.has(whole)) found.set(whole, { at: match.index, raw: forms.map((form) => form === '<') });
@@ -71,23 +71,28 @@ function asWritten({ old_text: before, new_text: after }: Edit, text: string, sh
     const name = tagName(before, tags[differs] ?? 0);
     const place = ({ at, raw }: { readonly at: number; readonly raw: readonly boolean[] }) =>
       `"${raw[differs] === true ? '<' : ESCAPED}${name}" at line ${lineOf(at, text)}`;
-    throw twoReadings(
+    throw ambiguousEdit(
       `The text to replace can be read in two ways, and "${shown}" has both: ${place(first[1])} and ${place(second[1])}.`,
     );
   }
-  return { before: first[0], after: asFound(after, before, tags, first[1].raw) };
+  return { before: first[0], after: newTextAsInFile(after, before, tags, first[1].raw) };
 }
 
-/** What the text may be in the file: each escaped tag as it is, or with its `<`. */
-function readingsOf(before: string, tags: readonly number[]): RegExp {
+/** Matches the text with each escaped tag either as it is or with a plain `<`. */
+function escapePattern(before: string, tags: readonly number[]): RegExp {
   const quoted = (from: number, to?: number) =>
     before.slice(from, to).replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const parts = tags.map((at, index) => quoted(at + ESCAPED.length, tags[index + 1]));
   return new RegExp(`${quoted(0, tags[0])}${parts.map((part) => `(<|&lt;)${part}`).join('')}`, 'g');
 }
 
-/** The new text, with its escaped tags as those of the old one are in the file. */
-function asFound(after: string, before: string, tags: readonly number[], raw: readonly boolean[]): string {
+/** The new text, with its escaped tags written as the file writes those of the old text. */
+function newTextAsInFile(
+  after: string,
+  before: string,
+  tags: readonly number[],
+  raw: readonly boolean[],
+): string {
   if (!raw.includes(true)) return after;
   if (!raw.includes(false)) return unescapeReservedTags(after);
   const forms = new Map<string, boolean | 'both'>();
@@ -101,8 +106,8 @@ function asFound(after: string, before: string, tags: readonly number[], raw: re
   for (const at of escapedTagsIn(after)) {
     const form = forms.get(tagName(after, at));
     if (form === undefined || form === 'both')
-      throw twoReadings(
-        `The text to replace has both < and &lt; in front of tags, so that "&lt;${tagName(after, at)}" in the new text can be read in two ways: as it stands, and as "<${tagName(after, at)}".`,
+      throw ambiguousEdit(
+        `The text to replace has both < and &lt; in front of tags, so "&lt;${tagName(after, at)}" in the new text is ambiguous: it may stay as it is, or mean "<${tagName(after, at)}".`,
       );
     written += after.slice(from, at) + (form ? '<' : ESCAPED);
     from = at + ESCAPED.length;
@@ -113,7 +118,7 @@ function asFound(after: string, before: string, tags: readonly number[], raw: re
 const tagName = (text: string, at: number): string =>
   /^\/?\w+/.exec(text.slice(at + ESCAPED.length, at + ESCAPED.length + 20))?.[0] ?? '';
 
-function placesOf(part: string, text: string): readonly number[] {
+function positionsOf(part: string, text: string): readonly number[] {
   const places: number[] = [];
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) places.push(at);
   return places;
@@ -127,34 +132,37 @@ function lineOf(offset: number, text: string): number {
 
 const nothingToReplace = () =>
   new RuntimeError('bad_parameters', '"/old_text" is empty.', {
-    hint: 'Give the text to replace; a new file is made with the operation "write".',
+    hint: 'Give the text to replace. To create a file, use the operation "write".',
   });
 
-const twoReadings = (message: string) =>
+const ambiguousEdit = (message: string) =>
   new RuntimeError('edit_failed', message, {
-    hint: 'Write < where the file has <. Where it has &lt;, give more of the text around it, so that only one place fits.',
+    hint: 'Write < where the file has <. Where it has &lt;, include more of the surrounding text, so that only one place matches.',
   });
 
 const nothingChanges = (shown: string) =>
-  new RuntimeError('bad_parameters', `The edit of "${shown}" would change nothing: both texts are the same.`);
+  new RuntimeError(
+    'bad_parameters',
+    `The edit of "${shown}" would change nothing, because both texts are the same.`,
+  );
 
 const NUMBERED = /^ *\d+\t/m;
 
-/** White space and line breaks are what most often differs: if that is all, the message says so. */
+/** White space and line breaks differ most often. If nothing else does, the message says so. */
 function notFound(shown: string, before: string, text: string): RuntimeError {
   const squeeze = (part: string) => part.replace(/\s+/g, ' ').trim();
   const first = squeeze(before.trim().split('\n')[0] ?? '');
   const lines = text.split('\n');
   if (NUMBERED.test(before) && text.includes(before.replaceAll(/^ *\d+\t/gm, '')))
     return new RuntimeError('edit_failed', `The text to replace is not in "${shown}".`, {
-      hint: 'Leave out the line numbers and the tabs behind them: they are not part of the file.',
+      hint: 'Leave out the line numbers and the tabs after them. They are not part of the file.',
     });
   const near = first === '' ? -1 : lines.findIndex((line) => squeeze(line).includes(first));
   const hint = squeeze(text).includes(squeeze(before))
-    ? 'It is there with other white space or line breaks: read the file and copy the text exactly.'
+    ? 'It is there with different white space or line breaks. Read the file and copy the text exactly.'
     : near === -1
-      ? 'Read the file again: it may have changed.'
-      : `Its first line stands at line ${near + 1}, but what follows differs: read the file again.`;
+      ? 'Read the file again. It may have changed.'
+      : `Its first line is at line ${near + 1}, but the following lines differ. Read the file again.`;
   return new RuntimeError('edit_failed', `The text to replace is not in "${shown}".`, { hint });
 }
 
@@ -163,18 +171,23 @@ function notUnique(shown: string, places: readonly number[], text: string): Runt
   const more = places.length > MAX_SHOWN_LINES ? ', …' : '';
   return new RuntimeError(
     'edit_failed',
-    `The text to replace stands ${places.length} times in "${shown}": at lines ${lines.join(', ')}${more}.`,
-    { hint: 'Give more of the text around it, or "replace_all": true.' },
+    `The text to replace occurs ${places.length} times in "${shown}", at lines ${lines.join(', ')}${more}.`,
+    { hint: 'Include more of the surrounding text, or set "replace_all": true.' },
   );
 }
 
-/** Bytes of a file that is read as a whole. */
+/** The largest file that is read as a whole, in bytes. */
 export const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
-/** Characters of a file's name in that of what is written beside it: at three bytes each, a name has room for 255. */
+/**
+ * How much of a file's name the name of its temporary file contains. At three bytes per character, a name of 255 bytes
+ * has room for this.
+ */
 const MAX_NAME_KEPT = 60;
 
-/** A text file as a whole. Never waits on a pipe; a link put in place of the file after the check is not followed. */
+/**
+ * Reads a whole text file. Never blocks on a pipe, and never follows a link put in place of the file after the check.
+ */
 export async function readTextFile({ real, shown }: PermittedPath): Promise<string> {
   try {
     await using handle = await openChecked(real, shown, constants.O_RDONLY);
@@ -191,7 +204,7 @@ export async function readTextFile({ real, shown }: PermittedPath): Promise<stri
   }
 }
 
-/** Undefined for what is no UTF-8 text. A byte order mark stays: an edit must not lose it. */
+/** Undefined for anything that is not UTF-8 text. A byte order mark is kept, so that an edit does not lose it. */
 function decodeText(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {
@@ -202,31 +215,31 @@ function decodeText(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Whole or not at all: written next to the file and renamed to it. Missing folders are created, the file's mode is kept.
- * Each folder is held open, so that a link put in its place after the check changes nothing. A write that fails leaves
- * no new folder behind.
+ * Writes the whole file or nothing: the content goes to a temporary file, which is renamed. Missing folders are
+ * created, and the file's mode is kept. Each folder is held open, so replacing one with a link after the check changes
+ * nothing. A write that fails removes the folders it created.
  */
 export async function writeTextFile({ real, shown }: PermittedPath, content: string): Promise<void> {
   const made: string[] = [];
   try {
     await using handle = await openFolder(dirname(real), shown, made);
-    await replaceFile(await heldFolder(handle, dirname(real)), basename(real), shown, content);
+    await replaceFile(await openFolderPath(handle, dirname(real)), basename(real), shown, content);
   } catch (thrown) {
-    for (const folder of made.reverse()) await rmdir(folder).catch(() => undefined); // somebody put a file there
+    for (const folder of made.reverse()) await rmdir(folder).catch(() => undefined); // someone put a file there
     throw fileFailed(shown, thrown);
   }
 }
 
 const FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0);
 
-/** Opens a folder, and creates it below the deepest one that exists, which is checked first. */
+/** Opens a folder. Creates it if needed, below the deepest folder that exists, which is checked first. */
 async function openFolder(folder: string, shown: string, made: string[]): Promise<FileHandle> {
   const missing: string[] = [];
   let at = folder;
-  for (; dirname(at) !== at && !(await isThere(at)); at = dirname(at)) missing.unshift(basename(at));
+  for (; dirname(at) !== at && !(await exists(at)); at = dirname(at)) missing.unshift(basename(at));
   let handle = await openChecked(at, shown, FOLDER);
   for (const name of missing) {
-    const held = join(await heldFolder(handle, at), name);
+    const held = join(await openFolderPath(handle, at), name);
     at = join(at, name);
     try {
       await mkdir(held).then(() => made.push(at), ignoreExisting);
@@ -241,7 +254,7 @@ async function openFolder(folder: string, shown: string, made: string[]): Promis
   return handle;
 }
 
-const isThere = (path: string): Promise<boolean> =>
+const exists = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,
     (thrown: NodeJS.ErrnoException) => {
@@ -270,7 +283,7 @@ async function replaceFile(folder: string, name: string, shown: string, content:
   }
 }
 
-/** What the system says of a file, in words. `shown` is the path as results name it. */
+/** Explains a file error of the system. `shown` is the path as results name it. */
 export function fileFailed(shown: string, thrown: unknown): RuntimeError {
   if (thrown instanceof RuntimeError) return thrown;
   const code = thrown instanceof Error ? (thrown as NodeJS.ErrnoException).code : undefined;
@@ -280,18 +293,20 @@ export function fileFailed(shown: string, thrown: unknown): RuntimeError {
     case 'EISDIR':
       return isFolder(shown);
     case 'ENOTDIR':
-      return new RuntimeError('file_missing', `"${shown}" is no folder.`, {
+      return new RuntimeError('file_missing', `"${shown}" is not a folder.`, {
         hint: 'Read it with the operation "read".',
         cause: thrown,
       });
     case 'EACCES':
     case 'EPERM':
-      return new RuntimeError('file_denied', `The system does not let "${shown}" be used.`, {
-        hint: 'Its owner or its mode forbids it.',
+      return new RuntimeError('file_denied', `Permission denied for "${shown}".`, {
+        hint: 'Check its owner and its mode.',
         cause: thrown,
       });
     case 'ENOSPC':
-      return new RuntimeError('disk_full', `There is no room left to write "${shown}".`, { cause: thrown });
+      return new RuntimeError('disk_full', `The disk is full, so "${shown}" cannot be written.`, {
+        cause: thrown,
+      });
     case 'ENAMETOOLONG':
       return new RuntimeError('bad_parameters', `The name of "${shown.slice(0, 100)}…" is too long.`, {
         cause: thrown,
@@ -301,7 +316,7 @@ export function fileFailed(shown: string, thrown: unknown): RuntimeError {
         'file_failed',
         `"${shown}" cannot be used${code === undefined ? '' : `: ${code}`}.`,
         {
-          hint: 'The cause says why.',
+          hint: 'See the cause.',
           cause: thrown,
         },
       );
@@ -309,31 +324,28 @@ export function fileFailed(shown: string, thrown: unknown): RuntimeError {
 }
 
 const fileMissing = (shown: string, cause?: unknown) =>
-  new RuntimeError('file_missing', `There is no "${shown}".`, {
-    hint: 'Look with the operations "list" or "glob".',
+  new RuntimeError('file_missing', `"${shown}" does not exist.`, {
+    hint: 'Find files with the operations "list" or "glob".',
     cause,
   });
 
 const isFolder = (shown: string) =>
   new RuntimeError('file_failed', `"${shown}" is a folder.`, {
-    hint: 'See what is in it with the operations "list" or "tree".',
+    hint: 'List it with the operations "list" or "tree".',
   });
 
 export const notRegular = (shown: string) =>
-  new RuntimeError(
-    'file_failed',
-    `"${shown}" is neither a file nor a folder but a pipe, a socket or a device.`,
-  );
+  new RuntimeError('file_failed', `"${shown}" is a pipe, a socket or a device, not a file or a folder.`);
 
 const fileTooLarge = (shown: string, bytes: number, limit: number) =>
-  new RuntimeError('file_too_large', `"${shown}" has ${bytes} bytes; ${limit} can be handled at once.`, {
+  new RuntimeError('file_too_large', `"${shown}" has ${bytes} bytes. The limit is ${limit}.`, {
     hint: 'Read it in parts with "offset" and "limit", or search it with the operation "grep".',
   });
 
 const fileBinary = (shown: string, bytes: number) =>
   new RuntimeError(
     'file_binary',
-    `"${shown}" is no text: it holds zero bytes or is no UTF-8 (${bytes} bytes).`,
+    `"${shown}" is not text: it contains zero bytes or invalid UTF-8 (${bytes} bytes).`,
     {
       hint: 'Only text can be read and edited.',
     },

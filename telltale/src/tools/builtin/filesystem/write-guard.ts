@@ -4,52 +4,52 @@ import { RuntimeError } from '../../../lib/errors.ts';
 import { isInside } from '../../../manifest/files.ts';
 import type { Permissions } from '../../access/permissions.ts';
 import type { PermittedPath } from '../../access/permitted-paths.ts';
-import { follow, isPattern, matchesPattern, splitPattern } from '../../access/permitted-paths.ts';
-import type { Need } from '../../target.ts';
+import { isPattern, matchesPattern, resolveLinks, splitPattern } from '../../access/permitted-paths.ts';
+import type { ApprovalNeed } from '../../target.ts';
 import { readTextFile } from './text-file.ts';
 
 /** A file as it would be after a write. */
 export interface PlannedWrite {
   readonly path: PermittedPath;
   readonly content: string;
-  /** What is there now; read if absent. */
+  /** The present content. Read from the file if absent. */
   readonly before?: string;
 }
 
 /**
- * Keeps an agent's writes away from what is loaded as configuration or code. Where `permissions.manifests` names the
- * file, a person is shown the change and decides.
+ * Keeps an agent's writes away from files that are loaded as configuration or code. If `permissions.manifests` lists
+ * the file, a person is shown the change and decides.
  */
 export class WriteGuard {
-  readonly #permissions: Pick<Permissions, 'closed' | 'manifests'>;
+  readonly #permissions: Pick<Permissions, 'protectedPaths' | 'manifests'>;
   readonly #folder: string;
 
-  constructor(permissions: Pick<Permissions, 'closed' | 'manifests'>, folder: string) {
+  constructor(permissions: Pick<Permissions, 'protectedPaths' | 'manifests'>, folder: string) {
     this.#permissions = permissions;
     this.#folder = folder;
   }
 
-  /** Refuses a place where no content can be written, so that no hint about its content is given either. */
-  async checkPlace(path: PermittedPath): Promise<void> {
+  /** Refuses a location that cannot be written at all, before anything about its content is revealed. */
+  async checkLocation(path: PermittedPath): Promise<void> {
     refuseGit(path);
-    const reason = await this.#permissions.closed.reasonAgainst(path.real);
-    if (reason !== undefined && !(await this.#mayBeApproved(path))) throw closedFile(path.shown, reason);
+    const reason = await this.#permissions.protectedPaths.whyNotWritable(path.real);
+    if (reason !== undefined && !(await this.#mayBeApproved(path))) throw protectedFile(path.shown, reason);
   }
 
   async check(planned: PlannedWrite, granted: readonly string[] = []): Promise<void> {
     const { path, content } = planned;
     refuseGit(path);
-    const reason = await this.#permissions.closed.reasonAgainst(path.real, content);
+    const reason = await this.#permissions.protectedPaths.whyNotWritable(path.real, content);
     if (reason === undefined) return;
-    if (!(await this.#mayBeApproved(path))) throw closedFile(path.shown, reason);
+    if (!(await this.#mayBeApproved(path))) throw protectedFile(path.shown, reason);
     if (!granted.includes(grantOf(path, await textBefore(planned), content)))
       throw nobodyApproved(path.shown);
   }
 
-  /** What a person has to approve; undefined where the write is allowed, or refused, without asking. */
-  async need(planned: PlannedWrite, target: string): Promise<Need | undefined> {
+  /** What a person has to approve. Undefined if the write is allowed, or refused, without asking. */
+  async need(planned: PlannedWrite, target: string): Promise<ApprovalNeed | undefined> {
     const { path, content } = planned;
-    const reason = await this.#permissions.closed.reasonAgainst(path.real, content);
+    const reason = await this.#permissions.protectedPaths.whyNotWritable(path.real, content);
     if (reason === undefined || !(await this.#mayBeApproved(path))) return undefined;
     const before = await textBefore(planned);
     return {
@@ -61,10 +61,10 @@ export class WriteGuard {
   }
 
   async #mayBeApproved(path: PermittedPath): Promise<boolean> {
-    if (await this.#permissions.closed.isNeverWritten(path.real)) return false;
+    if (await this.#permissions.protectedPaths.isNeverWritable(path.real)) return false;
     for (const entry of this.#permissions.manifests) {
       const { folder, rest } = isPattern(entry) ? splitPattern(entry) : { folder: entry, rest: [] };
-      const start = (await follow(resolve(this.#folder, folder))).real;
+      const start = (await resolveLinks(resolve(this.#folder, folder))).real;
       if (!isInside(path.real, start)) continue;
       if (rest.length === 0 || matchesPattern(rest, path.real.slice(start.length))) return true;
     }
@@ -72,7 +72,7 @@ export class WriteGuard {
   }
 }
 
-/** An approval is for these bytes in place of those, and for nothing else. */
+/** The grant names both contents by hash, so an approval covers exactly this change. */
 function grantOf({ real }: PermittedPath, before: string | undefined, after: string): string {
   const hash = (text: string) => createHash('sha256').update(text).digest('hex');
   return `manifest ${real} from ${before === undefined ? 'nothing' : hash(before)} to ${hash(after)}`;
@@ -83,7 +83,7 @@ const textBefore = async ({ path, before }: PlannedWrite): Promise<string | unde
 
 const CONTEXT_LINES = 3;
 
-/** One hunk: everything between the first and the last line that differs. */
+/** One hunk, from the first to the last line that differs. */
 function unifiedDiff(name: string, before: string | undefined, after: string): string {
   const was = before === undefined ? [] : linesOf(before);
   const is = linesOf(after);
@@ -118,24 +118,20 @@ function linesOf(text: string): readonly string[] {
   return lines;
 }
 
-/** Git runs what is written there: a hook or a setting would be a way around `permissions.shell`. */
+/** Git runs what is written there: a hook or a setting would bypass `permissions.shell`. */
 function refuseGit(path: PermittedPath): void {
   if (!path.real.split(/[\\/]/).some((segment) => /^\.git[. ]*$/i.test(segment))) return;
-  throw new RuntimeError('not_permitted', `"${path.shown}" belongs to git and is not written to.`, {
+  throw new RuntimeError('not_permitted', `"${path.shown}" belongs to git and cannot be written.`, {
     hint: 'Use the tool "git".',
   });
 }
 
-const closedFile = (shown: string, reason: string) =>
-  new RuntimeError('not_permitted', `"${shown}" is closed to agents: ${reason}.`, {
-    hint: 'Choose another name or folder. An agent that is to write manifests needs "permissions: { manifests: [PATH] }", and a person approves each change.',
+const protectedFile = (shown: string, reason: string) =>
+  new RuntimeError('not_permitted', `"${shown}" cannot be written by agents: ${reason}.`, {
+    hint: 'Choose another name or folder. To let an agent write manifests, set "permissions: { manifests: [PATH] }". A person then approves each change.',
   });
 
 const nobodyApproved = (shown: string) =>
-  new RuntimeError(
-    'not_permitted',
-    `A person has to approve this change of "${shown}", and nobody was asked.`,
-    {
-      hint: 'The agent\'s manifest names it in "permissions: { manifests }". Approvals are for one change of one file.',
-    },
-  );
+  new RuntimeError('not_permitted', `This change of "${shown}" needs approval, but nobody was asked.`, {
+    hint: 'The agent\'s manifest lists it in "permissions: { manifests }". An approval covers one change of one file.',
+  });

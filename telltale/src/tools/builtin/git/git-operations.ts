@@ -2,13 +2,13 @@ import { RuntimeError } from '../../../lib/errors.ts';
 import type { Json, JsonObject } from '../../../lib/json.ts';
 import type { Operation } from '../../operations.ts';
 
-/** A name of a remote and nothing else: an address would lead past the check of its host. */
+/** Accepts only the name of a remote, because an address would bypass the check of its host. */
 export function remoteOf(input: JsonObject): string {
   const remote = reference(input, 'remote') ?? 'origin';
   if (/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(remote)) return remote;
   throw new RuntimeError(
     'bad_parameters',
-    `"/remote" is "${remote.slice(0, 100)}", which is no name of a remote.`,
+    `"/remote" is "${remote.slice(0, 100)}", which is not the name of a remote.`,
     {
       hint: 'Give a name such as "origin", not an address.',
     },
@@ -21,14 +21,17 @@ export const flag = (input: JsonObject, key: string, option: string): readonly s
 const refs = (input: JsonObject, ...keys: readonly string[]): readonly string[] =>
   keys.flatMap((key) => reference(input, key) ?? []);
 
-/** What begins with a dash would be an option to git; with a plus, it would write over what a remote or a branch has. */
+/**
+ * Rejects a leading dash, which git would read as an option, and a leading plus, which would overwrite what a remote or
+ * a branch has.
+ */
 export function reference(input: JsonObject, key: string): string | undefined {
   const value: Json | undefined = input[key];
   if (typeof value !== 'string') return undefined;
   if (!/^[-+]|[\0-\x20\x7f:]/.test(value)) return value;
   throw new RuntimeError(
     'bad_parameters',
-    `"/${key}" is ${JSON.stringify(value.slice(0, 100))}, which no branch or commit is called.`,
+    `"/${key}" is ${JSON.stringify(value.slice(0, 100))}, which is not a valid name of a branch or commit.`,
     {
       hint: 'Give the name of a branch or tag, or a commit.',
     },
@@ -40,17 +43,19 @@ export const paths = (input: JsonObject): readonly string[] => [
   ...(Array.isArray(input.paths) ? input.paths.map((path: Json) => `:(literal)${String(path)}`) : []),
 ];
 
-/** One operation as arguments of git. Every reference and path that a call gives is checked, and stands behind `--`. */
+/** One operation as git arguments. Every reference and path of a call is checked and follows `--`. */
 export interface GitOperation extends Omit<Operation, 'run'> {
   args(input: JsonObject): readonly string[];
-  /** Whether it speaks to another machine. */
+  /** Whether it connects to another machine. */
   readonly remote?: true;
   readonly commits?: true;
-  /** Whether it changes files of the work tree: which ones is checked first. */
+  /** Whether it changes files of the work tree. Those files are then checked first. */
   readonly changes?: 'checkout' | 'merge' | 'pull';
-  /** Parameters that name commits and nothing else: a file is not shown by the id of its content. */
+  /** Parameters that must name commits. The id of a blob would show a file without a check of its path. */
   readonly commitsIn?: readonly string[];
-  /** Whether it stages, shows or restores files beyond those that the call names; its arguments end with pathspecs. */
+  /**
+   * Whether it stages, shows or restores files beyond those that the call names. Its arguments then end with pathspecs.
+   */
   reachesFiles?(input: JsonObject): boolean;
 }
 

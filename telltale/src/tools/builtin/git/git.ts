@@ -3,17 +3,23 @@ import { RuntimeError } from '../../../lib/errors.ts';
 import type { Json, JsonObject } from '../../../lib/json.ts';
 import { isInside } from '../../../manifest/files.ts';
 import { bareHost } from '../../../manifest/permission-rules.ts';
-import { pathNeed, together } from '../../access/need.ts';
-import { folded, follow, isPattern, matchesPattern, splitPattern } from '../../access/permitted-paths.ts';
-import { judgeBeforehand } from '../../http/checked-lookup.ts';
+import { combineNeeds, needForPath } from '../../access/approval-need.ts';
+import {
+  foldCase,
+  isPattern,
+  matchesPattern,
+  resolveLinks,
+  splitPattern,
+} from '../../access/permitted-paths.ts';
+import { checkInAdvance } from '../../http/checked-lookup.ts';
 import { defineOperations, type Operation, operationMembers } from '../../operations.ts';
-import type { Need, Target, TargetCall } from '../../target.ts';
-import type { TargetDeps } from '../../target-edges.ts';
+import type { ApprovalNeed, Target, TargetCall } from '../../target.ts';
+import type { TargetDeps } from '../../target-deps.ts';
 import { CheckedChanges } from './checked-changes.ts';
 import { GIT_OPERATIONS, type GitOperation, remoteOf } from './git-operations.ts';
 import { type GitCall, gitText, runGit, WHAT } from './run-git.ts';
 
-/** git on a repository inside the permitted paths; results are what git prints. */
+/** Runs git on a repository inside the permitted paths. The result is what git prints. */
 export function git(deps: TargetDeps): Target {
   const operations = Object.fromEntries(
     Object.entries(GIT_OPERATIONS).map(([name, operation]): [string, Operation] => [
@@ -46,25 +52,25 @@ export function git(deps: TargetDeps): Target {
   };
 }
 
-async function needsOf(input: JsonObject, deps: TargetDeps): Promise<Need | undefined> {
+async function needsOf(input: JsonObject, deps: TargetDeps): Promise<ApprovalNeed | undefined> {
   const { paths, hosts } = deps.permissions;
   const name = String(input.operation);
   const path = typeof input.path === 'string' ? input.path : '.';
-  const folder = await pathNeed(paths, path, WHAT, `git ${name} in`);
+  const folder = await needForPath(paths, path, WHAT, `git ${name} in`);
   const operation = Object.hasOwn(GIT_OPERATIONS, name) ? GIT_OPERATIONS[name] : undefined;
   if (operation?.remote !== true || !hosts.asks) return folder;
-  // What is to be asked has the addresses in it: git reads them in a folder that is part of the same question.
+  // The approval names the remote's addresses. Git reads them in a folder that is part of the same approval.
   const granted = folder?.grants ?? [];
   const { real } = await paths.resolve(path, granted);
   const call: GitCall = { signal: AbortSignal.timeout(LOOK_UP_MS), idempotencyKey: '', granted };
   const remotes = await addressesOf(remoteOf(input), real, call, deps);
-  const asked = remotes.flatMap(({ address, host }): readonly Need[] => {
+  const asked = remotes.flatMap(({ address, host }): readonly ApprovalNeed[] => {
     const grant = host === undefined ? undefined : hosts.grantFor(host.name, host.port);
     const because = 'permissions: { network: { ask } }';
     const what = `git ${name} with ${address}`;
     return grant === undefined ? [] : [{ target: WHAT, what, because, grants: [grant] }];
   });
-  return together(folder, ...asked);
+  return combineNeeds(folder, ...asked);
 }
 
 async function perform(operation: GitOperation, input: JsonObject, call: TargetCall, deps: TargetDeps) {
@@ -74,26 +80,26 @@ async function perform(operation: GitOperation, input: JsonObject, call: TargetC
   await checkFiles(input, real, call, deps);
   const remote = operation.remote === true && (await checkRemote(remoteOf(input), real, call, deps));
   const env = operation.commits === true ? await identityFor(real, call, deps) : {};
-  const { guarded, own } = deps.permissions.paths;
+  const { guarded, runtimePaths: own } = deps.permissions.paths;
   const stagesAll = operation.commits === true && input.all === true;
   const isGuarded = stagesAll || operation.reachesFiles?.(input) === true;
-  const top = isGuarded || operation.changes !== undefined ? await topOf(real, call, deps) : real;
-  const kept = isGuarded ? await leftOut([...guarded, ...own], { top, cwd: real }) : [];
+  const top = isGuarded || operation.changes !== undefined ? await repositoryRoot(real, call, deps) : real;
+  const kept = isGuarded ? await excludePathspecs([...guarded, ...own], { top, cwd: real }) : [];
   if (operation.changes !== undefined)
-    return new CheckedChanges({ call, deps, cwd: real, top, leftOut: kept, env, remote })[operation.changes](
+    return new CheckedChanges({ call, deps, cwd: real, top, excluded: kept, env, remote })[operation.changes](
       input,
     );
-  // `commit --all` takes no pathspecs: what is denied would be staged with the rest.
+  // `commit --all` takes no pathspecs and would stage denied files, so files are staged separately.
   if (stagesAll) await gitText(['add', '--update', '--', ':(top)', ...kept], real, call, deps);
   const named = await commitsOnly(operation, input, real, call, deps);
   if (typeof input.file === 'string' && (await isTree(named, real, call, deps)))
     return listTree(named, real, call, deps);
-  // `init` makes a repository in the folder itself. It has no settings yet that could run a program.
+  // `init` creates a repository in the folder itself, which has no settings yet that could run a program.
   const checked = args[0] === 'init';
   return gitText([...operation.args(named), ...kept], real, call, deps, { env, remote, checked });
 }
 
-/** The same input with the ids of the commits that it names. Anything else, a blob or a tree, is refused. */
+/** Replaces the commits in the input with their ids. A blob or a tree is refused. */
 async function commitsOnly(
   { commitsIn = [] }: GitOperation,
   input: JsonObject,
@@ -131,9 +137,9 @@ async function isTree(input: JsonObject, cwd: string, call: TargetCall, deps: Ta
   return ended.exitCode === 0 && ended.stdout.text().trim() === 'tree';
 }
 
-/** What a folder of a commit holds, without what the agent may not read. */
+/** Lists a folder of a commit, without entries that the agent may not read. */
 async function listTree(input: JsonObject, cwd: string, call: TargetCall, deps: TargetDeps): Promise<string> {
-  const top = await topOf(cwd, call, deps);
+  const top = await repositoryRoot(cwd, call, deps);
   const file = String(input.file);
   const folder = resolve(/^\.{1,2}(\/|$)/.test(file) ? cwd : top, file);
   const listed = await gitText(['ls-tree', '-z', objectOf(input)], cwd, call, deps, { whole: true });
@@ -150,11 +156,11 @@ async function listTree(input: JsonObject, cwd: string, call: TargetCall, deps: 
 }
 
 const noCommit = (key: string, given: string) =>
-  new RuntimeError('bad_parameters', `"/${key}" is "${given.slice(0, 100)}", which names no commit.`, {
-    hint: 'Give a commit, a branch or a tag. A file of a commit is shown with "ref" and "file".',
+  new RuntimeError('bad_parameters', `"/${key}" is "${given.slice(0, 100)}", which is not a commit.`, {
+    hint: 'Give a commit, a branch or a tag. To show a file of a commit, use "ref" and "file".',
   });
 
-/** Files that a call names have to be permitted, too. */
+/** Checks that the files named by a call are permitted, too. */
 async function checkFiles(
   input: JsonObject,
   folder: string,
@@ -166,15 +172,15 @@ async function checkFiles(
   const named = Array.isArray(input.paths) ? input.paths : [];
   for (const file of named) if (typeof file === 'string') await paths.resolve(resolve(folder, file), granted);
   if (typeof input.file !== 'string') return;
-  const top = await topOf(folder, call, deps);
-  // git counts it from the top of the repository, unless it begins with a dot.
+  const top = await repositoryRoot(folder, call, deps);
+  // Git resolves it from the root of the repository, unless it begins with a dot.
   for (const from of [folder, top]) await paths.resolve(resolve(from, input.file), granted);
 }
 
-const topOf = (folder: string, call: TargetCall, deps: TargetDeps): Promise<string> =>
+const repositoryRoot = (folder: string, call: TargetCall, deps: TargetDeps): Promise<string> =>
   gitText(['rev-parse', '--show-toplevel'], folder, call, deps);
 
-/** Who commits where git has not been told: without a name it refuses. */
+/** The identity for commits if git has none configured, because git refuses to commit without one. */
 async function identityFor(cwd: string, call: TargetCall, deps: TargetDeps) {
   const known = await runGit(['config', '--get', 'user.email'], cwd, call, deps);
   if (known.exitCode === 0) return {};
@@ -189,8 +195,9 @@ async function identityFor(cwd: string, call: TargetCall, deps: TargetDeps) {
 }
 
 /**
- * The host of a remote has to be permitted like any other; one that is a folder has to be a permitted path. Says whether
- * it is on another machine: for a folder git needs neither the network nor the keys, and its settings run programs.
+ * Checks that a remote's host is permitted, or that a remote that is a folder is a permitted path. Returns whether the
+ * remote is on another machine: for a local folder git needs neither network nor keys, and the folder's settings could
+ * run programs.
  */
 async function checkRemote(
   remote: string,
@@ -203,12 +210,12 @@ async function checkRemote(
   const addresses = await addressesOf(remote, cwd, call, deps);
   for (const { address, host } of addresses) {
     if (host === undefined) await paths.resolve(address.replace(/^file:\/\//, ''), call.granted);
-    else await judgeBeforehand({ hosts, resolveHost, own }, bareHost(host.name), host.port, call.granted);
+    else await checkInAdvance({ hosts, resolveHost, own }, bareHost(host.name), host.port, call.granted);
   }
   return addresses.some(({ host }) => host !== undefined);
 }
 
-/** How long git may take to say where a remote is, before the action has begun. */
+/** How long git may take to look up a remote's address, before the action has started. */
 const LOOK_UP_MS = 30_000;
 
 async function addressesOf(remote: string, cwd: string, call: GitCall, deps: TargetDeps) {
@@ -229,7 +236,7 @@ const PORTS: Readonly<Record<string, string>> = {
   'git:': '9418',
 };
 
-/** Undefined for a folder. `host:path` is how ssh is written for short. */
+/** Undefined for a folder. `host:path` is the short form of ssh addresses. */
 function hostOf(
   address: string,
 ): { readonly name: string; readonly port: string } | 'unreadable' | undefined {
@@ -239,7 +246,7 @@ function hostOf(
     const port = url === undefined ? undefined : url.port || PORTS[url.protocol];
     return url === undefined || port === undefined ? 'unreadable' : { name: url.hostname, port };
   }
-  if (address.includes('::')) return 'unreadable'; // a helper of git's, which may run anything
+  if (address.includes('::')) return 'unreadable'; // a remote helper of git, which may run anything
   const short = /^(?:[^@/]+@)?([^/:]{2,}):/.exec(address)?.[1];
   return short === undefined ? undefined : { name: short, port: '22' };
 }
@@ -249,75 +256,75 @@ const badAddress = (remote: string, address: string) =>
     'not_permitted',
     `The remote "${remote}" is at "${address.slice(0, 100)}", which cannot be checked.`,
     {
-      hint: 'Remotes are reached by https, http, ssh, git or as a folder.',
+      hint: 'Use a remote with https, http, ssh or git, or a folder.',
     },
   );
 
 /**
- * Pathspecs that leave out of a repository what `guarded` names, absolute: a call that stages a folder, or shows a
- * patch, would else reach files that no call may name. `top` is the top of the repository, links resolved; `cwd`, too,
- * which the call may use: what it lies in was approved.
+ * Pathspecs that exclude the absolute paths of `guarded` from a repository. Otherwise a call that stages a folder or
+ * shows a patch would reach files that no call may name. `top` is the root of the repository, links resolved. `cwd`,
+ * links resolved, may be used itself, because it was approved.
  */
-async function leftOut(
+async function excludePathspecs(
   guarded: readonly string[],
   { top, cwd }: { readonly top: string; readonly cwd: string },
 ): Promise<readonly string[]> {
-  const specs = await Promise.all(guarded.map((entry) => leftOutOf(entry, top, cwd)));
+  const specs = await Promise.all(guarded.map((entry) => excludeEntry(entry, top, cwd)));
   return specs.flat();
 }
 
-async function leftOutOf(entry: string, top: string, cwd: string): Promise<readonly string[]> {
+async function excludeEntry(entry: string, top: string, cwd: string): Promise<readonly string[]> {
   const { folder, rest } = isPattern(entry) ? splitPattern(entry) : { folder: entry, rest: [] };
-  const start = await follow(folder).then(
+  const start = await resolveLinks(folder).then(
     ({ real }) => real,
     () => folder,
   );
   if (rest.length === 0 && isInside(cwd, start)) return [];
   if (isInside(start, top)) {
     const way = segmentsOf(relative(top, start));
-    return globs([...way.map(literal), ...rest.map(escaped)]);
+    return excludeGlobs([...way.map(literal), ...rest.map(escaped)]);
   }
   if (!isInside(top, start)) return [];
-  const rests = restsBelow(rest, segmentsOf(relative(start, top)));
-  return rests.flatMap((below) => globs(below.map(escaped)));
+  const rests = patternsBelow(rest, segmentsOf(relative(start, top)));
+  return rests.flatMap((below) => excludeGlobs(below.map(escaped)));
 }
 
 /**
- * What may be left of a pattern some folders further down: one reading for each number of them that a double star
- * stands for. Below `one`, of `one/a` wherever it lies, that is `a` and still `one/a` wherever it lies.
+ * What remains of a pattern some folders further down, once for each number of folders that a double star may stand
+ * for. Below `one`, a double star followed by `one/a` leaves both `a` and the whole pattern.
  */
-function restsBelow(pattern: readonly string[], way: readonly string[]): readonly (readonly string[])[] {
+function patternsBelow(pattern: readonly string[], way: readonly string[]): readonly (readonly string[])[] {
   let reached = new Set([0]);
   for (const segment of way) {
     const next = new Set<number>();
-    for (const at of throughStars(pattern, reached)) {
+    for (const at of skippingStars(pattern, reached)) {
       const part = pattern[at];
       if (part === undefined) continue;
       if (part === '**') next.add(at);
-      else if (matchesPattern([folded(part)], folded(segment))) next.add(at + 1);
+      else if (matchesPattern([foldCase(part)], foldCase(segment))) next.add(at + 1);
     }
     reached = next;
   }
   return [...reached].flatMap((at) => (at < pattern.length ? [pattern.slice(at)] : []));
 }
 
-/** A `**` also stands for no folder at all. */
-function throughStars(pattern: readonly string[], reached: ReadonlySet<number>): ReadonlySet<number> {
+/** A `**` also matches no folder at all. */
+function skippingStars(pattern: readonly string[], reached: ReadonlySet<number>): ReadonlySet<number> {
   const all = new Set(reached);
-  // A set is walked with what is added on the way.
+  // Iterating a set visits entries added on the way.
   for (const at of all) if (pattern[at] === '**') all.add(at + 1);
   return all;
 }
 
-/** A pattern names a folder with all that is in it. */
-const globs = ([first = '', ...more]: readonly string[]): readonly string[] => {
+/** A pattern covers a folder with everything in it. */
+const excludeGlobs = ([first = '', ...more]: readonly string[]): readonly string[] => {
   const glob = `:(top,exclude,glob,icase)${[bracketed(first), ...more].join('/')}`;
   return [first, ...more].at(-1) === '**' ? [glob] : [glob, `${glob}/**`];
 };
 
 /**
- * The same pattern, without a name that git could take for a path: `git add` fails where an ignored file is named, and
- * what is left out counts as named. Brackets do not ignore case by themselves.
+ * The same pattern without literal names that git could take for a path: `git add` fails if an ignored file is named,
+ * and an excluded path counts as named. Brackets do not ignore case by themselves, so both cases are listed.
  */
 const bracketed = (segment: string): string =>
   segment.replace(/\\?([!-)+->@-~])/, (_, letter: string) =>
@@ -328,5 +335,5 @@ const segmentsOf = (path: string): readonly string[] => path.split(sep).filter((
 
 const literal = (segment: string): string => segment.replace(/[[\]\\*?]/g, '\\$&');
 
-/** Brackets and backslashes are letters in a manifest. */
+/** Brackets and backslashes are plain characters in a manifest. */
 const escaped = (segment: string): string => segment.replace(/[[\]\\]/g, '\\$&');

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { RuntimeError } from '../../../lib/errors.ts';
-import { levelsOf } from '../../access/agent-files.ts';
+import { withParents } from '../../access/loaded-code.ts';
 import type { Permissions } from '../../access/permissions.ts';
 import { DEFAULT_OUTPUT_BYTES } from '../../output/output.ts';
 import { childEnvironment } from '../../process/child-environment.ts';
@@ -9,48 +9,48 @@ import type { EndedProcess } from '../../process/command-request.ts';
 import { commandFailed } from '../../process/command-request.ts';
 import { runConfined } from '../../process/run-confined.ts';
 import type { TargetCall } from '../../target.ts';
-import type { TargetDeps } from '../../target-edges.ts';
+import type { TargetDeps } from '../../target-deps.ts';
 
 export const WHAT = 'tool "git"';
 
-/** What of the home directory git is set up by. */
+/** The files in the home directory that configure git. */
 const SETTINGS = ['.gitconfig', '.config/git'];
-/** And what it shows to other machines. */
+/** The files in the home directory that git authenticates with. */
 const KEYS = ['.ssh', '.git-credentials', '.netrc'];
 
-/** What a call of git has of the world beyond its repository. */
+/** What a git call takes from the tool call. */
 export interface GitCall
   extends Pick<TargetCall, 'signal' | 'idempotencyKey'>,
     Partial<Pick<TargetCall, 'granted' | 'note'>> {}
 
-export interface GitExtras {
+export interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether it speaks to another machine, whose host was checked. */
+  /** Whether it connects to another machine whose host was checked. */
   readonly remote?: boolean;
   /**
-   * Whether what it changes was checked before. It may then change files directly in folders that configuration is
-   * loaded from, where the repository is one that no command can replace. It runs no hooks.
+   * Whether its changes were checked before. It may then change files directly in folders that configuration is loaded
+   * from, if no command can replace their repository. It runs no hooks.
    */
   readonly checked?: boolean;
-  /** A list or a content that is judged: none of it may be missing. */
+  /** Whether the complete output is needed because it is checked. */
   readonly whole?: boolean;
 }
 
-/** What git may say when all of it is needed. */
+/** The most output that git may print when all of it is needed. */
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
 
-/** git as a program that asks nobody, opens nothing and looks for its repository inside the permitted paths only. */
+/** Runs git without prompts and pagers, and lets it look for its repository only inside the permitted paths. */
 export async function runGit(
   args: readonly string[],
   cwd: string,
   call: GitCall,
   deps: TargetDeps,
-  { env = {}, remote = false, checked = false, whole = false }: GitExtras = {},
+  { env = {}, remote = false, checked = false, whole = false }: GitOptions = {},
 ): Promise<EndedProcess> {
   const { permissions } = deps;
   const roots = await permissions.paths.roots();
   const runsHooks = permissions.commands.any && !checked;
-  const repository = runsHooks ? undefined : await closedRepository(cwd, permissions, args[0] === 'init');
+  const repository = runsHooks ? undefined : await protectedRepository(cwd, permissions, args[0] === 'init');
   const pinned = checked && repository !== undefined;
   const ended = await runConfined(
     {
@@ -64,8 +64,8 @@ export async function runGit(
         'color.ui=never',
         '-c',
         'http.followRedirects=false',
-        // Else a folder with HEAD, config, objects and refs in it is a repository, whose settings run programs: files
-        // that the tool "filesystem" may write.
+        // Without this, a folder with HEAD, config, objects and refs counts as a repository, and its settings run
+        // programs. The tool "filesystem" could create such files.
         '-c',
         'safe.bareRepository=explicit',
         // Hooks are programs, and may lie where the agent can write.
@@ -80,7 +80,7 @@ export async function runGit(
         GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
         GIT_EDITOR: 'true',
         TELLTALE_IDEMPOTENCY_KEY: call.idempotencyKey,
-        // A file `commondir`, or another repository on the way, would bring settings that run programs.
+        // Otherwise a file `commondir`, or another repository on the way, could bring settings that run programs.
         ...(pinned
           ? {
               GIT_DIR: join(repository, '.git'),
@@ -111,18 +111,18 @@ export async function runGit(
 }
 
 /**
- * The top of the repository that a folder is in, where it is one whose settings no command can write: a folder that
- * configuration is loaded from.
+ * The root of the repository that contains a folder, if no command can write the repository's settings, because the
+ * root is a folder that configuration is loaded from.
  */
-async function closedRepository(
+async function protectedRepository(
   cwd: string,
-  { closed }: Permissions,
+  { protectedPaths: closed }: Permissions,
   isNew: boolean,
 ): Promise<string | undefined> {
-  const { folders } = await closed.places();
+  const { folders } = await closed.locations();
   const isTop = async (level: string) =>
     (isNew && level === cwd) || (await lstat(join(level, '.git')).catch(() => undefined)) !== undefined;
-  for (const level of levelsOf(cwd)) {
+  for (const level of withParents(cwd)) {
     if (!(await isTop(level))) continue;
     const git = await lstat(join(level, '.git')).catch(() => undefined);
     return folders.includes(level) && (git === undefined ? isNew : git.isDirectory()) ? level : undefined;
@@ -131,15 +131,11 @@ async function closedRepository(
 }
 
 const tooMuch = (bytes: number) =>
-  new RuntimeError(
-    'output_too_large',
-    `git lists ${bytes} bytes of changes, which is too much to be checked.`,
-    {
-      hint: 'Make the change in smaller steps, or have a person make it.',
-    },
-  );
+  new RuntimeError('output_too_large', `git lists ${bytes} bytes of changes, which is too much to check.`, {
+    hint: 'Make the change in smaller steps, or ask a person to make it.',
+  });
 
-/** What it printed; some subcommands say what they did on stderr only. */
+/** Returns what git printed. Some subcommands print to stderr only. */
 export async function gitText(...request: Parameters<typeof runGit>): Promise<string> {
   const ended = await runGit(...request);
   if (ended.exitCode !== 0) throw gitFailed(ended);
@@ -152,7 +148,7 @@ function gitFailed(ended: EndedProcess): RuntimeError {
     'command_failed',
     'There is no git repository here, or it begins outside the permitted paths.',
     {
-      hint: 'Make one with the operation "init", give "path", or permit its top folder in "permissions: { paths }".',
+      hint: 'Create one with the operation "init", give "path", or permit its root folder in "permissions: { paths }".',
     },
   );
 }

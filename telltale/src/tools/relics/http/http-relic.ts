@@ -35,8 +35,9 @@ const BODY = { description: 'Text, or a value that is sent as JSON.' };
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
- * A service at one address. Whoever writes an address into a manifest means it: it may be reached without
- * `permissions.network`, on a private network too; nothing else can be reached through it, redirects included.
+ * A service at one URL. The URL in the manifest is a decision of its author, so it needs no entry in
+ * `permissions.network`, and it may be on a private network. Nothing else can be reached through the relic, not even by
+ * redirects.
  */
 export function httpDriver(context: RelicContext): RelicDriver {
   const { what, deps } = context;
@@ -63,7 +64,7 @@ export function httpDriver(context: RelicContext): RelicDriver {
           ...(isText ? {} : { 'content-type': 'application/json' }),
           ...idempotencyHeader(method, call.idempotencyKey),
           ...lowerCase(further),
-          ...headers, // the manifest's: no call replaces a key
+          ...headers, // the manifest's headers come last, so no call can replace a key
         },
         body: isText ? body : JSON.stringify(body),
         maxBytes,
@@ -128,7 +129,7 @@ export function httpDriver(context: RelicContext): RelicDriver {
       async ask(signal) {
         const call = { signal, idempotencyKey: '' };
         const head = await send('HEAD', base.href, {}, call);
-        // Not every service knows HEAD.
+        // Some services do not support HEAD.
         const { status } =
           head.status === 405 || head.status === 501 ? await send('GET', base.href, {}, call) : head;
         if (status >= 500) throw badStatus(what, status, '');
@@ -139,16 +140,16 @@ export function httpDriver(context: RelicContext): RelicDriver {
   return { operations, byDefault: 'get' };
 }
 
-/** By the definition of the methods: made twice they have the effect of once. */
+/** By definition, repeating these methods has no further effect. */
 const isRepeatable = (method: string): boolean =>
   isSafeMethod(method) || method === 'PUT' || method === 'DELETE';
 
-/** Errors of a connection that never came about. */
+/** Errors of connections that were never established. */
 const NEVER_CONNECTED: ReadonlySet<unknown> = new Set(
   'ECONNREFUSED ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH'.split(' '),
 );
 
-/** What failed below HTTP, as every relic says it; a refusal stays what it is. */
+/** Translates a failure below HTTP into the errors of relics. Refusals stay as they are. */
 function unreachable(thrown: unknown, what: string, where: string, mayRepeat: boolean): unknown {
   if (!(thrown instanceof RuntimeError) || thrown.code !== 'http_failed' || thrown.cause === undefined)
     return thrown;
@@ -173,16 +174,16 @@ const lowerCase = (headers: Json | undefined): Readonly<Record<string, string>> 
 
 function readBase({ what, file }: RelicContext, address: string): URL {
   const bad = (why: string) =>
-    badConnection(what, file, why, 'Write it like https://api.example.com/v1; secrets go into "headers".');
+    badConnection(what, file, why, 'Write it like https://api.example.com/v1. Secrets belong in "headers".');
   let url: URL;
   try {
     url = new URL(address);
   } catch {
-    throw bad('is no address that can be read');
+    throw bad('is not a valid URL');
   }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw bad('is no http:// or https:// address');
-  if (url.username !== '' || url.password !== '') throw bad('holds a user name or a password in its address');
-  if (url.search !== '' || url.hash !== '') throw bad('has an address with a "?" or a "#" in it');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw bad('is not an http:// or https:// URL');
+  if (url.username !== '' || url.password !== '') throw bad('contains a user name or a password');
+  if (url.search !== '' || url.hash !== '') throw bad('contains a "?" or a "#"');
   return url;
 }
 
@@ -192,24 +193,24 @@ function readHeaders(
 ): Readonly<Record<string, string>> {
   if (isMap(headers) && Object.values(headers).every((value) => typeof value === 'string'))
     return lowerCase(headers);
-  throw badConnection(what, file, 'has "headers" that are not all texts', 'Write "headers: { NAME: TEXT }".');
+  throw badConnection(what, file, 'has "headers" that are not all text', 'Write "headers: { NAME: TEXT }".');
 }
 
 const badStatus = (what: string, status: number, text: string) =>
   new RuntimeError(
     'http_failed',
-    `The request of ${what} was answered with ${status}${text.trim() === '' ? '.' : `: ${text.trim().slice(0, MAX_SHOWN_BODY)}`}`,
+    `The request of ${what} failed with status ${status}${text.trim() === '' ? '.' : `: ${text.trim().slice(0, MAX_SHOWN_BODY)}`}`,
     { retryable: status === 429 || status >= 500 },
   );
 
-/** An address below a base that no path can leave. */
+/** URLs below a base that no path can leave. */
 export interface RelicUrl {
   readonly origin: string;
   /** Ends with a slash. */
   readonly path: string;
-  /** The address of a path below the base, without its query. */
+  /** The URL of a path below the base, without a query. */
   resolve(path: string): URL;
-  /** Throws for an address that is not below the base: another origin, or higher up. */
+  /** Throws for a URL that is not below the base. */
   check(url: URL): void;
 }
 
@@ -228,7 +229,7 @@ export function createRelicUrl(what: string, base: URL): RelicUrl {
     path: root,
     check,
     resolve(path) {
-      // `//host`, `https:…` and `\\host` are addresses of their own to the parser: in front of them it gets the base.
+      // The URL parser reads `//host`, `https:…` and `\\host` as URLs of their own, so they are appended to the base.
       const relative = path.replace(/^[\\/]+/, '');
       const url =
         relative === '' ? new URL(base.href) : readUrl(what, path, `${base.origin}${root}${relative}`);
@@ -240,7 +241,7 @@ export function createRelicUrl(what: string, base: URL): RelicUrl {
   };
 }
 
-/** Whether a server that decodes it once more than it should would see `..` in it. */
+/** Whether a server that decodes the path once too often would see `..` in it. */
 function climbs(path: string): boolean {
   let text = path.replace(/[?#].*$/s, '');
   for (let times = 0; times < MAX_DECODINGS; times++) {
@@ -267,6 +268,6 @@ function readUrl(what: string, path: string, href: string): URL {
 }
 
 const leaves = (what: string, found: string, base: string) =>
-  new RuntimeError('not_permitted', `"${found}" is not below ${base}, where ${what} stays.`, {
-    hint: 'Give a path below that address; another service needs a relic of its own.',
+  new RuntimeError('not_permitted', `"${found}" is not below ${base}, the base URL of ${what}.`, {
+    hint: 'Give a path below that URL. Another service needs its own relic.',
   });

@@ -18,7 +18,7 @@ const LEASE_FOR = {
 };
 const DELAY = { ...TIME, description: 'It is given to nobody before: "10m", or seconds.' };
 
-/** Items in the runtime's own store that are handed out in the order in which they came. */
+/** Items in the runtime's own store, handed out in the order in which they were pushed. */
 export function queueDriver({ name, what, store, deps: { clock } }: RelicContext): RelicDriver {
   const queue = createQueue(what, `relic-queue:${name}`, store.tables, clock);
   const leaseMs = ({ lease_for: given }: JsonObject) =>
@@ -42,7 +42,7 @@ export function queueDriver({ name, what, store, deps: { clock } }: RelicContext
       async run(input, { idempotencyKey }) {
         const { value = null, key } = input;
         checkSize(value, 'an item');
-        // Two spaces of names: what a caller calls a key must not meet that of another call.
+        // A caller's key must not collide with the idempotency key of another call.
         const known = key === undefined ? `call:${idempotencyKey}` : `key:${String(key)}`;
         const { n, duplicate } = await queue.push(value, digest(known), delayMs(input));
         return { n, ...(duplicate ? { duplicate } : {}) };
@@ -140,27 +140,27 @@ const shown = ({ n, value, pushedAt, tries }: QueueItem): JsonObject => ({
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** How many items a queue holds at the most. */
+/** The most items a queue holds. */
 const MAX_QUEUE_ITEMS = 100_000;
-/** How long a push, and the end of a lease, are remembered so that they are not made twice. */
+/** How long pushes and ended leases are remembered, so that they are not repeated. */
 const REMEMBER_MS = 7 * 86_400_000;
 const PAGE = 32;
-/** Others may be quicker this often before a call gives up. */
+/** How often a call may lose a race with other processes before it gives up. */
 const MAX_LOST_RACES = 100;
 
 export function createQueue(what: string, table: string, tables: Tables, clock: Pick<Clock, 'now'>): Queue {
   const at = (key: string, value: Json | undefined) => ({ table, key, value });
   const gone = (key: string) => at(key, undefined);
-  const entryAt = async (key: string) => (await tables.get(table, key)) as QueueRelicEntry | undefined;
+  const entryAt = async (key: string) => (await tables.get(table, key)) as QueueEntry | undefined;
   const leaseAt = async (lease: string) => (await tables.get(table, `lease/${lease}`)) as Lease | undefined;
-  const itemOf = async (key: string, { at: pushedAt, tries }: QueueRelicEntry): Promise<QueueItem> => {
+  const itemOf = async (key: string, { at: pushedAt, tries }: QueueEntry): Promise<QueueItem> => {
     const n = numberOf(key);
     return { n, value: (await tables.get(table, `value/${n}`)) ?? null, pushedAt, tries };
   };
-  const place = (n: number, delayMs: number, entry: QueueRelicEntry) =>
+  const place = (n: number, delayMs: number, entry: QueueEntry) =>
     at(delayMs > 0 ? laterKey(clock.now() + delayMs, n, 'delayed') : readyKey(n), entry);
 
-  /** Puts back in line what was delayed until now, or whose lease has run out. */
+  /** Makes items ready again whose delay or lease has expired. */
   const wakeDue = async (): Promise<void> => {
     for (let rounds = 0; rounds <= MAX_QUEUE_ITEMS / PAGE; rounds++) {
       const keys = await tables.keys(table, { prefix: 'later/', limit: PAGE });
@@ -182,9 +182,9 @@ export function createQueue(what: string, table: string, tables: Tables, clock: 
     }
   };
 
-  /** The first ready item for which `take` wins the exchange. */
+  /** Takes the first ready item for which `take` wins the exchange. */
   const takeFirst = async <T>(
-    take: (key: string, entry: QueueRelicEntry) => Promise<T | undefined>,
+    take: (key: string, entry: QueueEntry) => Promise<T | undefined>,
   ): Promise<T | undefined> => {
     await wakeDue();
     for (let lost = 0; lost < MAX_LOST_RACES; ) {
@@ -200,11 +200,11 @@ export function createQueue(what: string, table: string, tables: Tables, clock: 
     throw queueBusy(what);
   };
 
-  /** Ends or changes a live lease by an exchange of its item's entry. */
+  /** Ends or changes a live lease by exchanging its item's entry. */
   const settle = async <T>(
     lease: string,
     asBefore: 'acked' | 'released' | undefined,
-    change: (key: string, entry: QueueRelicEntry) => Promise<T | undefined>,
+    change: (key: string, entry: QueueEntry) => Promise<T | undefined>,
   ): Promise<T | undefined> => {
     for (let lost = 0; lost < MAX_LOST_RACES; lost++) {
       const found = await leaseAt(lease);
@@ -225,7 +225,9 @@ export function createQueue(what: string, table: string, tables: Tables, clock: 
   });
   const all = async (prefix: string) => tables.keys(table, { prefix });
 
-  /** `count` may be off by what crashed between two writes, so it is taken anew before a push is refused. */
+  /**
+   * Counts a new item. A crash between two writes can make `count` wrong, so it is recounted before a push is refused.
+   */
   const makeRoom = async (): Promise<void> => {
     if ((await tables.increment(table, 'count', 1)) <= MAX_QUEUE_ITEMS) return;
     const items = (await all('ready/')).length + (await all('later/')).length;
@@ -355,13 +357,13 @@ export function createQueue(what: string, table: string, tables: Tables, clock: 
   };
 }
 
-/** Of an item, in `ready/N` or `later/DUE/N/HOW`; its value stands in `value/N`. */
-export type QueueRelicEntry = { readonly at: number; readonly tries: number; readonly lease?: string };
+/** The entry of an item, at `ready/N` or `later/DUE/N/HOW`. Its value is at `value/N`. */
+export type QueueEntry = { readonly at: number; readonly tries: number; readonly lease?: string };
 
-/** Of a claim, in `lease/LEASE`: where its item is, or how it ended. */
+/** A claim, at `lease/LEASE`: the key of its item, or how it ended. */
 export type Lease = { readonly key: string } | { readonly ended: 'acked' | 'released' };
 
-/** Keys are sorted as texts. */
+/** Keys are sorted as text, so numbers are padded. */
 const padded = (n: number) => String(n).padStart(16, '0');
 
 const readyKey = (n: number) => `ready/${padded(n)}`;
@@ -369,41 +371,41 @@ const readyKey = (n: number) => `ready/${padded(n)}`;
 const laterKey = (due: number, n: number, how: 'leased' | 'delayed') =>
   `later/${padded(due)}/${padded(n)}/${how}`;
 
-/** When what stands under a `later` key is ready. */
+/** When the item of a `later` key becomes ready. */
 const dueOf = (key: string) => Number(key.split('/')[1]);
 
 const numberOf = (key: string) => Number(key.split('/')[key.startsWith('ready/') ? 1 : 2]);
 
 const queueFull = (what: string, limit: number) =>
-  new RuntimeError('queue_full', `The ${what} holds ${limit} items, which is all it takes.`, {
-    hint: 'Let something take items off it, or clear it; then push again.',
+  new RuntimeError('queue_full', `The ${what} is full: it holds ${limit} items.`, {
+    hint: 'Remove items or clear it, then push again.',
     retryable: true,
   });
 
 const queueBusy = (what: string) =>
-  new RuntimeError('queue_busy', `Others were quicker at the ${what} each time.`, {
+  new RuntimeError('queue_busy', `Other processes took every item of ${what} first.`, {
     hint: 'Try again.',
     retryable: true,
   });
 
-/** `why`: `has run out`. */
+/** `why` is a verb phrase: `has run out`. */
 const leaseLost = (what: string, lease: string, why: string) =>
   new RuntimeError('lease_lost', `The lease "${lease}" of ${what} ${why}, or there was none.`, {
-    hint: 'The item may have been given to somebody else: claim again. "extend" keeps a lease that needs longer.',
+    hint: 'Another worker may have the item now, so claim again. To keep a lease longer, use "extend".',
   });
 
 export interface QueueItem {
-  /** Its place in the order of pushes. */
+  /** Its position in the order of pushes. */
   readonly n: number;
   readonly value: Json;
   readonly pushedAt: number;
-  /** How often it was claimed, this time included. */
+  /** How often it was claimed, including this time. */
   readonly tries: number;
 }
 
 export interface ClaimedItem extends QueueItem {
   readonly lease: string;
-  /** When it is given to others again, unless it is acknowledged before. */
+  /** When others can claim it again, unless it is acknowledged before. */
   readonly until: number;
 }
 
@@ -414,26 +416,26 @@ export interface QueueSize {
 }
 
 /**
- * A queue in a table of the store: first in, first out among what is ready. Every step is one exchange of the table, so
- * that several processes on one store never get the same item at once, and none is lost by a crash in between.
+ * A queue in a table of the store, first in, first out among ready items. Every step is one atomic exchange, so several
+ * processes on one store never get the same item at the same time, and no crash loses one.
  */
 export interface Queue {
-  /** `key`: what was pushed under it before is not pushed again. */
+  /** A second push with the same `key` is ignored. */
   push(
     value: Json,
     key: string,
     delayMs: number,
   ): Promise<{ readonly n: number; readonly duplicate: boolean }>;
-  /** `lease` names the claim: the same again gives the same item again. */
+  /** `lease` names the claim. The same name returns the same item again. */
   claim(lease: string, leaseMs: number): Promise<ClaimedItem | undefined>;
-  /** Takes an item off for good. */
+  /** Removes an item for good. */
   pop(): Promise<QueueItem | undefined>;
   ack(lease: string): Promise<void>;
   release(lease: string, delayMs: number): Promise<void>;
-  /** When the lease now ends. */
+  /** Returns when the lease now ends. */
   extend(lease: string, leaseMs: number): Promise<number>;
   peek(limit: number, maxChars: number): Promise<readonly QueueItem[]>;
   size(): Promise<QueueSize>;
-  /** Removes what nobody holds and says how many that were. */
+  /** Removes unclaimed items and returns how many there were. */
   clear(): Promise<number>;
 }

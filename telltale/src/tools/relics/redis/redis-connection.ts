@@ -1,17 +1,17 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { RuntimeError } from '../../../lib/errors.ts';
 import type { Json } from '../../../lib/json.ts';
+import { abortError, orAborted } from '../../abort.ts';
 import { outputTooLarge, thrownMessage } from '../../output/output.ts';
-import { orStopped, stopped } from '../../stop-and-wait.ts';
 import { relicBrokeOff, relicClosed, relicUnavailable } from '../relic-driver.ts';
 
 export interface RedisCommand {
   readonly args: readonly string[];
-  /** Whether it may be sent again if it is not known what became of it. */
+  /** Whether it may be sent again if its outcome is unknown. */
   readonly mayRepeat: boolean;
 }
 
-/** One connection to a Redis server, made at the first command and again by the first one after it broke. */
+/** One connection to a Redis server. Opened at the first command, and reopened by the first command after it broke. */
 export interface RedisConnection {
   send(command: RedisCommand, signal: AbortSignal): Promise<Json>;
   close(): Promise<void>;
@@ -26,14 +26,17 @@ export interface RedisDeps {
 }
 
 const CONNECT_MS = 5_000;
-/** No command here blocks in the server: one that says nothing for so long is as good as gone. */
+/** No command here blocks in the server, so a server that is silent this long counts as gone. */
 const ANSWER_MS = 10_000;
-/** Commands that may wait for their answers at once. */
+/** The most commands that may wait for a reply at the same time. */
 const MAX_WAITING = 1_000;
-/** Of RESP: numbers come as texts and are exact beyond 2^53; texts come as bytes, so that a huge one is only memory. */
+/**
+ * RESP types. Numbers are read as text, which keeps them exact beyond 2^53. Text is read as bytes, so that its size can
+ * be checked first.
+ */
 const [NUMBER, BLOB] = [58, 36];
 
-/** What of the library's client is used. */
+/** The part of the library's client that is used. */
 interface Client {
   readonly isReady: boolean;
   on(event: 'error', listener: (error: unknown) => void): unknown;
@@ -42,16 +45,16 @@ interface Client {
   destroy(): void;
 }
 
-interface RedisConnectionLine {
+interface OpenRedisClient {
   readonly client: Client;
   readonly isRefusal: (thrown: unknown) => boolean;
 }
 
 export function createRedisConnection({ what, url, where, clock }: RedisDeps): RedisConnection {
-  let line: Promise<RedisConnectionLine> | undefined;
+  let line: Promise<OpenRedisClient> | undefined;
   let isClosed = false;
 
-  const drop = (broken: Promise<RedisConnectionLine> | undefined, client: Client) => {
+  const drop = (broken: Promise<OpenRedisClient> | undefined, client: Client) => {
     if (line === broken) line = undefined;
     try {
       client.destroy();
@@ -60,7 +63,7 @@ export function createRedisConnection({ what, url, where, clock }: RedisDeps): R
     }
   };
 
-  const connect = async (): Promise<RedisConnectionLine> => {
+  const connect = async (): Promise<OpenRedisClient> => {
     const { createClient, ErrorReply } = await import('@redis/client');
     const client: Client = createClient({
       url,
@@ -68,13 +71,13 @@ export function createRedisConnection({ what, url, where, clock }: RedisDeps): R
       disableOfflineQueue: true,
       commandsQueueMaxLength: MAX_WAITING,
       disableClientInfo: true,
-      // The next call connects again; nothing tries in the background while nobody asks.
+      // The next call connects again. Nothing reconnects in the background.
       socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false },
     });
-    // Whoever waits for a command hears of it there; without a listener the event would end the process.
+    // Each command reports its own error. Without a listener, the event would end the process.
     client.on('error', () => undefined);
     try {
-      await within(clock, CONNECT_MS, client.connect());
+      await withDeadline(clock, CONNECT_MS, client.connect());
     } catch (thrown) {
       drop(line, client);
       throw relicUnavailable(what, where, thrownMessage(thrown), !(thrown instanceof ErrorReply));
@@ -86,14 +89,14 @@ export function createRedisConnection({ what, url, where, clock }: RedisDeps): R
     return { client, isRefusal: (thrown) => thrown instanceof ErrorReply };
   };
 
-  const ready = async (): Promise<readonly [RedisConnectionLine, Promise<RedisConnectionLine>]> => {
+  const ready = async (): Promise<readonly [OpenRedisClient, Promise<OpenRedisClient>]> => {
     const current = line;
     if (current !== undefined) {
       const connected = await current;
       if (connected.client.isReady) return [connected, current];
       drop(current, connected.client);
     }
-    // Others may have begun meanwhile.
+    // Another call may have connected meanwhile.
     const made = line ?? connect();
     line = made;
     made.catch(() => {
@@ -105,16 +108,16 @@ export function createRedisConnection({ what, url, where, clock }: RedisDeps): R
   return {
     async send({ args, mayRepeat }, signal) {
       if (isClosed) throw relicClosed(what);
-      const [{ client, isRefusal }, through] = await orStopped(ready(), what, signal);
-      if (signal.aborted) throw stopped(what, signal);
+      const [{ client, isRefusal }, through] = await orAborted(ready(), what, signal);
+      if (signal.aborted) throw abortError(what, signal);
       const answer = client.sendCommand(args, { typeMapping: { [NUMBER]: String, [BLOB]: Buffer } });
       try {
-        const reply = await orStopped(within(clock, ANSWER_MS, answer), what, signal);
+        const reply = await orAborted(withDeadline(clock, ANSWER_MS, answer), what, signal);
         return replyJson(what, reply as Reply);
       } catch (thrown) {
-        if (signal.aborted) throw stopped(what, signal);
+        if (signal.aborted) throw abortError(what, signal);
         if (isRefusal(thrown)) throw redisRefused(what, args[0] ?? '', thrownMessage(thrown));
-        if (thrown === SILENT) drop(through, client);
+        if (thrown === NO_REPLY) drop(through, client);
         if (isUnsent(thrown)) throw relicUnavailable(what, where, thrownMessage(thrown));
         if (thrown instanceof Error && thrown.name !== 'RuntimeError')
           throw relicBrokeOff(what, where, thrownMessage(thrown), mayRepeat);
@@ -129,51 +132,51 @@ export function createRedisConnection({ what, url, where, clock }: RedisDeps): R
   };
 }
 
-/** Refused by the client itself, before anything was written. */
+/** Whether the client refused a command before anything was written. */
 const isUnsent = (thrown: unknown): boolean =>
   thrown instanceof Error &&
   (thrown.constructor.name === 'ClientOfflineError' ||
     thrown.constructor.name === 'ClientClosedError' ||
     thrown.message === 'The queue is full');
 
-const SILENT = new Error('it does not answer');
+const NO_REPLY = new Error('it does not answer');
 
-async function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
+async function withDeadline<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
   let cancel = () => {};
   const silence = new Promise<never>((_, reject) => {
-    cancel = clock.after(ms, () => reject(SILENT));
+    cancel = clock.after(ms, () => reject(NO_REPLY));
   });
   try {
     return await Promise.race([work, silence]);
   } finally {
     cancel();
-    work.catch(() => undefined); // its outcome no longer matters where the time was over
+    work.catch(() => undefined); // after the timeout its outcome no longer matters
   }
 }
 
-/** The server is there and will take the command later. */
-const PASSING = /^(LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|OOM|MISCONF)\b/;
+/** Errors of a server that will accept the command later. */
+const TRANSIENT = /^(LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|OOM|MISCONF)\b/;
 
 const HINTS: readonly (readonly [RegExp, string])[] = [
-  [/^WRONGTYPE\b/, 'The key holds another kind of value: use the operation for that kind, or another key.'],
+  [/^WRONGTYPE\b/, 'The key holds another type of value. Use the operation for that type, or another key.'],
   [/^(NOAUTH|NOPERM|WRONGPASS)\b/, 'The user in "connection" may not do this.'],
   [/not an integer|not a valid float/, 'Only numbers can be counted up.'],
-  [/^READONLY\b/, 'This is a replica: "connection" should name the primary.'],
+  [/^READONLY\b/, 'This is a replica. Point "connection" to the primary.'],
 ];
 
-/** The server answered with an error. */
+/** The error of a server that answered with one. */
 const redisRefused = (what: string, command: string, message: string) =>
   new RuntimeError('redis_error', `The ${what} refused ${command}: ${message}`, {
     hint: HINTS.find(([pattern]) => pattern.test(message))?.[1],
-    retryable: PASSING.test(message),
+    retryable: TRANSIENT.test(message),
   });
 
-/** What the server says: numbers as digits, texts as bytes. */
+/** A server's reply: numbers as digits, text as bytes. */
 export type Reply = null | string | Uint8Array | readonly Reply[];
 
 const MAX_REPLY_BYTES = 4 * 1024 * 1024;
 
-/** As JSON: bytes are read as UTF-8, a number beyond 2^53 stays text. */
+/** Converts a reply to JSON. Bytes are read as UTF-8, and a number beyond 2^53 stays text. */
 function replyJson(what: string, reply: Reply): Json {
   if (bytesOf(reply) > MAX_REPLY_BYTES) throw outputTooLarge(what, MAX_REPLY_BYTES);
   return convert(reply);

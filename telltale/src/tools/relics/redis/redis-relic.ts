@@ -84,7 +84,7 @@ export function redisDriver(context: RelicContext): RelicDriver {
         if_absent: { type: 'boolean', description: 'true: only if the key has no value yet.' },
       },
       required: ['key', 'value'],
-      // Made again, "if absent" would find what it had set itself.
+      // A repeated "if_absent" would find its own value.
       idempotent: ({ if_absent: ifAbsent }) => ifAbsent !== true,
       async run({ key, value = null, ttl, if_absent: ifAbsent }, call) {
         checkSize(value, `key "${String(key)}"`);
@@ -149,7 +149,7 @@ export function redisDriver(context: RelicContext): RelicDriver {
       async run({ key, start = 0, limit = DEFAULT_LISTED, json }, call) {
         const from = Number(start);
         const last = from + Number(limit) - 1;
-        // From the end on, a last place of 0 or more would count from the beginning.
+        // If the range starts from the end, a last index of 0 or more would count from the beginning.
         const to = from < 0 && last >= 0 ? -1 : last;
         const found = await read(call, 'LRANGE', String(key), String(from), String(to));
         return { items: (found as readonly Json[]).map((item) => fromText(what, item, json)) };
@@ -215,7 +215,7 @@ export function redisDriver(context: RelicContext): RelicDriver {
       },
     }),
   };
-  return { operations, byDefault: 'get', unnamed: getOrSet, close: connection.close };
+  return { operations, byDefault: 'get', implyOperation: getOrSet, close: connection.close };
 }
 
 const side = (byDefault: string) => ({
@@ -228,42 +228,42 @@ function checkAddress({ what, file }: RelicContext, url: string): void {
   try {
     read = new URL(url);
   } catch {
-    read = undefined; // its message would show the address, and with it a password
+    read = undefined; // its message would reveal the URL, and with it a password
   }
   const isRedis = read?.protocol === 'redis:' || read?.protocol === 'rediss:';
   if (isRedis && /^\/?\d{0,5}$/.test(read?.pathname ?? '')) return;
   throw badConnection(
     what,
     file,
-    'is no redis:// address that can be read',
-    'Write it like redis://USER:PASSWORD@HOST:6379/0; percent-encode what is special in a password.',
+    'is not a valid redis:// URL',
+    'Write it like redis://USER:PASSWORD@HOST:6379/0. Percent-encode special characters in the password.',
   );
 }
 
-/** Redis keeps texts: one stays as it is, so that other programs read what was meant; the rest is written as JSON. */
+/** Redis stores text. Text is stored as it is, so that other programs can read it. Other values are stored as JSON. */
 const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** What was kept; read as JSON where that is asked for. */
+/** Reads a stored value, as JSON if requested. */
 function fromText(what: string, found: Json, asJson: Json | undefined): Json {
   if (asJson !== true || typeof found !== 'string') return found;
   try {
     return JSON.parse(found) as Json;
   } catch (cause) {
-    throw new RuntimeError('bad_output', `What ${what} keeps there is no JSON.`, {
+    throw new RuntimeError('bad_output', `The value in ${what} is not JSON.`, {
       hint: 'Leave "json" out to get it as text.',
       cause,
     });
   }
 }
 
-/** Rounds of one call: a pattern that few keys match must not go through a server with millions of them. */
+/** The most rounds of one call, so that a rare pattern does not scan a server with millions of keys. */
 const MAX_ROUNDS = 100;
-/** What the server looks at in a round, so that it never stops for long. */
+/** The most keys the server examines per round, so that it never blocks for long. */
 const ROUND = 1_000;
 
 /**
- * Keys that match, `limit` or a few more. `next` goes on where this left off; without it these were all. A key may come
- * twice over several calls, as SCAN has it.
+ * Finds matching keys, `limit` or a few more. `next` continues where this call stopped. Without it, these were all. A
+ * key may occur twice across several calls, because SCAN works that way.
  */
 async function scanKeys(
   pattern: string,

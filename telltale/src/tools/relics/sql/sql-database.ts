@@ -1,31 +1,31 @@
 import { RuntimeError } from '../../../lib/errors.ts';
 import type { Json, JsonObject } from '../../../lib/json.ts';
-import { orStopped } from '../../stop-and-wait.ts';
+import { orAborted } from '../../abort.ts';
 
 export interface SqlStatement {
   readonly sql: string;
-  /** By place, or by name where the database has names. Always bound, never put into the text. */
+  /** By position, or by name if the database supports names. Always bound, never inserted into the text. */
   readonly params: readonly Json[] | JsonObject;
 }
 
 export interface SqlLimits {
   readonly maxRows: number;
-  /** Of all rows as JSON. */
+  /** The size of all rows as JSON. */
   readonly maxBytes: number;
 }
 
 export interface SqlResult {
   readonly rows: readonly JsonObject[];
-  /** Whether there were more rows than the limits let through. */
-  readonly isCut: boolean;
+  /** Whether there were more rows than the limits allow. */
+  readonly isTruncated: boolean;
   readonly affected: number;
-  /** Of the row inserted last, where the database says. */
+  /** The id of the last inserted row, if the database reports it. */
   readonly lastId?: Json;
 }
 
 /**
- * `read`: nothing can be changed. `write`: each statement stands for itself. `transaction`: all of them are carried out,
- * or none.
+ * `read`: nothing can be changed. `write`: each statement is separate. `transaction`: all statements are executed, or
+ * none.
  */
 export type SqlMode = 'read' | 'write' | 'transaction';
 
@@ -35,12 +35,12 @@ export interface SqlRequest {
   readonly limits: SqlLimits;
 }
 
-/** A database; opened at the first request. */
+/** A database. It is opened at the first request. */
 export interface SqlDatabase {
   readonly dialect: 'sqlite' | 'postgres';
   /** For messages, without credentials. */
   readonly where: string;
-  /** A result for each statement. Stops the statement in the database when the signal is aborted. */
+  /** Returns a result for each statement. Aborting the signal stops the statement in the database. */
   run(request: SqlRequest, signal: AbortSignal): Promise<readonly SqlResult[]>;
   close(): Promise<void>;
 }
@@ -51,11 +51,11 @@ export interface SqlProblem {
   readonly retryable?: boolean;
 }
 
-/** The database is there and refused the statement. */
+/** The error of a statement that the database refused. */
 export const sqlRefused = (what: string, { message, hint, retryable = false }: SqlProblem) =>
   new RuntimeError('sql_error', `The database of ${what} refused it: ${message}`, { hint, retryable });
 
-/** A statement that is not sent at all. */
+/** The error of a statement that is not sent at all. */
 export const statementRefused = (what: string, why: string, hint: string) =>
   new RuntimeError('sql_error', `The statement for ${what} ${why}.`, { hint });
 
@@ -64,20 +64,20 @@ export const badParams = (what: string, why: string, hint: string) =>
 
 export const rowTooLarge = (what: string, maxBytes: number) =>
   new RuntimeError('output_too_large', `A row of ${what} has more than ${maxBytes} bytes.`, {
-    hint: 'Choose fewer columns, or parts of them: substr(column, 1, 1000). "max_bytes" beside "url" in "connection" allows more.',
+    hint: 'Select fewer columns, or parts of them: substr(column, 1, 1000). "max_bytes" next to "url" in "connection" raises the limit.',
   });
 
-export const ONE_STATEMENT = 'Give one statement; the operation "transaction" takes several.';
+export const ONE_STATEMENT = 'Give one statement. The operation "transaction" takes several.';
 
-/** Lets so many in at once; the others wait in the order in which they came. */
-export interface SqlDatabaseTurnstile {
-  /** Resolves with what lets the next one in; to be called once. */
-  enter(signal: AbortSignal): Promise<() => void>;
+/** Limits the number of concurrent calls. The others wait in order of arrival. */
+export interface CallLimiter {
+  /** Resolves with a function that frees the slot. Call it exactly once. */
+  acquire(signal: AbortSignal): Promise<() => void>;
 }
 
 const MAX_WAITING = 1_000;
 
-export function createTurnstile(what: string, places: number): SqlDatabaseTurnstile {
+export function createCallLimiter(what: string, places: number): CallLimiter {
   const waiting: (() => void)[] = [];
   let inside = 0;
   const leave = () => {
@@ -86,7 +86,7 @@ export function createTurnstile(what: string, places: number): SqlDatabaseTurnst
     else next();
   };
   return {
-    async enter(signal) {
+    async acquire(signal) {
       if (inside < places) {
         inside++;
         return leave;
@@ -98,11 +98,11 @@ export function createTurnstile(what: string, places: number): SqlDatabaseTurnst
       });
       waiting.push(admit);
       try {
-        await orStopped(turn, what, signal);
+        await orAborted(turn, what, signal);
       } catch (error) {
         const place = waiting.indexOf(admit);
         if (place === -1)
-          leave(); // the turn had come in the same moment
+          leave(); // the turn came at the same moment
         else waiting.splice(place, 1);
         throw error;
       }
@@ -112,7 +112,7 @@ export function createTurnstile(what: string, places: number): SqlDatabaseTurnst
 }
 
 const tooMany = (what: string) =>
-  new RuntimeError('relic_unavailable', `${MAX_WAITING} calls of ${what} wait already.`, {
-    hint: 'Make fewer at once.',
+  new RuntimeError('relic_unavailable', `${MAX_WAITING} calls of ${what} are already waiting.`, {
+    hint: 'Make fewer calls at the same time.',
     retryable: true,
   });

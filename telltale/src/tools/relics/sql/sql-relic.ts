@@ -137,7 +137,7 @@ function openDatabase(context: RelicContext, connection: Connection): SqlDatabas
   return createPostgresDatabase({ what, file: context.file, url: connection.url, size, clock: deps.clock });
 }
 
-const NOTHING: SqlResult = { rows: [], isCut: false, affected: 0 };
+const NOTHING: SqlResult = { rows: [], isTruncated: false, affected: 0 };
 
 const cut = (isCut: boolean, rows: readonly Json[], maxRows: number): JsonObject =>
   isCut
@@ -146,13 +146,13 @@ const cut = (isCut: boolean, rows: readonly Json[], maxRows: number): JsonObject
       }
     : {};
 
-const shownRows = ({ rows, isCut }: SqlResult = NOTHING, maxRows: number): JsonObject => ({
+const shownRows = ({ rows, isTruncated: isCut }: SqlResult = NOTHING, maxRows: number): JsonObject => ({
   rows,
   ...cut(isCut, rows, maxRows),
 });
 
 const shownChange = (
-  { rows, isCut, affected, lastId }: SqlResult = NOTHING,
+  { rows, isTruncated: isCut, affected, lastId }: SqlResult = NOTHING,
   maxRows: number,
 ): JsonObject => ({
   affected,
@@ -160,7 +160,7 @@ const shownChange = (
   ...(rows.length === 0 ? {} : { rows, ...cut(isCut, rows, maxRows) }),
 });
 
-/** A row for each column. */
+/** Returns one row per column. */
 const COLUMNS: Readonly<Record<SqlDatabase['dialect'], string>> = {
   sqlite: `SELECT t.name AS "table", t.type AS kind, c.name AS "column", c.type AS type,
       c."notnull" = 0 AS nullable, c.pk > 0 AS key
@@ -182,7 +182,7 @@ const COLUMNS: Readonly<Record<SqlDatabase['dialect'], string>> = {
     ORDER BY t.table_schema, t.table_name, c.ordinal_position`,
 };
 
-/** Tables and views, each with its columns. */
+/** Reads tables and views with their columns. */
 async function readSchema(
   database: SqlDatabase,
   table: string | undefined,
@@ -204,7 +204,7 @@ async function readSchema(
   }
   return {
     tables: [...tables].map(([name, { kind, columns }]) => ({ name, kind, columns })),
-    ...(result?.isCut === true ? { truncated: 'There are more. Ask for one with "table".' } : {}),
+    ...(result?.isTruncated === true ? { truncated: 'There are more. Ask for one with "table".' } : {}),
   };
 }
 
@@ -213,7 +213,7 @@ const TRANSACTIONS =
 const SETTINGS = 'It would hold for the calls of others on the same connection. Leave it out.';
 const FILES = 'A relic has one file, the one in its "connection". Another file needs a relic of its own.';
 
-/** Statements that reach beyond the call they stand in, by their first word. */
+/** Statements that have effects beyond the call, by their first word. */
 const REFUSED: Readonly<Record<SqlDatabase['dialect'], ReadonlyMap<string, string>>> = {
   sqlite: new Map([
     ...words('BEGIN COMMIT END ROLLBACK SAVEPOINT RELEASE', TRANSACTIONS),
@@ -226,17 +226,23 @@ const REFUSED: Readonly<Record<SqlDatabase['dialect'], ReadonlyMap<string, strin
   ]),
 };
 
-/** Those that only tell something. */
+/** Pragmas that only report something. */
 const PRAGMAS: ReadonlySet<string> = new Set(
   'table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list foreign_key_check integrity_check quick_check user_version'.split(
     ' ',
   ),
 );
 
-/** Programs in a statement, which can do what a transaction that only reads does not see: COPY to a file or a program. */
+/**
+ * Statements that run code with effects that a read-only transaction does not prevent, such as COPY to a file or a
+ * program.
+ */
 const NOT_READING: ReadonlySet<string> = new Set(['DO', 'CALL']);
 
-/** Throws for what would leave the database, or the call it stands in; `reads`: and for what is no reading. */
+/**
+ * Throws for statements with effects outside the database or beyond the call. With `reads`, also throws for statements
+ * that may write.
+ */
 function checkStatement(what: string, dialect: SqlDatabase['dialect'], sql: string, reads = false): void {
   const start = skipBlanks(sql, dialect === 'postgres');
   const word = /^[a-z_]*/i.exec(sql.slice(start, start + 40))?.[0].toUpperCase() ?? '';
@@ -264,7 +270,7 @@ function words(list: string, hint: string): readonly (readonly [string, string])
   return list.split(' ').map((word) => [word, hint] as const);
 }
 
-/** Where the first word begins: behind blanks and comments, which may stand inside each other in PostgreSQL. */
+/** Where the first word begins, after blanks and comments. Comments nest in PostgreSQL. */
 function skipBlanks(sql: string, commentsNest: boolean): number {
   let at = 0;
   for (;;) {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { JSValueHandle, MAX_STACK_SIZE, QuickJS } from 'quickjs-wasi';
 
-/** Of the WebAssembly instance, what the package itself does not offer; its version is pinned for this. */
+/** Exports of the WebAssembly instance that the package does not expose. Its version is pinned for this reason. */
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly __stack_pointer: { value: number };
@@ -13,7 +13,7 @@ interface Exports {
   qjs_promise_result(promise: number): number;
 }
 
-/** What the engine asks its host for while a script runs. */
+/** What the engine needs from its host while a script runs. */
 export interface MachineHost {
   isOver(): boolean;
   /** Milliseconds since 1970. */
@@ -21,49 +21,51 @@ export interface MachineHost {
   log(text: string): void;
 }
 
-/** One instance of the engine, which can be put back to what it was before it ran anything. */
+/** An instance of the engine that can be reset to its initial state. */
 export interface Machine {
   readonly vm: QuickJS;
   readonly begin: JSValueHandle;
   readonly finish: JSValueHandle;
   readonly watch: JSValueHandle;
   readonly unwatch: JSValueHandle;
-  /** What a promise was rejected with. */
+  /** The reason a promise was rejected with. */
   reasonOf(rejected: JSValueHandle): JSValueHandle;
-  /** Forgets everything since `openMachine`, or since `moment`. All handles made since then are void. */
-  reset(memoryBytes: number, moment?: MachineMoment): void;
   /**
-   * Does `work` after a reset and keeps what it made of the machine. Undefined where it took too much memory for that.
-   * Handles that were made meanwhile hold whenever the machine is put back there.
+   * Restores the state after `openMachine`, or the state of `moment`. All handles created since then become invalid.
    */
-  keep(memoryBytes: number, work: () => void): MachineMoment | undefined;
-  /** Whether a script made it take memory of the system, which WebAssembly cannot give back. */
+  reset(memoryBytes: number, state?: MachineState): void;
+  /**
+   * Runs `work` after a reset and saves the resulting state. Undefined if it used too much memory. Handles created by
+   * `work` are valid whenever the machine is reset to that state.
+   */
+  keep(memoryBytes: number, work: () => void): MachineState | undefined;
+  /** Whether a script made the instance grow. WebAssembly cannot shrink memory again. */
   isSpent(): boolean;
 }
 
-/** What has become of a machine: all bytes that differ from those it had at its opening. */
-export interface MachineMoment {
-  readonly changes: readonly MachineChange[];
+/** A saved state of a machine: all bytes that differ from its initial state. */
+export interface MachineState {
+  readonly changes: readonly MemoryChange[];
   readonly bytes: number;
 }
 
-interface MachineChange {
+interface MemoryChange {
   readonly at: number;
   readonly bytes: Uint8Array;
 }
 
-/** Free memory that a machine starts with, so that a small script leaves it as large as it was. */
+/** Free memory of a new machine, so that small scripts do not make it grow. */
 const HEADROOM_BYTES = 1024 * 1024;
 
-/** Compiled once for a thread: that takes ten milliseconds, an instance of it three. */
+/** Compiles the engine once per thread. Compiling takes ten milliseconds, and creating an instance takes three. */
 export async function loadEngine(): Promise<EngineModule> {
   const path = createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm');
   return WebAssembly.compile(await readFile(pathToFileURL(path)));
 }
 
 /**
- * A reset copies 0.3 MB, which takes 15 µs; a new context would take 3 ms. The engine has all of its state in the
- * instance's memory, above the stack, so that copying this back is as good as a new instance.
+ * Opens a machine. The engine keeps all of its state in the instance's memory, above the stack, so restoring that
+ * memory is as good as a new instance. It copies 0.3 MB in 15 µs, where a new context takes 3 ms.
  */
 export async function openMachine(engine: EngineModule, host: MachineHost): Promise<Machine> {
   const vm = await QuickJS.create({
@@ -76,7 +78,7 @@ export async function openMachine(engine: EngineModule, host: MachineHost): Prom
         new DataView(memory.buffer).setBigUint64(result, BigInt(Math.floor(host.now())) * 1_000_000n, true);
         return 0;
       },
-      // By default these would write to the standard streams of the process.
+      // The defaults would write to the standard streams of the process.
       fd_write: () => ERRNO_BADF,
     }),
   });
@@ -92,19 +94,19 @@ export async function openMachine(engine: EngineModule, host: MachineHost): Prom
     kit.getProp('2'),
     kit.getProp('3'),
   ];
-  // The package keeps handles of these once they are asked for: they have to be older than the copy.
+  // The package caches handles of these values when they are first used, so they must exist before the copy is made.
   for (const kept of [vm.global, vm.undefined, vm.null, vm.true, vm.false]) void kept.isNull;
 
-  // The greatest free block is the last: everything that lives is below it.
+  // The largest free block is the last one, so everything in use is below it.
   const end = exports.wasm_malloc(HEADROOM_BYTES);
   exports.wasm_free(end);
   const start = exports.__stack_pointer.value;
   const size = exports.memory.buffer.byteLength;
   const copy = new Uint8Array(exports.memory.buffer).slice(start, end);
-  const reset = (memoryBytes: number, moment?: MachineMoment) => {
+  const reset = (memoryBytes: number, state?: MachineState) => {
     const memory = new Uint8Array(exports.memory.buffer);
     memory.set(copy, start);
-    if (moment !== undefined) for (const { at, bytes } of moment.changes) memory.set(bytes, at);
+    if (state !== undefined) for (const { at, bytes } of state.changes) memory.set(bytes, at);
     exports.__stack_pointer.value = start;
     exports.qjs_set_memory_limit(memoryBytes);
   };
@@ -117,8 +119,7 @@ export async function openMachine(engine: EngineModule, host: MachineHost): Prom
     reasonOf: (rejected) => new JSValueHandle(vm, exports.qjs_promise_result(rejected.ptr)),
     reset,
     keep(memoryBytes, work) {
-      // Above `end` is the greatest free block, in which others have left what they wrote. Its last bytes are the
-      // allocator's own.
+      // The largest free block is above `end` and may contain old data. Its last bytes belong to the allocator.
       const top = size - TOP_BYTES;
       new Uint8Array(exports.memory.buffer, end, top - end).fill(UNTOUCHED);
       reset(memoryBytes);
@@ -136,16 +137,19 @@ export async function openMachine(engine: EngineModule, host: MachineHost): Prom
 
 const ERRNO_BADF = 8;
 
-/** Of the memory's end: it is not looked at there. */
+/** The end of the memory, which is not compared. */
 const TOP_BYTES = 64 * 1024;
-/** What memory is filled with to see what is written: nothing ends with it, since the allocator writes a size behind. */
+/**
+ * Fills free memory, to see what is written. No data ends with this value, because the allocator writes a size after
+ * it.
+ */
 const UNTOUCHED = 0xa5;
 const UNTOUCHED_WORD = 0xa5a5a5a5 | 0;
 const WORD = Int32Array.BYTES_PER_ELEMENT;
-/** Differences that lie as close together are one. */
+/** Differences that are this close together are stored as one. */
 const CLOSE_BYTES = 64;
 
-/** Where behind `from` and before `to` the last word ends that is not untouched; `from` where all are. */
+/** Where the last changed word between `from` and `to` ends. `from` if there is none. */
 function afterLastOther(memory: ArrayBuffer, from: number, to: number): number {
   const words = new Int32Array(memory, from, (to - from) / WORD);
   let count = words.length;
@@ -153,9 +157,9 @@ function afterLastOther(memory: ArrayBuffer, from: number, to: number): number {
   return from + count * WORD;
 }
 
-/** The parts of `now` that differ from `before`, which is as long. */
-function differences(before: Uint8Array, now: Uint8Array, offset: number): MachineChange[] {
-  const changes: MachineChange[] = [];
+/** The parts of `now` that differ from `before`, which has the same length. */
+function differences(before: Uint8Array, now: Uint8Array, offset: number): MemoryChange[] {
+  const changes: MemoryChange[] = [];
   for (let place = 0; place < now.length; place++) {
     if (now[place] === before[place]) continue;
     let end = place + 1;
@@ -168,13 +172,12 @@ function differences(before: Uint8Array, now: Uint8Array, offset: number): Machi
 }
 
 /**
- * Evaluated in the sandbox before any script, once; `begin` and `finish` are called around each. They use only what
- * they took hold of here, since a script may have replaced the rest. `finish` answers `=JSON`, `>` where that is longer
- * than `limit`, or `!` and the place of what is no JSON, what is there, and what to do about it.
- *
- * `watch` and `unwatch` are called around the evaluation of a module. What differs from run to run, the globals and
- * chance, is watched meanwhile: `unwatch` answers with the globals' names and no values, as JSON, or with nothing where
- * one was looked at. A module that looked at none makes the same world each time.
+ * Evaluated once in the sandbox, before any script. `begin` and `finish` are called around each script. They only use
+ * values captured here, because a script may have replaced the globals. `finish` returns `=JSON`, or `>` if that is
+ * longer than `limit`, or `!` with the path of a value that is not JSON, a description and a hint. `watch` and
+ * `unwatch` are called around the evaluation of a module. In between, access to whatever differs from run to run (the
+ * globals and randomness) is recorded. `unwatch` returns the names of the globals with null values, as JSON, or an
+ * empty text if something was accessed. A module that accessed nothing has the same state after each evaluation.
  */
 const PRELUDE = `((log) => {
   'use strict';
@@ -356,9 +359,9 @@ export type EngineModule = object;
 
 interface WebAssemblyApi {
   compile(bytes: Uint8Array): Promise<EngineModule>;
-  /** What an instance ends with where its code broke. */
+  /** Thrown by an instance whose code failed. */
   readonly RuntimeError: new () => Error;
 }
 
-/** Node has it; its types leave it to those of browsers, which this package is not compiled with. */
+/** Node provides it, but its types are part of the browser types, which this package is not compiled with. */
 export const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: WebAssemblyApi };

@@ -1,20 +1,18 @@
 import { EvalFlags, JSException, type JSValueHandle, type QuickJS } from 'quickjs-wasi';
-import type { RunRequest } from '../messages.ts';
-import type { SandboxOutcome, SandboxPlace } from '../outcome.ts';
-import type { Machine, MachineMoment } from './machine.ts';
-import { WebAssembly } from './machine.ts';
+import type { RunRequest, SandboxOutcome, ScriptPosition } from '../messages.ts';
+import { type Machine, type MachineState, WebAssembly } from './machine.ts';
 
-/** Compiled scripts and modules by source; the one that was not used for the longest time goes. */
+/** Compiled scripts and modules by source. The least recently used one is dropped first. */
 export interface ScriptCache {
   readonly scripts: Map<string, CompiledScript>;
   readonly modules: Map<string, CompiledScript>;
-  readonly worlds: Worlds;
+  readonly moduleStates: ModuleStates;
 }
 
 export const emptyScriptCache = (): ScriptCache => ({
   scripts: new Map(),
   modules: new Map(),
-  worlds: createWorlds(),
+  moduleStates: createModuleStates(),
 });
 
 const MAX_CACHED = 256;
@@ -47,32 +45,35 @@ export function runScript(
     if (before !== undefined && 'message' in before) return syntax(before);
     indent = script.indent;
     const { vm, begin, finish } = machine;
-    const world =
+    const moduleState =
       before === undefined
         ? undefined
-        : cache.worlds.find(machine, request, (globals) =>
-            makeWorld(machine, request, globals, before, script),
+        : cache.moduleStates.find(machine, request, (globals) =>
+            createModuleState(machine, request, globals, before, script),
           );
-    machine.reset(memoryBytes, world?.moment);
-    if (before === undefined || world !== undefined) callWithGlobals(machine, begin, request);
+    machine.reset(memoryBytes, moduleState?.state);
+    if (before === undefined || moduleState !== undefined) callWithGlobals(machine, begin, request);
     else {
       const how = evaluate(machine, request, before);
       if (how === 'pending') return AWAITS;
-      cache.worlds.evaluated(request, how.globals);
+      cache.moduleStates.evaluated(request, how.globals);
     }
     const value =
-      world?.script === undefined
+      moduleState?.script === undefined
         ? vm.evalBytecode(script.bytecode)
-        : vm.callFunction(world.script, vm.undefined);
+        : vm.callFunction(moduleState.script, vm.undefined);
     const answer = vm.callFunction(finish, vm.undefined, value, vm.newNumber(request.outputBytes));
     return wasInterrupted() ? { kind: 'interrupted' } : read(answer.toString());
   } catch (thrown) {
-    // A script may catch what its end brings about, or throw in its stead: what counts is that it was stopped.
+    // A script may catch the interruption or throw something else instead, but it still counts as interrupted.
     return wasInterrupted() ? { kind: 'interrupted' } : failure(thrown, indent);
   }
 }
 
-/** With what differs from run to run watched. Throws what the module throws. */
+/**
+ * Evaluates a module while recording whether it accesses whatever differs from run to run. Throws what the module
+ * throws.
+ */
 function evaluate(
   machine: Machine,
   given: Pick<RunRequest, 'globals' | 'frozen' | 'seed'>,
@@ -95,27 +96,27 @@ function callWithGlobals(
   vm.callFunction(how, vm.undefined, vm.newString(globals), vm.newString(frozen), vm.newNumber(seed));
 }
 
-function makeWorld(
+function createModuleState(
   machine: Machine,
   { source, memoryBytes }: RunRequest,
   globals: string,
   module: CompiledScript,
   script: CompiledScript,
-): World | undefined {
+): ModuleState | undefined {
   machine.reset(memoryBytes);
   const body = script.indent === 0 ? undefined : compileFunction(machine.vm, source);
   if (body !== undefined && 'message' in body) return undefined;
   let isSteady = false;
   let ready: JSValueHandle | undefined;
-  const moment = machine.keep(memoryBytes, () => {
+  const state = machine.keep(memoryBytes, () => {
     const how = evaluate(machine, { globals, frozen: NO_NAMES, seed: 0 }, module);
     isSteady = how !== 'pending' && how.globals !== undefined;
     if (body !== undefined) ready = machine.vm.evalBytecode(body.bytecode);
   });
-  return moment === undefined || !isSteady ? undefined : { moment, script: ready };
+  return state === undefined || !isSteady ? undefined : { state, script: ready };
 }
 
-const syntax = ({ message, place }: SyntaxFinding): SandboxOutcome => ({
+const syntax = ({ message, place }: SyntaxProblem): SandboxOutcome => ({
   kind: 'syntax',
   message: clip(message),
   place,
@@ -127,10 +128,10 @@ function compiled(
   memoryBytes: number,
   cache: Map<string, CompiledScript>,
   compile: typeof compileScript,
-): CompiledScript | SyntaxFinding {
+): CompiledScript | SyntaxProblem {
   const found = cache.get(source);
   if (found !== undefined) {
-    cache.delete(source); // and to the end: the first is the oldest
+    cache.delete(source); // move it to the end, because the first entry is the oldest
     cache.set(source, found);
     return found;
   }
@@ -152,14 +153,14 @@ function read(answer: string): SandboxOutcome {
 
 function failure(thrown: unknown, indent: number): SandboxOutcome {
   if (!(thrown instanceof JSException)) {
-    // The thread's own stack ran out before the engine's limit: a RangeError, in the midst of WebAssembly.
+    // The thread's own stack overflowed before the engine's limit, which shows as a RangeError inside WebAssembly.
     const isStack = thrown instanceof RangeError || thrown instanceof WebAssembly.RuntimeError;
     return isStack ? { kind: 'stack' } : { kind: 'threw', name: 'internal', message: clip(String(thrown)) };
   }
   const { name, message, stack } = thrown;
   if (name === 'InternalError' && message === 'out of memory') return { kind: 'memory' };
   if (name === 'RangeError' && message === 'Maximum call stack size exceeded') return { kind: 'stack' };
-  // What is thrown need not be an Error; the engine's wrapper shows null as "<null>".
+  // A thrown value may be no Error. The engine's wrapper shows null as "<null>".
   if (stack === undefined || stack === NULL_TEXT)
     return { kind: 'threw', name: '', message: message === NULL_TEXT ? 'null' : clip(message) };
   return { kind: 'threw', name: clip(name), message: clip(message), place: placeIn(stack, indent) };
@@ -170,34 +171,35 @@ const clip = (text: string): string => (text.length > MAX_MESSAGE ? `${text.slic
 /** A script as bytecode. */
 export interface CompiledScript {
   readonly bytecode: Uint8Array;
-  /** Characters that stand before the script in its first line. */
+  /** How many characters precede the script in its first line. */
   readonly indent: number;
 }
 
-export interface SyntaxFinding {
+export interface SyntaxProblem {
   readonly message: string;
-  readonly place: SandboxPlace | undefined;
+  readonly place: ScriptPosition | undefined;
 }
 
 const FILE = 'script';
 const OPENING = '(function () {';
 
 /**
- * As a program, whose last value is its result. That has no place for `return`, so a script that is refused for one is
- * read as the body of a function instead: no script can be read both ways. The machine has to be reset behind it.
+ * Compiles a script as a program, whose last value is its result. A program cannot contain `return`, so a script that
+ * is refused for that reason is compiled as the body of a function. No script is valid both ways. The machine must be
+ * reset afterwards.
  */
-function compileScript(vm: QuickJS, source: string): CompiledScript | SyntaxFinding {
+function compileScript(vm: QuickJS, source: string): CompiledScript | SyntaxProblem {
   const asProgram = compile(vm, source, 0);
   if ('bytecode' in asProgram || !/^return not in a function/.test(asProgram.message)) return asProgram;
   return compile(vm, `${OPENING}${source}\n})()`, OPENING.length);
 }
 
-/** A script with a `return`, as a function that is yet to be called. The machine has to be reset behind it. */
-const compileFunction = (vm: QuickJS, source: string): CompiledScript | SyntaxFinding =>
+/** Compiles a script with a `return` as a function that can be called later. The machine must be reset afterwards. */
+const compileFunction = (vm: QuickJS, source: string): CompiledScript | SyntaxProblem =>
   compile(vm, `${OPENING}${source}\n})`, OPENING.length);
 
-/** As an ES module. The machine has to be reset behind it. */
-const compileModule = (vm: QuickJS, source: string): CompiledScript | SyntaxFinding =>
+/** Compiles an ES module. The machine must be reset afterwards. */
+const compileModule = (vm: QuickJS, source: string): CompiledScript | SyntaxProblem =>
   compile(vm, source, 0, EvalFlags.TYPE_MODULE);
 
 function compile(
@@ -205,13 +207,13 @@ function compile(
   source: string,
   indent: number,
   flags: number = EvalFlags.TYPE_GLOBAL | EvalFlags.STRICT,
-): CompiledScript | SyntaxFinding {
+): CompiledScript | SyntaxProblem {
   try {
     return { bytecode: vm.compile(source, FILE, flags), indent };
   } catch (thrown) {
     if (thrown instanceof WebAssembly.RuntimeError || thrown instanceof RangeError) throw thrown;
   }
-  // The reason comes without its place from there. What cannot be compiled is not run here, either.
+  // `compile` reports no position, so the code is checked again without running it.
   try {
     vm.evalCode(source, FILE, flags | EvalFlags.COMPILE_ONLY);
     return { message: 'it cannot be compiled', place: undefined };
@@ -221,62 +223,65 @@ function compile(
   }
 }
 
-/** The first place in a stack trace that is in the script. */
-function placeIn(stack: string | undefined, indent: number): SandboxPlace | undefined {
+/** The first position in a stack trace that is inside the script. */
+function placeIn(stack: string | undefined, indent: number): ScriptPosition | undefined {
   const [, line, column] = /(?:^|[\s(])script:(\d+):(\d+)/.exec(stack ?? '') ?? [];
   if (line === undefined || column === undefined) return undefined;
   const isFirst = line === '1';
   return { line: Number(line), column: Math.max(1, Number(column) - (isFirst ? indent : 0)) };
 }
 
-/** A world in which a module has been evaluated, and the script behind it, where that can be, is ready to be called. */
-export interface World {
-  readonly moment: MachineMoment;
+/** The state after a module has been evaluated, and the script as a function to call, if it can be one. */
+export interface ModuleState {
+  readonly state: MachineState;
   readonly script: JSValueHandle | undefined;
 }
 
 /**
- * Worlds that are kept between runs. Nothing passes from run to run by them: each begins with the world as it was when
- * the module had been evaluated, byte for byte. Only modules have one that looked at nothing which differs from run to
- * run when they were first evaluated, so that a run cannot tell whether its world was kept.
+ * States that are kept between runs. No data passes between runs: each starts with the bytes as they were after the
+ * module was evaluated. Only a module that accessed nothing that differs between runs qualifies, so a run cannot tell
+ * whether its state was restored.
  */
-export interface Worlds {
-  /** `make` is called for a module that has shown to be such a one. Undefined: it is to be evaluated for this run. */
+export interface ModuleStates {
+  /** `make` is called for a module that qualifies. Undefined if the module must be evaluated for this run. */
   find(
     machine: Machine,
     request: RunRequest,
-    make: (globals: string) => World | undefined,
-  ): World | undefined;
-  /** Tells how the first evaluation went: with the globals to be watched in the next, or without where it looked. */
+    make: (globals: string) => ModuleState | undefined,
+  ): ModuleState | undefined;
+  /**
+   * Records the first evaluation of a module: with the globals to watch in the next one, or undefined if it accessed
+   * something.
+   */
   evaluated(request: RunRequest, globals: string | undefined): void;
 }
 
-/** What is known of a module: nothing is kept before its second run, since most that are checked are not asked. */
-interface ScriptKnown {
+/** What is known of a module. Nothing is saved before its second run, because most modules are only checked once. */
+interface KnownModule {
   readonly memoryBytes: number;
   readonly now: number;
-  /** Undefined where it is to be evaluated for each run. */
+  /** Undefined if it must be evaluated for each run. */
   readonly globals: string | undefined;
   readonly source?: string;
-  readonly world?: World;
+  readonly moduleState?: ModuleState;
 }
 
 const MAX_MODULES = 256;
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 
-function createWorlds(): Worlds {
-  /** By module; the first was not used for the longest time. */
-  const modules = new Map<string, ScriptKnown>();
+function createModuleStates(): ModuleStates {
+  /** By module source, least recently used first. */
+  const modules = new Map<string, KnownModule>();
   let keptBytes = 0;
   let madeOn: Machine | undefined;
 
   const forget = (module: string) => {
-    keptBytes -= modules.get(module)?.world?.moment.bytes ?? 0;
+    keptBytes -= modules.get(module)?.moduleState?.state.bytes ?? 0;
     modules.delete(module);
   };
-  const put = (module: string, known: ScriptKnown) => {
+  const put = (module: string, known: KnownModule) => {
     forget(module);
-    keptBytes += known.world?.moment.bytes ?? 0;
+    keptBytes += known.moduleState?.state.bytes ?? 0;
     modules.set(module, known);
     for (const oldest of modules.keys()) {
       if (modules.size <= MAX_MODULES && keptBytes <= MAX_KEPT_BYTES) return;
@@ -287,18 +292,22 @@ function createWorlds(): Worlds {
   return {
     find(machine, { module = '', source, memoryBytes, now, logs }, make) {
       if (machine !== madeOn) {
-        for (const [each, { world: _, ...known }] of [...modules]) put(each, known);
+        for (const [each, { moduleState: _, ...known }] of [...modules]) put(each, known);
         madeOn = machine;
       }
       const known = modules.get(module);
       if (known?.globals === undefined || logs) return undefined;
       if (known.memoryBytes !== memoryBytes || known.now !== now) return undefined;
-      const world = known.source === source && known.world !== undefined ? known.world : make(known.globals);
-      put(module, world === undefined ? { ...known, globals: undefined } : { ...known, source, world });
-      return world;
+      const moduleState =
+        known.source === source && known.moduleState !== undefined ? known.moduleState : make(known.globals);
+      put(
+        module,
+        moduleState === undefined ? { ...known, globals: undefined } : { ...known, source, moduleState },
+      );
+      return moduleState;
     },
     evaluated({ module = '', memoryBytes, now, logs }, globals) {
-      // What it writes to its console, and the time that it may have read, belong to its run.
+      // Console output, and a clock that was read, belong to one run.
       if (!modules.has(module) && now !== undefined && !logs) put(module, { memoryBytes, now, globals });
     },
   };

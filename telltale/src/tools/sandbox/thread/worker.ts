@@ -1,41 +1,41 @@
 import { isMainThread, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import {
   ASKED,
-  IN_BOX,
+  IN_BUFFER,
   POSTED,
   type PostedRequest,
   REQUEST,
   type RunRequest,
-  type SandboxFromThread,
+  type SandboxOutcome,
   STATE,
   STOP,
   type ThreadData,
+  type ThreadMessage,
   WAITED_FOR,
 } from '../messages.ts';
-import type { SandboxOutcome } from '../outcome.ts';
-import { openBox } from '../shared-box.ts';
+import { openSharedBuffer } from '../shared-buffer.ts';
 import { loadEngine, openMachine } from './machine.ts';
 import { emptyScriptCache, runScript } from './run-script.ts';
 
-/** Characters that one run may write to its console; what comes behind them is dropped. */
+/** The most characters one run may write to its console. The rest is dropped. */
 const MAX_LOGGED = 1024 * 1024;
 
 /**
- * Looks at the clock, of which the engine takes one every 10,000 steps, before time counts against a script: some
- * milliseconds of work. On a machine that is overloaded a script which hardly began may be long past its time.
+ * How often the engine must check the clock before time counts against a script. It checks every 10,000 steps, so this
+ * is some milliseconds of work. On an overloaded machine, a script that has hardly started may be long past its limit.
  */
 const MIN_LOOKS = 20;
-/** Until so many times its limit. */
+/** But only up to this multiple of its limit. */
 const PATIENCE = 10;
 
-/** The thread's entry: one script at a time, each on a machine that has seen no other. */
+/** The entry of the thread. It runs one script at a time, each on a machine that has no trace of another. */
 if (!isMainThread) {
-  const { cells, box: memory, port } = workerData as ThreadData;
-  const box = openBox(memory);
-  /** By the numbers that they were sent with: as many as the other side remembers. */
+  const { cells, buffer: memory, port } = workerData as ThreadData;
+  const box = openSharedBuffer(memory);
+  /** Texts by their numbers, the same ones that the other side remembers. */
   const texts: string[] = [];
   const textOf = (number: number): string => texts[number] as string;
-  const tell = (message: SandboxFromThread) => port.postMessage(message);
+  const post = (message: ThreadMessage) => port.postMessage(message);
   const cache = emptyScriptCache();
   let current: RunRequest | undefined;
   let began = 0;
@@ -56,11 +56,11 @@ if (!isMainThread) {
     log(text: string) {
       if (current?.logs !== true || logged > MAX_LOGGED) return;
       logged += text.length + 1;
-      tell({ kind: 'log', id: current.id, text: logged > MAX_LOGGED ? '… [the rest is not shown] …' : text });
+      post({ kind: 'log', id: current.id, text: logged > MAX_LOGGED ? '… [the rest is not shown] …' : text });
     },
   };
   const takeRequest = (): RunRequest => {
-    if (Atomics.load(cells, REQUEST) === IN_BOX) return box.takeRequest(textOf);
+    if (Atomics.load(cells, REQUEST) === IN_BUFFER) return box.takeRequest(textOf);
     const posted = receiveMessageOnPort(port)?.message as PostedRequest;
     const { request, numbers } = posted;
     const { source, module, frozen } = request;
@@ -70,19 +70,19 @@ if (!isMainThread) {
     return request;
   };
   const answer = ({ id, logs }: RunRequest, outcome: SandboxOutcome, ms: number): void => {
-    // What it wrote to its console was posted, and comes first.
+    // Console output was posted, so the answer must be posted after it.
     const isInBox = outcome.kind === 'value' && !logs && box.putResult(outcome.json, ms);
-    // Before it is posted: then the next request may be there already, and its state is not this one's.
+    // Store the state before posting. Afterwards the next request may be there already, with its own state.
     const isWaitedFor =
-      Atomics.compareExchange(cells, STATE, WAITED_FOR, isInBox ? IN_BOX : POSTED) === WAITED_FOR;
-    if (!isWaitedFor || !isInBox) tell({ kind: 'done', id, outcome, ms });
+      Atomics.compareExchange(cells, STATE, WAITED_FOR, isInBox ? IN_BUFFER : POSTED) === WAITED_FOR;
+    if (!isWaitedFor || !isInBox) post({ kind: 'done', id, outcome, ms });
     if (isWaitedFor) Atomics.notify(cells, STATE);
   };
   const engine = await loadEngine();
   let machine = await openMachine(engine, host);
-  tell({ kind: 'ready' });
+  post({ kind: 'ready' });
 
-  // The thread sleeps between two scripts rather than turn its event loop: that is most of the way there and back.
+  // The thread sleeps between scripts instead of running its event loop, which would take most of the round trip.
   for (let seen = 0; ; seen++) {
     Atomics.wait(cells, ASKED, seen);
     const request = takeRequest();

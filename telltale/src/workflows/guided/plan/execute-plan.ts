@@ -9,7 +9,7 @@ import type { Json, JsonObject } from '../../../lib/json.ts';
 import type { PlannedAction, RunEventBody } from '../../../log/run-event.ts';
 import type { PlanState } from '../../../log/run-state.ts';
 import { clip } from '../../../manifest/schema/show-value.ts';
-import { withTimeout } from '../../../tools/stop-and-wait.ts';
+import { withTimeout } from '../../../tools/abort.ts';
 import { resolveDeep } from '../../scope.ts';
 import type { PreparedStep, StepAttempt } from '../../step-executor.ts';
 import { prepareAgentCall, prepareWorkflowCall } from '../../steps/call-below.ts';

@@ -8,10 +8,10 @@ import type { VerifyRecord } from '../../../log/run-event.ts';
 import type { Usage } from '../../../log/session-events.ts';
 import { isMap } from '../../../manifest/schema/plain-values.ts';
 import { cutText } from '../../../prompt/text.ts';
+import { orAborted, withTimeout } from '../../../tools/abort.ts';
 import { childEnvironment } from '../../../tools/process/child-environment.ts';
 import type { EndedProcess } from '../../../tools/process/command-request.ts';
 import { commandFailed } from '../../../tools/process/command-request.ts';
-import { orStopped, withTimeout } from '../../../tools/stop-and-wait.ts';
 import type { TargetCall } from '../../../tools/target.ts';
 import type { StepAttempt, StepInstance } from '../../step-executor.ts';
 import { noAgent, targetCall } from '../../steps/call-target.ts';
@@ -236,7 +236,7 @@ async function answerOf(
     for (let tried = 1; ; tried++) {
       try {
         // A provider that does not heed its signal must not hold the step.
-        return await orStopped(context.ask({ what, message, model }, made), what, signal);
+        return await orAborted(context.ask({ what, message, model }, made), what, signal);
       } catch (thrown) {
         const error = toRuntimeError(thrown);
         if (signal.aborted || !error.retryable || tried === MAX_TRIES) throw error;

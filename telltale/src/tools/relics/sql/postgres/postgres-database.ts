@@ -4,8 +4,8 @@ import type { Clock } from '../../../../lib/clock.ts';
 import type { RuntimeError } from '../../../../lib/errors.ts';
 import type { Json, JsonObject } from '../../../../lib/json.ts';
 import { isMap } from '../../../../manifest/schema/plain-values.ts';
+import { abortError, orAborted } from '../../../abort.ts';
 import { thrownMessage } from '../../../output/output.ts';
-import { orStopped, stopped } from '../../../stop-and-wait.ts';
 import {
   badConnection,
   redactor,
@@ -15,22 +15,22 @@ import {
   shownAddress,
 } from '../../relic-driver.ts';
 import type { SqlDatabase, SqlLimits, SqlRequest, SqlResult, SqlStatement } from '../sql-database.ts';
-import { badParams, createTurnstile, ONE_STATEMENT, rowTooLarge, sqlRefused } from '../sql-database.ts';
+import { badParams, createCallLimiter, ONE_STATEMENT, rowTooLarge, sqlRefused } from '../sql-database.ts';
 
 export interface PostgresDeps {
   readonly what: string;
   readonly file: string;
   readonly url: string;
-  /** How many connections there may be. */
+  /** The most connections that may be open. */
   readonly size: number;
   readonly clock: Clock;
 }
 
 const CONNECT_MS = 5_000;
 const IDLE_MS = 30_000;
-/** How long a statement that was cancelled may take to end; then its connection is cut. */
+/** How long a cancelled statement may take to end before its connection is closed. */
 const CANCEL_MS = 3_000;
-/** The end of a transaction undoes what it has set, but for locks of its session. */
+/** Ending the transaction undoes everything it has set, except for session locks. */
 const END_OF_READING = 'ROLLBACK; SELECT pg_advisory_unlock_all()';
 
 interface Postgres {
@@ -39,18 +39,18 @@ interface Postgres {
   readonly config: pg.ClientConfig;
 }
 
-/** A PostgreSQL server. A few connections, each made when it is needed. */
+/** A PostgreSQL server with a small pool of connections, each opened when it is needed. */
 export function createPostgresDatabase({ what, file, url, size, clock }: PostgresDeps): SqlDatabase {
   if (!URL.canParse(url))
     throw badConnection(
       what,
       file,
-      'is no postgres:// address that can be read',
-      'Write it like postgres://USER:PASSWORD@HOST:5432/DATABASE; percent-encode what is special in a password.',
+      'is not a valid postgres:// URL',
+      'Write it like postgres://USER:PASSWORD@HOST:5432/DATABASE. Percent-encode special characters in the password.',
     );
   const where = shownAddress(url);
   const place = { what, where, redact: redactor(url) };
-  const turnstile = createTurnstile(what, size);
+  const limiter = createCallLimiter(what, size);
   let postgres: Promise<Postgres> | undefined;
   let isClosed = false;
 
@@ -69,7 +69,7 @@ export function createPostgresDatabase({ what, file, url, size, clock }: Postgre
       idleTimeoutMillis: IDLE_MS,
       allowExitOnIdle: true,
     });
-    // Whoever runs a statement hears of a connection that breaks; one that breaks while idle is replaced.
+    // Each statement reports its own broken connection, and the pool replaces one that breaks while idle.
     pool.on('error', () => undefined);
     pool.on('connect', (client) => client.on('error', () => undefined));
     return { library, pool, config };
@@ -78,7 +78,7 @@ export function createPostgresDatabase({ what, file, url, size, clock }: Postgre
   const connect = async (pool: pg.Pool, signal: AbortSignal): Promise<pg.PoolClient> => {
     const connecting = pool.connect();
     try {
-      return await orStopped(connecting, what, signal);
+      return await orAborted(connecting, what, signal);
     } catch (thrown) {
       if (!signal.aborted) throw connectFailure(thrown, place);
       connecting.then(
@@ -104,12 +104,12 @@ export function createPostgresDatabase({ what, file, url, size, clock }: Postgre
     await client.query(mode === 'read' ? 'BEGIN READ ONLY' : 'BEGIN');
     const results = await all();
     if (mode === 'transaction') await client.query('COMMIT');
-    // What a statement has set for its session goes with it. A result that was cut has used the connection up.
-    else if (!results.some(({ isCut }) => isCut)) await client.query(END_OF_READING);
+    // Clear whatever a statement has set for its session. After a truncated result the connection is not reused anyway.
+    else if (!results.some(({ isTruncated: isCut }) => isCut)) await client.query(END_OF_READING);
     return results;
   };
 
-  /** Ends the statement of a connection on the server, by way of another; then the connection. */
+  /** Cancels the statement of a connection on the server, through another connection. */
   const cancel = async ({ library, config }: Postgres, client: pg.PoolClient): Promise<void> => {
     const { processID } = client as unknown as { readonly processID: number };
     const messenger = new library.Client(config);
@@ -128,8 +128,8 @@ export function createPostgresDatabase({ what, file, url, size, clock }: Postgre
     async run(request, signal) {
       for (const { params } of request.statements)
         if (!Array.isArray(params))
-          throw badParams(what, 'is an object', 'PostgreSQL has $1, $2 …: give a list.');
-      const leave = await turnstile.enter(signal);
+          throw badParams(what, 'is an object', 'PostgreSQL uses $1, $2 …, so give a list.');
+      const leave = await limiter.acquire(signal);
       try {
         if (isClosed) throw relicClosed(what);
         postgres ??= open();
@@ -138,19 +138,19 @@ export function createPostgresDatabase({ what, file, url, size, clock }: Postgre
         const running = runIn(opened, client, request);
         let isSound = false;
         try {
-          const results = await orStopped(running, what, signal);
-          isSound = !(request.mode === 'read' && results.some(({ isCut }) => isCut));
+          const results = await orAborted(running, what, signal);
+          isSound = !(request.mode === 'read' && results.some(({ isTruncated: isCut }) => isCut));
           return results;
         } catch (thrown) {
           if (signal.aborted) {
             await endStatement(() => cancel(opened, client), running, clock);
-            throw stopped(what, signal);
+            throw abortError(what, signal);
           }
           if (thrown === ROW_TOO_LARGE) throw rowTooLarge(what, request.limits.maxBytes);
           throw statementFailure(thrown, place, request.mode === 'read');
         } finally {
-          // A connection on which something failed may be in the middle of a transaction, which its end rolls back.
-          if (isSound && request.mode !== 'read') handBack(client, clock);
+          // A failed connection may be inside a transaction. Closing it rolls the transaction back.
+          if (isSound && request.mode !== 'read') resetAndRelease(client, clock);
           else client.release(!isSound);
         }
       } finally {
@@ -166,10 +166,10 @@ export function createPostgresDatabase({ what, file, url, size, clock }: Postgre
 }
 
 /**
- * What was written may have set something for its session (`set_config`, a role, a lock, a temporary table), which the
- * next call must not find. Nobody waits for it: what was written is written.
+ * Cleans a connection before it is reused. A write may have set something for its session (`set_config`, a role, a
+ * lock, a temporary table) that the next call must not see. Nobody waits for this, because the write is done.
  */
-function handBack(client: pg.PoolClient, clock: Clock): void {
+function resetAndRelease(client: pg.PoolClient, clock: Clock): void {
   let isBack = false;
   const giveBack = (isSound: boolean) => {
     if (isBack) return;
@@ -184,7 +184,10 @@ function handBack(client: pg.PoolClient, clock: Clock): void {
   );
 }
 
-/** Waits for the statement to end, or for its time to be over. A server that cannot be told is left to notice. */
+/**
+ * Waits until the statement has ended or the grace period is over. If the server cannot be reached, it will notice the
+ * closed connection.
+ */
 async function endStatement(
   cancel: () => Promise<void>,
   running: Promise<unknown>,
@@ -207,10 +210,10 @@ async function endStatement(
   }
 }
 
-export interface PostgresPlace {
+export interface PostgresErrorContext {
   readonly what: string;
   readonly where: string;
-  /** Takes credentials out of a message. */
+  /** Removes credentials from a message. */
   readonly redact: (text: string) => string;
 }
 
@@ -221,32 +224,32 @@ interface ServerError {
   readonly hint?: string;
 }
 
-/** SQLSTATEs: five characters, unlike the codes of the system's errors. */
+/** SQLSTATE codes have five characters, unlike the error codes of the system. */
 const isServerError = (thrown: unknown): thrown is ServerError =>
   thrown instanceof Error && /^[0-9A-Z]{5}$/.test(String((thrown as { code?: unknown }).code));
 
-/** The transaction lost against another, or waited too long for a lock. */
-const PASSING: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '53100', '53200', '53300']);
-/** The server ends the connection, or is not ready for any. */
+/** The transaction lost against another one, or waited too long for a lock. */
+const TRANSIENT: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '53100', '53200', '53300']);
+/** The server ends the connection, or does not accept any yet. */
 const GOING_AWAY = /^(?:08(?!P01)|57P)/;
 
 const HINTS: Readonly<Record<string, string>> = {
-  '25006': 'The operation "query" changes nothing; use "execute".',
-  '22021': 'A text of PostgreSQL cannot hold a zero byte.',
+  '25006': 'The operation "query" cannot change anything. Use "execute".',
+  '22021': 'Text in PostgreSQL cannot contain a zero byte.',
 };
 
-/** Why there is no connection. A user or a database that is not known will not be known in a second either. */
-function connectFailure(thrown: unknown, { what, where, redact }: PostgresPlace): RuntimeError {
+/** Explains a failed connection. An unknown user or database is final, so it is not retried. */
+function connectFailure(thrown: unknown, { what, where, redact }: PostgresErrorContext): RuntimeError {
   if (isServerError(thrown) && thrown.code.startsWith('28'))
     return relicUnavailable(what, where, `it refuses the user or the password (${thrown.code}).`, false);
   const isFinal = isServerError(thrown) && thrown.code.startsWith('3D');
   return relicUnavailable(what, where, redact(thrownMessage(thrown)), !isFinal);
 }
 
-/** Why a statement failed. */
+/** Explains a failed statement. */
 function statementFailure(
   thrown: unknown,
-  { what, where, redact }: PostgresPlace,
+  { what, where, redact }: PostgresErrorContext,
   mayRepeat: boolean,
 ): RuntimeError {
   if (!isServerError(thrown) || GOING_AWAY.test(thrown.code))
@@ -256,18 +259,18 @@ function statementFailure(
   return sqlRefused(what, {
     message: redact(`${message}${detail === undefined ? '' : `. ${detail}`} (${code})`),
     hint: isSeveral ? ONE_STATEMENT : (hint ?? HINTS[code]),
-    retryable: PASSING.has(code),
+    retryable: TRANSIENT.has(code),
   });
 }
 
-/** A field of a gigabyte would be read whole before anybody could refuse it. */
+/** A larger message would be read into memory as a whole before anything could refuse it. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 const ROW_TOO_LARGE = new Error('row too large');
 
 /**
- * One statement on a connection. `mustFinish`: rows beyond the limits are thrown away as they come; else they end it,
- * and the connection cannot be used any more, which `isCut` says.
+ * Runs one statement on a connection. With `mustFinish`, rows beyond the limits are dropped as they arrive. Without it,
+ * the first one ends the statement, `isCut` is true, and the connection cannot be used any more.
  */
 function runStatement(
   Query: typeof pg.Query,
@@ -291,7 +294,7 @@ function runStatement(
     stream.destroy();
   };
   const settled = new Promise<SqlResult>((resolve, reject) => {
-    // `extended`: the server takes one statement only, and values beside it.
+    // In `extended` mode the server accepts one statement only, with separate values.
     const query = new Query({ text: sql, values: values(params), queryMode: 'extended' } as pg.QueryConfig);
     query.on('row', (row: JsonObject) => {
       sinceRow = 0;
@@ -300,7 +303,7 @@ function runStatement(
       if (size > maxBytes && !mustFinish) failure = ROW_TOO_LARGE;
       isCut = rows.length >= maxRows || bytes + size > maxBytes;
       if (isCut && !mustFinish) {
-        if (failure === undefined) resolve({ rows, isCut, affected: rows.length });
+        if (failure === undefined) resolve({ rows, isTruncated: isCut, affected: rows.length });
         else reject(failure);
       }
       if (isCut) return;
@@ -308,7 +311,7 @@ function runStatement(
       bytes += size;
     });
     query.on('end', (result) => {
-      if (failure === undefined) resolve({ rows, isCut, affected: result.rowCount ?? 0 });
+      if (failure === undefined) resolve({ rows, isTruncated: isCut, affected: result.rowCount ?? 0 });
       else reject(failure);
     });
     query.on('error', (error) => reject(failure ?? error));
@@ -318,43 +321,43 @@ function runStatement(
   return settled.finally(() => stream.off('data', meter));
 }
 
-/** An object is sent as JSON, a list as one of PostgreSQL's. */
+/** An object is sent as JSON, a list as a PostgreSQL array. */
 const values = (params: SqlStatement['params']): Json[] =>
   (params as readonly Json[]).map((value) => (isMap(value) ? JSON.stringify(value) : value));
 
-/** What a type's text, as the server writes it, is in JSON. */
-type PostgresDatabaseRead = (text: string) => Json;
+/** Converts the server's text of a value to JSON. */
+type ParsePostgresValue = (text: string) => Json;
 
-/** Digits that a number of JSON keeps whoever reads it. */
+/** The number of digits that every JSON reader preserves. */
 const SAFE_DIGITS = 15;
 
 /** A whole number beyond 2^53 stays text. */
-const whole: PostgresDatabaseRead = (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : text);
+const whole: ParsePostgresValue = (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : text);
 
-/** A decimal with more digits than a number keeps stays text, and so do NaN and the infinities. */
-const decimal: PostgresDatabaseRead = (text) => {
+/** A decimal with too many digits for a number stays text, and so do NaN and the infinities. */
+const decimal: ParsePostgresValue = (text) => {
   const digits = text.replace(/^-?0*|\.|0+$/g, '').length;
   return /^-?\d+(?:\.\d+)?$/.test(text) && digits <= SAFE_DIGITS ? Number(text) : text;
 };
 
-const float: PostgresDatabaseRead = (text) => (Number.isFinite(Number(text)) ? Number(text) : text);
+const float: ParsePostgresValue = (text) => (Number.isFinite(Number(text)) ? Number(text) : text);
 
-/** As ISO 8601 has it, to the microsecond: `2026-01-02T03:04:05.678901+01:00`. */
-const moment: PostgresDatabaseRead = (text) =>
+/** ISO 8601 to the microsecond: `2026-01-02T03:04:05.678901+01:00`. */
+const moment: ParsePostgresValue = (text) =>
   text
     .replace(/^(\d{4,}-\d\d-\d\d) /, '$1T')
     .replace(/([+-]\d\d)(:\d\d)?$/, (_, hours, minutes) => hours + (minutes ?? ':00'));
-const localMoment: PostgresDatabaseRead = (text) => text.replace(/^(\d{4,}-\d\d-\d\d) /, '$1T');
+const localMoment: ParsePostgresValue = (text) => text.replace(/^(\d{4,}-\d\d-\d\d) /, '$1T');
 
-/** `\x…` as base64. */
-const bytes: PostgresDatabaseRead = (text) =>
+/** Converts `\x…` to base64. */
+const bytes: ParsePostgresValue = (text) =>
   text.startsWith('\\x') ? Buffer.from(text.slice(2), 'hex').toString('base64') : text;
 
-const json: PostgresDatabaseRead = (text) => JSON.parse(text) as Json;
-const asIs: PostgresDatabaseRead = (text) => text;
+const json: ParsePostgresValue = (text) => JSON.parse(text) as Json;
+const asIs: ParsePostgresValue = (text) => text;
 
-/** By the type's number, and that of its lists. */
-const TYPES: readonly (readonly [oid: number, list: number, read: PostgresDatabaseRead])[] = [
+/** By the object id of the type and of its array type. */
+const TYPES: readonly (readonly [oid: number, list: number, read: ParsePostgresValue])[] = [
   [16, 1000, (text) => text === 't' || text === 'true'],
   [17, 1001, bytes],
   [20, 1016, whole],
@@ -381,20 +384,20 @@ const TYPES: readonly (readonly [oid: number, list: number, read: PostgresDataba
   [869, 1041, asIs],
 ];
 
-/** The type of texts, whose parser of lists reads those of every type. */
+/** The array type of text. Its parser splits arrays of every type. */
 const TEXT_LIST = 1009;
 
-/** `readList` takes a list apart into texts and nulls, lists in lists included. All other types stay text. */
-function typeReaders(readList: (text: string) => unknown): (oid: number) => PostgresDatabaseRead {
-  const readers = new Map<number, PostgresDatabaseRead>();
+/** `readList` splits an array, also a nested one, into texts and nulls. All other types stay text. */
+function typeReaders(readList: (text: string) => unknown): (oid: number) => ParsePostgresValue {
+  const readers = new Map<number, ParsePostgresValue>();
   for (const [oid, list, read] of TYPES) {
     readers.set(oid, read);
-    readers.set(list, (text) => deep(readList(text), read));
+    readers.set(list, (text) => readNested(readList(text), read));
   }
   return (oid) => readers.get(oid) ?? asIs;
 }
 
-function deep(value: unknown, read: PostgresDatabaseRead): Json {
-  if (Array.isArray(value)) return value.map((each: unknown) => deep(each, read));
+function readNested(value: unknown, read: ParsePostgresValue): Json {
+  if (Array.isArray(value)) return value.map((each: unknown) => readNested(each, read));
   return value === null || value === undefined ? null : read(String(value));
 }

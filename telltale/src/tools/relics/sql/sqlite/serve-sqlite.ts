@@ -11,7 +11,7 @@ import {
   type SqlStatement,
 } from '../sql-database.ts';
 
-/** How long a lock of another process is waited for. */
+/** How long to wait for a lock of another process. */
 const LOCK_MS = 3_000;
 
 export interface SqliteServer {
@@ -19,7 +19,7 @@ export interface SqliteServer {
   close(): void;
 }
 
-/** Runs in a process of its own: a statement blocks it, and only its end can stop one. */
+/** Runs in a separate process: a statement blocks the process, and only killing the process stops it. */
 export function createSqliteServer(): SqliteServer {
   let db: DatabaseSync | undefined;
   return {
@@ -88,7 +88,7 @@ function rollBack(db: DatabaseSync): void {
   try {
     db.exec('ROLLBACK');
   } catch (error) {
-    // After some failures, a full disk for one, SQLite has rolled back by itself.
+    // After some failures, such as a full disk, SQLite has already rolled back by itself.
     if (!(error instanceof Error)) throw error;
   }
 }
@@ -107,7 +107,7 @@ function runOne(
   let bytes = 0;
   let isCut = false;
   for (const row of each(statement, bindings)) {
-    if (isCut) continue; // a statement that changes something has to come to its end, whoever wants its rows
+    if (isCut) continue; // a changing statement must run to its end, even if no more rows are wanted
     const shown = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, fromSqlite(value)]));
     const size = Buffer.byteLength(JSON.stringify(shown));
     if (size > maxBytes && !mustFinish) throw ROW_TOO_LARGE;
@@ -118,13 +118,18 @@ function runOne(
     bytes += size;
   }
   const { total, last, id } = changesSoFar(db);
-  const affected = total === before ? 0 : last; // without what triggers have changed
-  return { rows, isCut, affected, ...(affected > 0 && INSERT.test(sql) ? { lastId: fromSqlite(id) } : {}) };
+  const affected = total === before ? 0 : last; // without the changes of triggers
+  return {
+    rows,
+    isTruncated: isCut,
+    affected,
+    ...(affected > 0 && INSERT.test(sql) ? { lastId: fromSqlite(id) } : {}),
+  };
 }
 
 const INSERT = /\b(?:insert|replace)\s+(?:or\s+\w+\s+)?into\b/i;
 
-/** SQLite itself compiles the first statement only, and says how far that went. */
+/** SQLite compiles only the first statement, and tells where it ends. */
 function prepare(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql);
   const rest = sql.slice(statement.sourceSQL.length).replace(/\/\*[\s\S]*?(?:\*\/|$)|--[^\n]*|[\s;]/g, '');
@@ -150,8 +155,8 @@ function changesSoFar(db: DatabaseSync) {
 }
 
 /**
- * A whole number is bound as one: as a double it would be 5.0 in a text. SQLite has no booleans and no lists: 1 and 0,
- * and JSON, which its json functions read.
+ * Binds whole numbers as integers, because a double would appear as 5.0 in text. SQLite has no booleans and no lists,
+ * so those become 1, 0 and JSON, which its json functions read.
  */
 function toSqlite(value: Json): SQLInputValue {
   if (value === null || typeof value === 'string') return value;
@@ -160,7 +165,7 @@ function toSqlite(value: Json): SQLInputValue {
   return JSON.stringify(value);
 }
 
-/** Bytes as base64; a whole number beyond 2^53 and a number that JSON does not have as text. */
+/** Bytes become base64. Whole numbers beyond 2^53 and numbers that JSON does not support become text. */
 function fromSqlite(value: SQLOutputValue): Json {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
@@ -180,10 +185,10 @@ const HINTS: Readonly<Record<number, string>> = {
   [BUSY]: 'Another process holds the file. Try again.',
   [LOCKED]: 'Another process holds the file. Try again.',
   [READONLY]:
-    'The operation "query" changes nothing; use "execute". If you did, the file may not be written to.',
+    'The operation "query" cannot change anything. Use "execute". If you did, the file is read-only.',
 };
 
-/** What SQLite, or Node in its name, threw. */
+/** Describes an error thrown by SQLite, or by Node on its behalf. */
 function describeFailure(thrown: unknown, op: ToServer['op']): FromServer {
   const { message, errcode, hint } = thrown as {
     readonly message?: string;
@@ -198,7 +203,7 @@ function describeFailure(thrown: unknown, op: ToServer['op']): FromServer {
   return { kind: 'refused', problem: { message: text, hint: hint ?? HINTS[code], retryable: isPassing } };
 }
 
-/** What passes between a relic and the process that has its file open: a line of JSON each. */
+/** Messages between a relic and the process that has its file open, each one line of JSON. */
 
 export interface BoundStatement {
   readonly sql: string;
@@ -222,21 +227,23 @@ export type FromServer =
   | { readonly kind: 'refused'; readonly problem: SqlProblem }
   | { readonly kind: 'row_too_large' };
 
-/** A message as one line: `node:readline` also ends lines at U+2028 and U+2029, which JSON leaves as they are. */
+/**
+ * Encodes a message as one line. `node:readline` also splits lines at U+2028 and U+2029, which JSON does not escape.
+ */
 export const messageLine = (message: ToServer | FromServer): string =>
   `${JSON.stringify(message).replace(/[\u2028\u2029]/g, (mark) => (mark === '\u2028' ? '\\u2028' : '\\u2029'))}\n`;
 
-/** Values as SQLite takes them: for `?` in order, or by the name with its prefix (`:name`, `$1`, `?2`). */
+/** Values for SQLite: for `?` in order, or by name with its prefix (`:name`, `$1`, `?2`). */
 export type Bindings = { readonly places: readonly Json[] } | { readonly names: JsonObject };
 
 /**
- * Texts, quoted names and comments are passed over, and so are words and numbers, which may have a `$` in them; what is
- * left are the placeholders. Each part stands alone, so that a long text costs no more than its length.
+ * Matches the parts of a statement, to find the placeholders. Text, quoted names and comments are skipped, and so are
+ * words and numbers, which may contain `$`. Each part matches on its own, so long texts are read in linear time.
  */
 const TOKEN =
   /'[^']*'?|"[^"]*"?|`[^`]*`?|\[[^\]]*\]?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|[A-Za-z_\x80-\u{10ffff}][\w$\x80-\u{10ffff}]*|\d[\w.]*|(?<placeholder>\?\d*|[:@$][\w$\x80-\u{10ffff}]+)/gu;
 
-/** Pairs the placeholders of a statement with values. SQLite itself would take NULL for what is missing, in silence. */
+/** Pairs the placeholders of a statement with values. SQLite itself would silently use NULL for a missing value. */
 export function bindParams(what: string, { sql, params }: SqlStatement): Bindings {
   const all = placeholders(sql);
   const places = all.filter((name) => name === '?').length;
@@ -244,8 +251,8 @@ export function bindParams(what: string, { sql, params }: SqlStatement): Binding
   if (places > 0 && found.length > 0)
     throw badParams(
       what,
-      `stand for "?" and "${found[0]}" alike`,
-      'Use one kind of placeholder in a statement.',
+      `would have to fill both "?" and "${found[0]}"`,
+      'Use only one kind of placeholder in a statement.',
     );
   if (Array.isArray(params)) return byPlace(what, params, places, found);
   return byName(what, params as JsonObject, places, found);
@@ -262,14 +269,14 @@ function byPlace(what: string, params: readonly Json[], places: number, found: r
   if (named !== undefined)
     throw badParams(
       what,
-      `is a list, and the statement has "${named}"`,
+      `is a list, but the statement has "${named}"`,
       `Give an object: { "${named.slice(1)}": … }.`,
     );
   const wanted = found.length === 0 ? places : Math.max(...found.map((name) => Number(name.slice(1))));
   if (wanted !== params.length)
     throw badParams(
       what,
-      `has ${params.length} ${params.length === 1 ? 'value' : 'values'}, and the statement has places for ${wanted}`,
+      `has ${params.length} ${params.length === 1 ? 'value' : 'values'}, but the statement has ${wanted} placeholders`,
       'Give a value for each "?", in order.',
     );
   if (found.length === 0) return { places: params };
@@ -279,16 +286,16 @@ function byPlace(what: string, params: readonly Json[], places: number, found: r
 }
 
 function byName(what: string, params: JsonObject, places: number, found: readonly string[]): Bindings {
-  if (places > 0) throw badParams(what, 'is an object, and the statement has "?"', 'Give a list, in order.');
+  if (places > 0) throw badParams(what, 'is an object, but the statement has "?"', 'Give a list, in order.');
   const missing = found.find((name) => !Object.hasOwn(params, name.slice(1)));
   if (missing !== undefined)
     throw badParams(
       what,
-      `lacks "${missing.slice(1)}", which the statement has as "${missing}"`,
-      'Give it; null is a value, too.',
+      `has no "${missing.slice(1)}", which the statement uses as "${missing}"`,
+      'Add it. null is allowed.',
     );
   const odd = Object.keys(params).find((name) => !found.some((each) => each.slice(1) === name));
   if (odd !== undefined)
-    throw badParams(what, `has "${odd}", and the statement has no ":${odd}"`, 'Leave it out, or use it.');
+    throw badParams(what, `has "${odd}", but the statement has no ":${odd}"`, 'Leave it out, or use it.');
   return { names: Object.fromEntries(found.map((name) => [name, params[name.slice(1)] ?? null])) };
 }

@@ -3,21 +3,21 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { builtFile } from '../../../../lib/built-file.ts';
+import { abortError } from '../../../abort.ts';
 import { thrownMessage } from '../../../output/output.ts';
-import { stopped } from '../../../stop-and-wait.ts';
 import type { RelicContext } from '../../relic-driver.ts';
 import { badConnection, relicBrokeOff, relicClosed, relicUnavailable } from '../../relic-driver.ts';
 import type { SqlDatabase, SqlRequest, SqlResult } from '../sql-database.ts';
-import { createTurnstile, rowTooLarge, sqlRefused } from '../sql-database.ts';
+import { createCallLimiter, rowTooLarge, sqlRefused } from '../sql-database.ts';
 import type { FromServer, ToServer } from './serve-sqlite.ts';
 import { bindParams, messageLine } from './serve-sqlite.ts';
 
-/** A SQLite file inside the permitted paths, in a process of its own that starts with the first request. */
+/** A SQLite file inside the permitted paths, opened by a separate process that starts with the first request. */
 export function createSqliteDatabase(context: RelicContext, address: string): SqlDatabase {
   const { what, deps } = context;
   const path = pathOf(context, address);
   const where = `sqlite:${path}`;
-  const turnstile = createTurnstile(what, 1);
+  const limiter = createCallLimiter(what, 1);
   let child: SqliteProcess | undefined;
   let isBusy = false;
   let isClosed = false;
@@ -42,7 +42,7 @@ export function createSqliteDatabase(context: RelicContext, address: string): Sq
     const answer = await started.ask({ op: 'open', path: real });
     if (answer.kind === 'opened') return started;
     started.kill();
-    if (answer.kind === 'done') throw relicUnavailable(what, where, 'it gave an answer to no question');
+    if (answer.kind === 'done') throw relicUnavailable(what, where, 'it sent an unexpected answer');
     throw failure(answer, request);
   };
 
@@ -53,10 +53,10 @@ export function createSqliteDatabase(context: RelicContext, address: string): Sq
     }));
     const { mode, limits } = request;
     const server = await opened(request);
-    if (signal.aborted) throw stopped(what, signal);
+    if (signal.aborted) throw abortError(what, signal);
     const answer = await server.ask({ op: 'run', mode, statements, limits });
     if (answer.kind === 'done') return answer.results;
-    if (answer.kind === 'opened') throw relicUnavailable(what, where, 'it gave an answer to no question');
+    if (answer.kind === 'opened') throw relicUnavailable(what, where, 'it sent an unexpected answer');
     throw failure(answer, request);
   };
 
@@ -64,16 +64,16 @@ export function createSqliteDatabase(context: RelicContext, address: string): Sq
     dialect: 'sqlite',
     where,
     async run(request, signal) {
-      const leave = await turnstile.enter(signal);
+      const leave = await limiter.acquire(signal);
       const kill = () => child?.kill();
       signal.addEventListener('abort', kill, { once: true });
       isBusy = true;
       try {
         if (isClosed) throw relicClosed(what);
-        if (signal.aborted) throw stopped(what, signal);
+        if (signal.aborted) throw abortError(what, signal);
         return await runIn(request, signal);
       } catch (thrown) {
-        if (signal.aborted) throw stopped(what, signal);
+        if (signal.aborted) throw abortError(what, signal);
         if (child?.hasEnded === true && !(thrown instanceof Error && thrown.name === 'RuntimeError'))
           throw relicBrokeOff(what, where, thrownMessage(thrown), request.mode === 'read');
         throw thrown;
@@ -91,7 +91,7 @@ export function createSqliteDatabase(context: RelicContext, address: string): Sq
   };
 }
 
-/** `sqlite:PATH`, `file://PATH` or PATH; relative to the agent's folder. */
+/** Reads `sqlite:PATH`, `file://PATH` or PATH, relative to the agent's folder. */
 function pathOf({ what, file }: RelicContext, address: string): string {
   const path = /^file:\/\//i.test(address)
     ? fileURLToPath(address)
@@ -100,19 +100,19 @@ function pathOf({ what, file }: RelicContext, address: string): string {
   throw badConnection(
     what,
     file,
-    'names no file',
-    'Give the path of a file, as in sqlite:./data.db; what is kept in memory alone would be gone with the process.',
+    'has no file',
+    'Give the path of a file, such as sqlite:./data.db. A database in memory would be lost with the process.',
   );
 }
 
 /** The process that has a SQLite file open. It answers one request at a time. */
 export interface SqliteProcess {
-  /** Rejects if it ends before it has answered. */
+  /** Rejects if the process ends before it has answered. */
   ask(message: ToServer): Promise<FromServer>;
   readonly hasEnded: boolean;
-  /** At once, whatever it is doing; what it had begun is rolled back by whoever opens the file next. */
+  /** Ends the process immediately. Whoever opens the file next rolls back its unfinished work. */
   kill(): void;
-  /** Resolves when it has closed the file and ended. */
+  /** Resolves when it has closed the file and exited. */
   close(): Promise<void>;
 }
 
@@ -120,13 +120,13 @@ const FILE = builtFile(new URL('./sqlite-process.ts', import.meta.url));
 
 export function startSqliteProcess(): SqliteProcess {
   const child = fork(FILE, {
-    // Node 22 warns that node:sqlite is experimental; users can do nothing about it.
+    // Node 22 warns that node:sqlite is experimental, but users cannot do anything about it.
     execArgv: ['--disable-warning=ExperimentalWarning'],
-    env: {}, // it needs nothing, and no secret is safer than one that is not there
+    env: {}, // it needs no variables, so it gets no secrets
     stdio: ['pipe', 'pipe', 'ignore', 'pipe', 'ipc'],
   });
   const [input, output, , line] = child.stdio as unknown as [Writable, Readable, null, Writable];
-  // A pipe to a process that has just been killed; its end is what counts.
+  // Writing to a process that was just killed fails, but only its exit matters.
   for (const stream of [input, line]) stream.on('error', () => undefined);
   let waiting: { resolve(answer: FromServer): void; reject(error: Error): void } | undefined;
   let hasEnded = false;

@@ -6,9 +6,9 @@ import type { ToServer } from './serve-sqlite.ts';
 import { createSqliteServer, messageLine } from './serve-sqlite.ts';
 
 /**
- * The entry of the process that has a SQLite file open. Requests come on file descriptor 0, answers leave on 1; 3 is
- * held open by the parent for as long as it lives. A process and not a thread: SQLite can only be stopped in the middle
- * of a statement by ending its process (a thread that is told to end waits for the statement).
+ * The entry of the process that has a SQLite file open. Requests arrive on file descriptor 0, and answers leave on 1.
+ * The parent keeps 3 open while it lives. This is a process and not a thread, because SQLite can only be stopped in the
+ * middle of a statement by killing its process: a thread would finish the statement first.
  */
 const FILE = builtFile(new URL('./watch-parent.ts', import.meta.url));
 new Worker(FILE).unref();

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 
-/** The process ends by itself when its input does, unless a statement blocks it. */
+/** The process exits by itself when its input closes, unless a statement blocks it. */
 const GRACE_MS = 1_000;
 
 /**
- * A thread beside the one that SQLite blocks. File descriptor 3 is closed when the parent has ended, however it ended:
- * then this process goes, too. By way of a shell: Node ends a process only through the global `process`, which is the
- * command line's; to the shell it is its parent.
+ * A thread next to the one that SQLite blocks. File descriptor 3 closes when the parent has ended, for whatever reason,
+ * and then this process is killed. It uses a shell, because Node ends a process only through the global `process`
+ * object, which belongs to the command line. The shell's parent is this process.
  */
 const line = new Socket({ fd: 3, readable: true, writable: false });
 line.on('error', () => undefined);

@@ -1,29 +1,29 @@
 import type { RunRequest, TextNumbers } from './messages.ts';
 
-/** Of globals and of a result; longer ones are posted. A character takes three bytes at most. */
+/** The most characters of globals and of a result. Longer ones are posted. A character takes at most three bytes. */
 const MAX_CHARACTERS = 32 * 1024;
 const MAX_BYTES = 3 * MAX_CHARACTERS;
 const NUMBERS = 11;
 const TEXT_AT = NUMBERS * Float64Array.BYTES_PER_ELEMENT;
 const NONE = -1;
 
-export const BOX_BYTES = TEXT_AT + MAX_BYTES;
+export const SHARED_BUFFER_BYTES = TEXT_AT + MAX_BYTES;
 
 /**
- * Memory of both threads, for one request and then for its answer: cells say whose turn it is. What is read and
- * written here takes less than 1 µs; a message takes 2 µs to send and 2 to 3 to receive, and wakes an event loop that
- * has nothing to do then.
+ * Memory shared by both threads, for one request and then for its answer. The cells tell whose turn it is. Reading or
+ * writing it takes less than 1 µs. A message takes 2 µs to send, 2 to 3 µs to receive, and wakes an event loop for
+ * nothing.
  */
-export interface SharedBox {
-  /** False where it is too long, or has a text that the thread does not know. */
+export interface SharedBuffer {
+  /** False if the request is too long, or has a text that the thread has not stored. */
   putRequest(request: RunRequest, numbers: TextNumbers): boolean;
   takeRequest(textOf: (number: number) => string): RunRequest;
-  /** False where it is too long. */
+  /** False if the result is too long. */
   putResult(json: string, ms: number): boolean;
   takeResult(): { readonly json: string; readonly ms: number };
 }
 
-export function openBox(memory: SharedArrayBuffer): SharedBox {
+export function openSharedBuffer(memory: SharedArrayBuffer): SharedBuffer {
   const numbers = new Float64Array(memory, 0, NUMBERS);
   const text = Buffer.from(memory, TEXT_AT, MAX_BYTES);
   return {

@@ -20,71 +20,73 @@ import { isMap } from '../../manifest/schema/plain-values.ts';
 import { decodeSource } from '../../manifest/source-text.ts';
 import { looksLikeManifest } from '../../manifest/validate-manifests.ts';
 import { VARIABLES_FILE } from '../../manifest/variables-file.ts';
+import { commandFiles } from '../definition/approved-files.ts';
 import { coverageOfCommand } from '../definition/command-coverage.ts';
-import { commandFiles } from '../definition/covered-call.ts';
 import {
   commandFolders,
-  levelsOf,
+  filesReadAtStart,
+  findLoadedCode,
+  findPythonCode,
   linkedPackages,
-  loadedCode,
-  pythonCode,
   pythonModules,
-  readAtStart,
-} from './agent-files.ts';
-import { folded, follow } from './permitted-paths.ts';
+  withParents,
+} from './loaded-code.ts';
+import { foldCase, resolveLinks } from './permitted-paths.ts';
 
-/** Where configuration and code are loaded from. Absolute paths, links resolved; they need not exist yet. */
-export interface ClosedPlaces {
+/**
+ * The locations that configuration and code are loaded from. Absolute paths, links resolved. They need not exist yet.
+ */
+export interface ProtectedLocations {
   /** Manifests, modules, transcripts, scripts, settings. */
   readonly files: readonly string[];
-  /** Folders that are closed with everything in them: node_modules, linked packages. */
+  /** Folders that are protected with everything in them: node_modules, linked packages. */
   readonly trees: readonly string[];
-  /** Folders of the project in which programs are looked for by their names: they are on PATH. */
+  /** Folders of the project that are on PATH. */
   readonly programs: readonly string[];
-  /** Folders in which a new file may be loaded: commands create nothing directly in them. */
+  /** Folders in which a new file may be loaded. Commands must not create anything directly in them. */
   readonly folders: readonly string[];
   /** Folders whose files are loaded because a glob of an agent's `import` matches them. */
-  readonly globs: readonly ClosedGlob[];
-  /** Folders that modules of tools and artifacts lie in, and those whose code a module may load by a computed path. */
+  readonly globs: readonly ProtectedGlob[];
+  /** Folders of tool and artifact modules, and folders from which a module may load code by a computed path. */
   readonly code: readonly string[];
-  /** Settings and hooks of git repositories that a person uses, too. */
+  /** Settings and hooks of git repositories, which a person uses, too. */
   readonly git: readonly string[];
 }
 
-interface ClosedGlob {
+interface ProtectedGlob {
   readonly folder: string;
-  /** Whether the glob also matches files in the folders below. */
+  /** Whether the glob also matches files in subfolders. */
   readonly isDeep: boolean;
-  /** In lower case, with the dot; undefined where the glob names none. */
+  /** In lower case, with the dot. Undefined if the glob names none. */
   readonly extension: string | undefined;
 }
 
-export interface ClosedSources {
-  /** What the agent was loaded with. */
+export interface ProtectedPathsDeps {
+  /** The project the agent was loaded from. */
   readonly project: Project;
   /** The agent's folder. */
   readonly folder: string;
-  /** The folder of the process. */
+  /** The working folder of the process. */
   readonly cwd: string;
-  /** Folders that a server watches, or was told to serve. */
+  /** Folders that a server watches or serves. */
   readonly served: readonly string[];
   readonly env: Env;
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** How long what was found counts. Only people can add to it: agents are kept from these places. */
+/** How long a search result stays valid. Only people can add locations meanwhile: agents cannot write to them. */
 const FRESH_MS = 2_000;
-/** A search that took long is repeated less often. */
+/** A slow search is repeated less often: its result stays valid for this many times the time it took. */
 const FRESH_FACTOR = 20;
 const OWN_FOLDER = '.telltale';
-/** Where the command line reads environment variables from, in the folder that it is started in. */
+/** The command line reads environment variables from this file in the folder it is started in. */
 const ENV_FILE = '.env';
 const PROJECT_FILE = /^telltale\.ya?ml$/;
 const MODULE_FILE = /\.(?:[cm]?[jt]sx?|node|wasm)$/;
 const PYTHON_FILE = /\.(?:py[cdw]?|so)$/;
 /** The names of files that modules are loaded from. */
 export const CODE_FILE = new RegExp(`${MODULE_FILE.source}|${PYTHON_FILE.source}`);
-/** Parts of manifests whose programs run outside the sandbox, or judge what an agent does. */
+/** Parts of manifests whose programs run outside the sandbox, or judge an agent's work. */
 const TRUSTED_PARTS: ReadonlySet<string> = new Set(['mcp', 'hooks', 'notifications']);
 /** Variables that name folders of code. */
 const CODE_FOLDERS: ReadonlySet<string> = new Set(
@@ -92,36 +94,37 @@ const CODE_FOLDERS: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
-/** Variables that have an interpreter or a shell load a file before its program. */
-const LOADS_FIRST: ReadonlySet<string> = new Set(
+/** Variables that make an interpreter or a shell load a file before its program. */
+const PRELOAD_VARIABLES: ReadonlySet<string> = new Set(
   'NODE_OPTIONS BASH_ENV ENV PYTHONSTARTUP RUBYOPT PERL5OPT LD_PRELOAD DYLD_INSERT_LIBRARIES'.split(' '),
 );
-/** Where this code is installed, and what of it runs. */
+/** Where Telltale itself is installed, and the folders of it that contain code. */
 const OWN_PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 const OWN_CODE = ['src', 'dist', 'bundle', 'bin'];
 const PACKAGE_FILES = ['package.json', 'tsconfig.json'];
 const GIT_SETTINGS = ['config', 'config.worktree', 'commondir', 'hooks'];
 
 /**
- * Everything that this process, or a later one in the project, loads as configuration or code. Whoever writes there is
- * bound by no permission, so agents do not: neither by the tool `filesystem`, nor by git, nor by a command in a sandbox.
+ * Everything that this process, or a later one in the project, loads as configuration or code. Whoever can write there
+ * escapes all permissions. So agents cannot write there: not with the tool `filesystem`, not with git, and not with a
+ * command in a sandbox.
  */
-export class ClosedLocations {
-  readonly #sources: ClosedSources;
-  #found: Promise<ClosedPlaces> | undefined;
+export class ProtectedPaths {
+  readonly #sources: ProtectedPathsDeps;
+  #found: Promise<ProtectedLocations> | undefined;
   #freshUntil = 0;
 
-  constructor(sources: ClosedSources) {
+  constructor(sources: ProtectedPathsDeps) {
     this.#sources = sources;
   }
 
-  /** The places as they are now, or were a moment ago. */
-  places(): Promise<ClosedPlaces> {
+  /** The locations as they are now, or were a moment ago. */
+  locations(): Promise<ProtectedLocations> {
     const { clock } = this.#sources;
     const began = clock.now();
     if (this.#found !== undefined && began < this.#freshUntil) return this.#found;
     this.#freshUntil = Number.POSITIVE_INFINITY;
-    const finding = findPlaces(this.#sources);
+    const finding = findProtectedPaths(this.#sources);
     this.#found = finding;
     const settle = () => {
       const now = clock.now();
@@ -133,31 +136,31 @@ export class ClosedLocations {
     return finding;
   }
 
-  /** Whether no approval opens a path: the runtime's own files, and packages. */
-  async isNeverWritten(real: string): Promise<boolean> {
-    const path = folded(real);
+  /** Whether no approval can make a path writable: the runtime's own files, and packages. */
+  async isNeverWritable(real: string): Promise<boolean> {
+    const path = foldCase(real);
     if (path.split(/[\\/]/).includes(OWN_FOLDER)) return true;
-    return (await this.places()).trees.some((tree) => isInside(path, folded(tree)));
+    return (await this.locations()).trees.some((tree) => isInside(path, foldCase(tree)));
   }
 
   /**
-   * Why an agent may not put this content at a path, links resolved; undefined where it may. Without content only the
-   * place is judged.
+   * Explains why an agent may not write this content to a path (links resolved). Undefined if it may. Without content,
+   * only the location is checked.
    */
-  async reasonAgainst(real: string, content?: string): Promise<string | undefined> {
-    const path = folded(real);
+  async whyNotWritable(real: string, content?: string): Promise<string | undefined> {
+    const path = foldCase(real);
     const segments = path.split(/[\\/]/);
     const name = segments.at(-1) ?? '';
     if (segments.includes(OWN_FOLDER)) return `"${OWN_FOLDER}" holds the runtime's own files`;
-    const { files, trees, programs, globs, code } = await this.places();
-    if (files.some((file) => folded(file) === path))
+    const { files, trees, programs, globs, code } = await this.locations();
+    if (files.some((file) => foldCase(file) === path))
       return name === ENV_FILE
         ? 'keys and addresses of providers are read from it'
         : 'it is a file that an agent consists of';
     if (PROJECT_FILE.test(name)) return `a project is configured by a file named "${name}"`;
-    const tree = trees.find((each) => isInside(path, folded(each)));
+    const tree = trees.find((each) => isInside(path, foldCase(each)));
     if (tree !== undefined) return `code is loaded from "${tree}"`;
-    const onPath = programs.find((each) => isInside(path, folded(each)));
+    const onPath = programs.find((each) => isInside(path, foldCase(each)));
     if (onPath !== undefined) return `"${onPath}" is on PATH, so programs are started from there`;
     const folder = dirname(path);
     const glob = globs.find((each) => globCovers(each, path));
@@ -165,7 +168,7 @@ export class ClosedLocations {
     const isCode = CODE_FILE.test(name);
     const brought = globs.find((each) => isCode && globCovers({ ...each, extension: undefined }, path));
     const parent = name === '__init__.py' ? dirname(folder) : folder;
-    const near = brought?.folder ?? code.find((each) => isCode && folded(each) === parent);
+    const near = brought?.folder ?? code.find((each) => isCode && foldCase(each) === parent);
     if (near !== undefined) return `modules are loaded from "${near}"`;
     if (
       content !== undefined &&
@@ -176,7 +179,7 @@ export class ClosedLocations {
     return undefined;
   }
 
-  /** A folder search knows manifests by their text. Whoever names such a file loads it however it is spelled. */
+  /** A folder scan recognizes manifests by their text, but a file named directly is loaded however it is spelled. */
   #isManifest(content: string): boolean {
     if (!/kind|\\/i.test(content) || content.length > MANIFEST_LIMITS.fileBytes) return false;
     const decoded = decodeSource('written', Buffer.from(content));
@@ -187,42 +190,51 @@ export class ClosedLocations {
     );
   }
 
-  /** Why an agent may not put a link there: it would bring what it leads to into a place that is loaded from. */
-  async reasonAgainstLink(real: string, target: string): Promise<string | undefined> {
-    const reason = (await this.reasonAgainst(real)) ?? (await this.reasonAgainst(target));
+  /**
+   * Explains why an agent may not create a link there: it would bring its target into a location that code is loaded
+   * from.
+   */
+  async whyNotLinkable(real: string, target: string): Promise<string | undefined> {
+    const reason = (await this.whyNotWritable(real)) ?? (await this.whyNotWritable(target));
     if (reason !== undefined) return reason;
-    const path = folded(real);
-    const { files, trees, programs, folders, globs } = await this.places();
+    const path = foldCase(real);
+    const { files, trees, programs, folders, globs } = await this.locations();
     const places = [...files, ...trees, ...programs, ...folders, ...globs.map((glob) => glob.folder)];
-    if (places.some((place) => isInside(folded(place), path))) return 'a folder is loaded from there';
+    if (places.some((place) => isInside(foldCase(place), path))) return 'a folder is loaded from there';
     const name = path.split(/[\\/]/).at(-1) ?? '';
     const counts = MANIFEST_FILE.test(name) || CODE_FILE.test(name) || name === 'agents';
-    if (counts && folders.some((folder) => folded(folder) === dirname(path)))
+    if (counts && folders.some((folder) => foldCase(folder) === dirname(path)))
       return 'a link with that name is followed when manifests are loaded';
     return undefined;
   }
 }
 
-/** Whether a scan of a folder loads a YAML or JSON file with this text. */
+/** Whether a folder scan would load a YAML or JSON file with this text. */
 function isLoadable(content: string): boolean {
-  // As a scan decodes it: without a byte order mark.
+  // Decode it as a scan does, without a byte order mark.
   const text = new TextDecoder().decode(new TextEncoder().encode(content));
   return looksLikeManifest(text) || looksLikeAgent(text);
 }
 
-function globCovers({ folder, isDeep, extension }: ClosedGlob, path: string): boolean {
+function globCovers({ folder, isDeep, extension }: ProtectedGlob, path: string): boolean {
   if (extension !== undefined && extname(path) !== extension) return false;
-  return isDeep ? isInside(path, folded(folder)) : dirname(path) === folded(folder);
+  return isDeep ? isInside(path, foldCase(folder)) : dirname(path) === foldCase(folder);
 }
 
-async function findPlaces({ project, folder, cwd, served, env }: ClosedSources): Promise<ClosedPlaces> {
+async function findProtectedPaths({
+  project,
+  folder,
+  cwd,
+  served,
+  env,
+}: ProtectedPathsDeps): Promise<ProtectedLocations> {
   const roots = [project.root, folder, cwd, ...served];
-  const search = new PlaceSearch(env, await Promise.all(roots.map(realOr)));
+  const search = new ProtectedPathSearch(env, await Promise.all(roots.map(realPathOr)));
   for (const root of roots) await search.addFolder(root);
   for (const root of roots) await search.addFolder(join(root, 'agents'), { ifThere: true });
-  for (const { file } of project.manifests) search.expect(file);
-  // The folder a process was started in may be a home folder: its subfolders are not searched.
-  // A project that is the whole disk cannot be searched before each write.
+  for (const { file } of project.manifests) search.addManifest(file);
+  // The working folder may be a home folder, so its subfolders are not searched. A project that is the whole disk
+  // cannot be searched before each write.
   for (const root of new Set([project.root, folder, ...served]))
     if (dirname(root) !== root) await search.scan(root);
   await search.scanShallow(cwd);
@@ -232,13 +244,13 @@ async function findPlaces({ project, folder, cwd, served, env }: ClosedSources):
   return search.finish([folder, cwd, project.root], project.root);
 }
 
-/** Collects what manifests name. */
-class PlaceSearch {
+/** Collects the locations that manifests name. */
+class ProtectedPathSearch {
   readonly #env: Env;
   readonly #files = new Set<string>();
   readonly #trees = new Set<string>();
   readonly #folders = new Set<string>();
-  readonly #globs: ClosedGlob[] = [];
+  readonly #globs: ProtectedGlob[] = [];
   readonly #modules = new Set<string>();
   readonly #scripts = new Set<string>();
   readonly #programFolders = new Set<string>();
@@ -254,42 +266,45 @@ class PlaceSearch {
     this.#roots = roots;
   }
 
-  /** A file that is read as a manifest. It need not be there. */
-  expect(file: string): void {
+  /** Queues a file to be read as a manifest. It need not exist. */
+  addManifest(file: string): void {
     this.#waiting.push(file);
   }
 
   async addFolder(path: string, { ifThere = false } = {}): Promise<string | undefined> {
-    const found = await follow(path).catch(() => undefined);
+    const found = await resolveLinks(path).catch(() => undefined);
     if (found === undefined || (ifThere && !found.exists)) return undefined;
     this.#folders.add(found.real);
-    // Where the folder is still missing, creating it is what is closed to commands.
+    // If the folder does not exist yet, its parents are protected, so that commands cannot create it.
     for (let at = found.real; !found.exists; at = dirname(at)) {
       this.#folders.add(at);
-      if (dirname(at) === at || (await isThere(at))) break;
+      if (dirname(at) === at || (await exists(at))) break;
     }
     return found.real;
   }
 
-  /** Whoever writes into a folder on PATH decides what `git` is, and what `bwrap` is. */
+  /** Whoever writes into a folder on PATH decides which program `git` is, and which `bwrap` is. */
   async addPath(cwd: string): Promise<void> {
     for (const entry of (this.#env.PATH ?? '').split(delimiter)) {
-      const folder = await realOr(resolve(cwd, entry));
+      const folder = await realPathOr(resolve(cwd, entry));
       if (!this.#isOfProject(folder)) continue;
       await this.addFolder(folder);
       if (!this.#roots.some((root) => isInside(root, folder))) this.#programs.add(folder);
     }
   }
 
-  /** What this process was started with, and a later one in the folder will be: its own code, and what its environment names. */
+  /**
+   * Adds what this process was started with, and what a later process in the folder would be: Telltale's own code, and
+   * everything the environment names.
+   */
   async addProcess(cwd: string): Promise<void> {
     for (const part of OWN_CODE) this.#trees.add(join(OWN_PACKAGE, part));
-    for (const level of levelsOf(OWN_PACKAGE)) this.#trees.add(join(level, 'node_modules'));
+    for (const level of withParents(OWN_PACKAGE)) this.#trees.add(join(level, 'node_modules'));
     this.#files.add(join(OWN_PACKAGE, 'package.json'));
-    this.#files.add(join(await realOr(cwd), ENV_FILE));
+    this.#files.add(join(await realPathOr(cwd), ENV_FILE));
     this.#addEnvironment(this.#env, cwd, false);
     for (const entry of (this.#env.NODE_PATH ?? '').split(delimiter).filter((each) => each !== '')) {
-      const folder = await realOr(resolve(cwd, entry));
+      const folder = await realPathOr(resolve(cwd, entry));
       if (!this.#roots.some((root) => isInside(root, folder))) this.#codeFolders.add(folder);
     }
   }
@@ -299,14 +314,15 @@ class PlaceSearch {
   }
 
   async scan(root: string): Promise<void> {
-    for (const file of (await walkFolder(root)).files) if (await holdsLoadable(file)) this.expect(file);
+    for (const file of (await walkFolder(root)).files)
+      if (await containsLoadable(file)) this.addManifest(file);
   }
 
   async scanShallow(folder: string): Promise<void> {
     for (const below of [folder, join(folder, 'agents')])
       for (const name of await readdir(below).catch(() => [] as string[]))
-        if (MANIFEST_FILE.test(name) && (await holdsLoadable(join(below, name))))
-          this.expect(join(below, name));
+        if (MANIFEST_FILE.test(name) && (await containsLoadable(join(below, name))))
+          this.addManifest(join(below, name));
   }
 
   async readAll(): Promise<void> {
@@ -314,31 +330,32 @@ class PlaceSearch {
       await this.#readManifest(file);
   }
 
-  async finish(starts: readonly string[], root: string): Promise<ClosedPlaces> {
+  async finish(starts: readonly string[], root: string): Promise<ProtectedLocations> {
     const scripts = [...this.#scripts];
-    const python = await pythonCode(scripts.filter((file) => PYTHON_FILE.test(file)));
-    const { files, open, packages } = await loadedCode([
-      ...this.#modules,
-      ...scripts.filter((file) => MODULE_FILE.test(file)),
-    ]);
+    const python = await findPythonCode(scripts.filter((file) => PYTHON_FILE.test(file)));
+    const {
+      files,
+      dynamicFolders: open,
+      packages,
+    } = await findLoadedCode([...this.#modules, ...scripts.filter((file) => MODULE_FILE.test(file))]);
     for (const file of [...files, ...scripts, ...python.files]) this.#files.add(file);
     for (const folder of [...packages, ...python.packages]) this.#trees.add(folder);
     for (const each of this.#codeFolders) {
-      const folder = await realOr(each);
+      const folder = await realPathOr(each);
       if (this.#isOfProject(folder)) this.#trees.add(folder);
     }
     for (const folder of this.#programFolders) await this.addFolder(folder, { ifThere: true });
     for (const folder of python.folders) await this.addFolder(folder);
-    const direct = await Promise.all([...this.#modules].map((module) => realOr(dirname(module))));
+    const direct = await Promise.all([...this.#modules].map((module) => realPathOr(dirname(module))));
     const folders = [...new Set(files.map((file) => dirname(file)))];
     for (const folder of folders) {
       await this.addFolder(folder);
-      // The nearest package.json decides how a module is read, and where its imports lead.
-      for (const level of levelsOf(folder))
+      // The nearest package.json decides how a module is read and where its imports lead.
+      for (const level of withParents(folder))
         for (const name of PACKAGE_FILES) this.#files.add(join(level, name));
     }
     for (const start of [...starts, ...folders])
-      for (const level of levelsOf(await realOr(start))) {
+      for (const level of withParents(await realPathOr(start))) {
         this.#trees.add(join(level, 'node_modules'));
         if (isInside(level, root)) this.#folders.add(level);
       }
@@ -358,7 +375,7 @@ class PlaceSearch {
     };
   }
 
-  /** A link in one of the folders may lead to a file elsewhere, which is loaded then. */
+  /** A link in one of the folders may lead to a file elsewhere, which is then loaded. */
   async #followLinks(): Promise<void> {
     for (const folder of [...this.#folders])
       for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
@@ -374,7 +391,7 @@ class PlaceSearch {
   }
 
   async #readManifest(path: string): Promise<void> {
-    const file = await follow(path).then(
+    const file = await resolveLinks(path).then(
       ({ real }) => real,
       () => undefined,
     );
@@ -384,7 +401,7 @@ class PlaceSearch {
     const folder = dirname(file);
     await this.addFolder(folder);
     await this.addFolder(dirname(path));
-    await this.#closeMarkers(folder);
+    await this.#protectProjectMarkers(folder);
     this.#files.add(join(folder, VARIABLES_FILE));
     const bytes = await readSmall(file);
     const decoded = bytes === undefined ? undefined : decodeSource(file, bytes);
@@ -393,11 +410,11 @@ class PlaceSearch {
       if (isMap(value)) await this.#readDocument(value as Document, folder);
   }
 
-  /** A package.json, telltale.yml or .git on the way up from a manifest would be the top of its project from then on. */
-  async #closeMarkers(folder: string): Promise<void> {
-    const root = await findProjectRoot(folder, { exists: isThere });
+  /** A new package.json, telltale.yml or .git above a manifest would become the root of its project. */
+  async #protectProjectMarkers(folder: string): Promise<void> {
+    const root = await findProjectRoot(folder, { exists: exists });
     if (root === undefined) return;
-    for (const level of levelsOf(folder)) {
+    for (const level of withParents(folder)) {
       if (level === root) return;
       this.#files.add(join(level, 'package.json'));
       await this.addFolder(level);
@@ -416,9 +433,9 @@ class PlaceSearch {
       if (script !== undefined) await this.#addTranscript(resolve(folder, script));
     }
     for (const { what } of importEntries(document)) {
-      if (what.type === 'file') this.expect(resolve(folder, what.path));
+      if (what.type === 'file') this.addManifest(resolve(folder, what.path));
       if (what.type !== 'glob') continue;
-      // A glob that names a file as it stands is that file.
+      // A glob without wildcards is that file.
       this.#files.add(resolve(folder, what.pattern));
       const parts = splitGlob(what.pattern);
       const base = parts === undefined ? undefined : await this.addFolder(resolve(folder, parts.folder));
@@ -429,9 +446,9 @@ class PlaceSearch {
     }
   }
 
-  /** Where it is not there yet, commands must not create it. */
+  /** If the transcript does not exist yet, commands must not create it. */
   async #addTranscript(path: string): Promise<void> {
-    const found = await follow(path).catch(() => undefined);
+    const found = await resolveLinks(path).catch(() => undefined);
     this.#files.add(found?.real ?? path);
     if (found?.exists === false) await this.addFolder(dirname(found.real));
   }
@@ -443,8 +460,9 @@ class PlaceSearch {
   }
 
   /**
-   * What the programs of commands load, as far as it can be followed. What a step is verified by is the agent's work, and
-   * so is what other commands find by themselves: the scripts in package.json, a Makefile.
+   * Adds what the programs of commands load, as far as that can be followed. The commands in `verify` check the agent's
+   * own work and are left out, and so are files that other commands find by themselves, such as the scripts in
+   * package.json or a Makefile.
    */
   #addCommands(value: Json, folder: string, isTrusted = false): void {
     if (Array.isArray(value)) for (const each of value) this.#addCommands(each, folder, isTrusted);
@@ -459,10 +477,10 @@ class PlaceSearch {
       if (key !== 'verify') this.#addCommands(each as Json, folder, isTrusted || TRUSTED_PARTS.has(key));
   }
 
-  /** The files that a program is told of by its environment, and the folders that it loads code from. */
+  /** Adds the files that a program learns of from its environment, and the folders it loads code from. */
   #addEnvironment(env: Readonly<Record<string, unknown>>, cwd: string, isTrusted: boolean): void {
     for (const [name, value] of Object.entries(env)) {
-      if (typeof value !== 'string' || !(isTrusted || LOADS_FIRST.has(name))) continue;
+      if (typeof value !== 'string' || !(isTrusted || PRELOAD_VARIABLES.has(name))) continue;
       if (CODE_FOLDERS.has(name))
         for (const folder of value.split(delimiter)) this.#codeFolders.add(resolve(cwd, folder));
       const parts = value.split(/[\s=:,;]+/).filter((part) => part !== '');
@@ -478,19 +496,19 @@ class PlaceSearch {
       const found = isTrusted ? files.map(({ path }) => resolve(at, path)) : [];
       if (isTrusted) this.#programFolders.add(at);
       const named = [...commandFiles(words, at), ...pythonModules(words, at)];
-      for (const script of [...named, ...runs, ...readAtStart(words, found)]) this.#scripts.add(script);
+      for (const script of [...named, ...runs, ...filesReadAtStart(words, found)]) this.#scripts.add(script);
     }
   }
 }
 
 type Document = Readonly<Record<string, Json | undefined>> & { readonly [key: string]: Json };
 
-async function holdsLoadable(file: string): Promise<boolean> {
+async function containsLoadable(file: string): Promise<boolean> {
   const bytes = await readSmall(file);
   return bytes !== undefined && isLoadable(new TextDecoder().decode(bytes));
 }
 
-/** Undefined for what is too large to be a manifest, is no file or cannot be read: nothing loads that either. */
+/** Undefined if it is too large for a manifest, not a file, or unreadable. Nothing loads such a file either. */
 async function readSmall(file: string): Promise<Uint8Array | undefined> {
   try {
     const stats = await lstat(await realpath(file));
@@ -501,13 +519,13 @@ async function readSmall(file: string): Promise<Uint8Array | undefined> {
   }
 }
 
-const realOr = (path: string): Promise<string> =>
-  follow(path).then(
+const realPathOr = (path: string): Promise<string> =>
+  resolveLinks(path).then(
     ({ real }) => real,
     () => path,
   );
 
-const isThere = (path: string): Promise<boolean> =>
+const exists = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,
     () => false,

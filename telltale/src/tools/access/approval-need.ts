@@ -4,23 +4,23 @@ import { RuntimeError } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 import { portOf } from '../../manifest/permission-rules.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
+import { withCoverage } from '../definition/approved-files.ts';
 import type { Coverage } from '../definition/command-coverage.ts';
-import { withCoverage } from '../definition/covered-call.ts';
-import type { Need, Target } from '../target.ts';
+import type { ApprovalNeed, Target } from '../target.ts';
 import type { PermittedHosts } from './permitted-hosts.ts';
 import type { PermittedPaths } from './permitted-paths.ts';
 
-/** What using a path needs; `doing` says what would be done with it. */
-export async function pathNeed(
+/** The approval that using a path needs. `doing` says what would be done with it. */
+export async function needForPath(
   paths: PermittedPaths,
   path: string,
   target: string,
   doing: string,
-): Promise<Need | undefined> {
+): Promise<ApprovalNeed | undefined> {
   const grant = paths.asks ? await paths.grantFor(path) : undefined;
   if (grant === undefined) return undefined;
   const { shown } = await paths.resolve(path, [grant]);
-  // A link, or `..`, leads elsewhere than its name says.
+  // A link or `..` makes the path lead elsewhere than its name says.
   const leads = shown === path.replace(/^\.\/|\/$/g, '') ? '' : `, which is "${shown}"`;
   return {
     target,
@@ -31,13 +31,13 @@ export async function pathNeed(
   };
 }
 
-/** What reaching the host of an address needs. One that cannot be read is left to `run`, which says why. */
-export function urlNeed(
+/** The approval that a request to a URL needs. An unreadable URL needs none: `run` reports what is wrong with it. */
+export function needForUrl(
   hosts: PermittedHosts,
   method: string,
   address: string,
   target: string,
-): Need | undefined {
+): ApprovalNeed | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!hosts.asks || url === undefined) return undefined;
   const grant = hosts.grantFor(url.hostname, portOf(url));
@@ -54,8 +54,8 @@ export function urlNeed(
   };
 }
 
-/** One need for several, each of which may be absent. */
-export function together(...needs: readonly (Need | undefined)[]): Need | undefined {
+/** Combines several needs, any of which may be absent, into one. */
+export function combineNeeds(...needs: readonly (ApprovalNeed | undefined)[]): ApprovalNeed | undefined {
   const [first, ...others] = needs.filter((need) => need !== undefined);
   if (first === undefined || others.length === 0) return first;
   const all = [first, ...others];
@@ -64,29 +64,29 @@ export function together(...needs: readonly (Need | undefined)[]): Need | undefi
     what: [...new Set(all.map(({ what }) => what))].join('\n'),
     because: all.map(({ because }) => because).join('; '),
     grants: all.flatMap(({ grants }) => grants),
-    ...alwaysFor(all),
+    ...combinedAlways(all),
   };
 }
 
-/** Offered for all of them, or for none. */
-function alwaysFor(all: readonly Need[]): Pick<Need, 'always'> {
+/** An "always" answer is offered for all of them or for none. */
+function combinedAlways(all: readonly ApprovalNeed[]): Pick<ApprovalNeed, 'always'> {
   const offers = all.flatMap(({ always }) => (always === undefined ? [] : [always]));
   if (offers.length < all.length) return {};
   const covers = [...new Set(offers.map((offer) => offer.covers))].join('; ');
   return { always: { key: offers.map(({ key }) => key).join('\n'), covers } };
 }
 
-/** Exactly this call: a command may do something else with every other word. */
-export const thisCallAlways = (input: JsonObject): NonNullable<Need['always']> => ({
+/** Covers exactly this call. With any other word, a command may do something else. */
+export const alwaysThisCall = (input: JsonObject): NonNullable<ApprovalNeed['always']> => ({
   key: `exactly ${JSON.stringify(input)}`,
   covers: 'this exact call, as long as the files that it names do not change',
 });
 
 /**
- * The same target, each call of which a person has to approve: `approval: always`, or `strict`. `covers` says which files
- * an approval of a call is of; `isStrict`: a call is refused where it may run others.
+ * Wraps a target so that a person has to approve each call: `approval: always`, or `strict`. `covers` finds the files
+ * that an approval of a call covers. If `isStrict`, a call that may run other files is refused.
  */
-export function behindApproval(
+export function withApproval(
   target: Target,
   approval: 'always' | 'strict' = 'always',
   isStrict = false,
@@ -94,7 +94,7 @@ export function behindApproval(
 ): Target {
   const what = `${target.kind} "${target.name}"`;
   const grant = `call ${what}`;
-  const own: Need = {
+  const own: ApprovalNeed = {
     target: what,
     what: `call ${what}`,
     because: `approval: ${approval} of ${what}`,
@@ -103,44 +103,46 @@ export function behindApproval(
       ? {}
       : { always: { key: grant, covers: `every call of ${what}, whatever its parameters` } }),
   };
-  const covered = async (...asked: Parameters<NonNullable<Target['needs']>>): Promise<Need | undefined> => {
+  const covered = async (
+    ...asked: Parameters<NonNullable<Target['needs']>>
+  ): Promise<ApprovalNeed | undefined> => {
     const [input] = asked;
-    const always = own.always === undefined ? {} : { always: thisCallAlways(input) };
-    const need = together({ ...own, ...always }, await target.needs?.(...asked));
+    const always = own.always === undefined ? {} : { always: alwaysThisCall(input) };
+    const need = combineNeeds({ ...own, ...always }, await target.needs?.(...asked));
     return need && covers ? withCoverage(need, await covers(...asked), isStrict) : need;
   };
   const inner = target.needs;
   // Without anything to look up the answer is there at once: the question is asked before the next action can cancel it.
   const needs: NonNullable<Target['needs']> =
-    inner === undefined ? () => own : async (...asked) => together(own, await inner(...asked));
+    inner === undefined ? () => own : async (...asked) => combineNeeds(own, await inner(...asked));
   return {
     ...target,
     needs: covers === undefined ? needs : covered,
     run: async (call) => {
-      if (call.granted?.includes(grant) !== true) throw nobodyAsked(what);
+      if (call.granted?.includes(grant) !== true) throw approvalMissing(what);
       return target.run(call);
     },
   };
 }
 
-const nobodyAsked = (what: string) =>
+const approvalMissing = (what: string) =>
   new RuntimeError('not_permitted', `The call of ${what} needs approval, but nobody could be asked.`, {
     hint: `${what} has "approval: always". Change that to "approval: never" to allow it without approval.`,
   });
 
-/** What an approval is of: it counts for this and for nothing else. */
-export interface BoundCall extends Covered {
+/** What an approval covers. It counts for nothing else. */
+export interface ApprovalScope extends Covered {
   readonly target: string;
   readonly input: JsonObject;
   readonly grants: readonly string[];
   readonly definition?: string;
 }
 
-export function boundCall(
+export function approvalScope(
   target: Pick<Target, 'definition'>,
-  { target: named, grants, ...need }: Need,
+  { target: named, grants, ...need }: ApprovalNeed,
   input: JsonObject,
-): BoundCall {
+): ApprovalScope {
   const definition = target.definition?.();
   return {
     target: named,
@@ -153,19 +155,21 @@ export function boundCall(
 
 const MAX_CHANGES = 20;
 
-/** What of a call is not as it was when somebody was asked about it, in words; empty where all of it is. */
-export function changesOf(asked: BoundCall, now: BoundCall): readonly string[] {
+/** Describes what has changed in a call since its approval was requested. Empty if nothing has. */
+export function changesSince(asked: ApprovalScope, now: ApprovalScope): readonly string[] {
   const changes = [
     ...(asked.target === now.target ? [] : [`it calls ${now.target}, not ${asked.target}`]),
     ...inputChanges(asked.input, now.input),
-    // What was asked before definitions were written down is known by its name only.
+    // Requests stored by older versions have no definition.
     ...(asked.definition === undefined || asked.definition === now.definition
       ? []
       : [`the manifest or the code of ${now.target} has changed`]),
     ...fileChanges(asked, now),
   ];
   if (changes.length === 0 && !deepEqual([...asked.grants], [...now.grants]))
-    changes.push(`it needs leave for ${listed(now.grants)}, and was given it for ${listed(asked.grants)}`);
+    changes.push(
+      `it needs permission for ${listed(now.grants)}, but was approved for ${listed(asked.grants)}`,
+    );
   return changes.length <= MAX_CHANGES
     ? changes
     : [...changes.slice(0, MAX_CHANGES), `and ${changes.length - MAX_CHANGES} more`];

@@ -1,22 +1,22 @@
 import type { Clock } from '../lib/clock.ts';
 import { RuntimeError, stopWith } from '../lib/errors.ts';
 
-/** What a call rejects with once its signal is aborted: the reason itself where it says why. */
-export function stopped(what: string, signal: AbortSignal): RuntimeError {
+/** The error of a call whose signal was aborted: the signal's reason, if that is a RuntimeError. */
+export function abortError(what: string, signal: AbortSignal): RuntimeError {
   const reason: unknown = signal.reason;
   if (reason instanceof RuntimeError) return reason;
   return new RuntimeError('cancelled', `The call of ${what} was stopped.`, { cause: reason });
 }
 
-/** Settles as `work` does, or rejects as soon as the signal is aborted, whatever `work` still does. */
-export async function orStopped<T>(work: Promise<T>, what: string, signal: AbortSignal): Promise<T> {
+/** Settles like `work`, or rejects as soon as the signal is aborted, even if `work` continues. */
+export async function orAborted<T>(work: Promise<T>, what: string, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
-    work.catch(() => undefined); // its outcome no longer matters to anybody
-    throw stopped(what, signal);
+    work.catch(() => undefined); // nobody needs its outcome any more
+    throw abortError(what, signal);
   }
   let onAbort = () => {};
   const abort = new Promise<never>((_, reject) => {
-    onAbort = () => reject(stopped(what, signal));
+    onAbort = () => reject(abortError(what, signal));
     signal.addEventListener('abort', onAbort, { once: true });
   });
   try {
@@ -26,7 +26,7 @@ export async function orStopped<T>(work: Promise<T>, what: string, signal: Abort
   }
 }
 
-/** Runs work with a signal that is also aborted, with code `timeout`, after so many seconds; never where undefined. */
+/** Runs work with a signal that is also aborted after so many seconds, with code `timeout`. No timeout if undefined. */
 export async function withTimeout<T>(
   outer: AbortSignal,
   seconds: number | undefined,

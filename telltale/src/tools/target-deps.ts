@@ -6,45 +6,45 @@ import type { OwnAddresses } from './access/addresses.ts';
 import type { Permissions } from './access/permissions.ts';
 import type { Resolver } from './http/checked-lookup.ts';
 import type { McpServers } from './mcp/mcp-server.ts';
-import type { ChildEnvironmentEnv } from './process/child-environment.ts';
+import type { ProcessEnvironment } from './process/child-environment.ts';
 import type { Confinement } from './process/confinement.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import type { Target, TargetKind } from './target.ts';
 
-/** What the targets of one agent have of the world. */
+/** What the targets of one agent depend on. */
 export interface TargetDeps {
   /** The agent's folder, absolute. */
   readonly folder: string;
   readonly agentName: string;
   readonly clock: Clock;
-  readonly env: ChildEnvironmentEnv;
+  readonly env: ProcessEnvironment;
   readonly permissions: Permissions;
-  /** Between SIGTERM and SIGKILL. */
+  /** The time between SIGTERM and SIGKILL. */
   readonly graceMs: number;
   readonly resolveHost: Resolver;
-  /** The addresses of Telltale's own servers, which no action reaches. */
+  /** The addresses of Telltale's own servers, which no action may reach. */
   readonly own: OwnAddresses;
-  /** Keeps commands to what they may touch. */
+  /** Confines commands to what they may use. */
   readonly confinement: Confinement;
-  /** What is to be ended when the table is closed. */
+  /** Registers something to close together with the table. */
   readonly atClose: (close: () => Promise<void>) => void;
   readonly sandbox: Sandbox;
-  /** The agent's MCP servers, which run. */
+  /** The agent's running MCP servers. */
   readonly servers: McpServers;
 }
 
 const MAX_LISTED = 20;
 
-type TargetEdgesKnown = readonly Pick<Target, 'kind' | 'name'>[];
+type KnownTargets = readonly Pick<Target, 'kind' | 'name'>[];
 
 /**
- * What is wrong with the name of an action's target: of another kind, misspelt, or simply not there. `listed` are the
- * names that the hint lists, where that is not all.
+ * The error for an unknown target: it has another kind, is misspelled, or does not exist. `listed` are the names that
+ * the hint lists, if not all.
  */
 export function unknownTarget(
   kind: TargetKind,
   name: string,
-  { all, listed }: { readonly all: TargetEdgesKnown; readonly listed?: readonly string[] },
+  { all, listed }: { readonly all: KnownTargets; readonly listed?: readonly string[] },
 ): RuntimeError {
   const elsewhere = all.find((target) => target.name === name && target.kind !== kind);
   const known = all.flatMap((target) => (target.kind === kind ? [target.name] : []));
@@ -56,7 +56,7 @@ export function unknownTarget(
   });
 }
 
-function hintFor(name: string, known: readonly string[], all: TargetEdgesKnown, listed = known): string {
+function hintFor(name: string, known: readonly string[], all: KnownTargets, listed = known): string {
   const near = nearest(name, known);
   if (near !== undefined) return `Did you mean "${near}"?`;
   const other = nearest(

@@ -4,16 +4,16 @@ import { isInside } from '../../manifest/files.ts';
 
 type StoreFilesEnv = Readonly<Record<string, string | undefined>>;
 
-/** The folder that the store has to itself unless it is told otherwise. */
+/** The folder that only the store uses by default. */
 const OWN_FOLDER = '.telltale';
 
 /**
- * What the runtime keeps for itself, absolute: its store, and `.telltale` of the given folders (the one
- * it runs in, the agent's, its project's, those that are served), wherever the store lies. Knowledge graphs are kept there next to
- * a store that is a server's, and the next run may open one as its store. An agent that could write there, directly or
- * by a command, would answer its own reviews.
+ * The absolute paths that the runtime keeps to itself: its store, and `.telltale` in the given folders (its working
+ * folder, the agent's, its project's, and served ones), wherever the store is. Knowledge graphs are kept there even if
+ * the store is on a server, and the next run may use such a folder as its store. An agent that could write there could
+ * answer its own reviews.
  */
-export function storeFiles(location: string, folders: readonly string[]): readonly string[] {
+export function runtimePaths(location: string, folders: readonly string[]): readonly string[] {
   const kept = [...folders.map((folder) => resolve(folder, OWN_FOLDER))];
   const path = /^sqlite:(.+)$/.exec(location)?.[1];
   if (path !== undefined) {
@@ -25,30 +25,32 @@ export function storeFiles(location: string, folders: readonly string[]): readon
   return [...new Set(kept)];
 }
 
-/** Below the state folder: a file for each daemon that runs, with its token. */
+/** Below the state folder: one file per running daemon, with its token. */
 export const DAEMONS = 'daemons';
 
-/** The user's folder for what commands of Telltale tell one another: who has what is in it is an admin of every daemon. */
+/**
+ * The user's folder where Telltale's commands find running daemons. Whoever can read it is an admin of every daemon.
+ */
 export function stateFolder(env: StoreFilesEnv): string {
   const [first = ''] = stateFoldersIn(env);
   return first;
 }
 
 /**
- * Where state folders may be, absolute. All of them are hidden from agents, and not only the one that this process would
- * use: a daemon may have been started with another environment. Of one that an agent itself lies in, what daemons keep.
+ * All possible state folders, absolute. Every one is hidden from agents, because a daemon may have been started with
+ * another environment. If the agent itself is inside one, only the daemon files in it are hidden.
  */
-export function hiddenState(env: StoreFilesEnv, agentFolder: string): readonly string[] {
+export function hiddenStateFolders(env: StoreFilesEnv, agentFolder: string): readonly string[] {
   const agent = resolve(agentFolder);
   return [...new Set(stateFolders(env).map((each) => (isInside(agent, each) ? join(each, DAEMONS) : each)))];
 }
 
-/** Where daemons of this user may have written themselves down: with this environment, or without one. */
+/** Where daemons of this user may be recorded, with this environment or without it. */
 export const stateFolders = (env: StoreFilesEnv): readonly string[] => [
   ...new Set([...stateFoldersIn(env), ...stateFoldersIn({})]),
 ];
 
-/** The one that counts is the first. */
+/** The first one is the one this environment uses. */
 function stateFoldersIn({
   TELLTALE_HOME,
   XDG_STATE_HOME,
@@ -62,7 +64,7 @@ function stateFoldersIn({
       : join(home, '.local', 'state', 'telltale');
   return [
     ...(TELLTALE_HOME ? [resolve(TELLTALE_HOME)] : []),
-    // The XDG specification: what is not absolute does not count.
+    // By the XDG specification, a relative path is ignored.
     ...(XDG_STATE_HOME && isAbsolute(XDG_STATE_HOME) ? [join(XDG_STATE_HOME, 'telltale')] : []),
     resolve(standard),
   ];

@@ -30,7 +30,7 @@ const LAYERS = [
   'agent/prepare-agent',
   'agent/run-session',
   'agent/begin-session',
-  'agent/wire-session',
+  'agent/agent-session',
   'tools/tools/tool-target',
   'models/scripted/load-script',
   'models/scripted/scripted-model',

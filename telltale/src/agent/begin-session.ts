@@ -20,7 +20,7 @@ import { changedFiles, codeFilesOf } from './code-files.ts';
 import { createSessionLog } from './create-session-log.ts';
 import { sessionContext } from './decision-context.ts';
 import { hasEnded } from './ending/has-ended.ts';
-import type { Lead } from './guided/guidance.ts';
+import type { Guidance } from './guided/guidance.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { keptMetadata } from './metadata-writer.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
@@ -56,7 +56,7 @@ export interface Opened {
   /** Whether messages may wait in its inbox; asked once, when it listens for those that come. */
   readonly hasMail: () => boolean;
   readonly lineage: Lineage | undefined;
-  readonly lead: Lead | undefined;
+  readonly lead: Guidance | undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createStop, type Stop } from './stop.ts';
 
 /** How the person in front of a chat leads it. */
-export interface Talk {
+export interface ChatControl {
   /** Ends the exchange in hand; nothing where none is. */
   breakOff(): void;
   /** The person has nothing more to say. */
@@ -23,9 +23,9 @@ export interface ChatControlExchange {
   end(): void;
 }
 
-export const createTalk = (): Talk => new ChatControl();
+export const createChatControl = (): ChatControl => new LiveChatControl();
 
-class ChatControl implements Talk {
+class LiveChatControl implements ChatControl {
   finished = false;
   over = false;
   heard = 0;

@@ -34,7 +34,7 @@ import type {
   StartOptions,
   Watcher,
 } from './runtime-types.ts';
-import type { LiveSession } from './session-face.ts';
+import type { LiveSession } from './session-handle.ts';
 
 /** Opens the store and runs agents on it. */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {

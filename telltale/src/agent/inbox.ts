@@ -2,7 +2,7 @@ import { toRuntimeError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Cause, MessageFrom } from '../log/event.ts';
 import type { InboxMessage, StreamWriter } from '../store/store.ts';
-import type { Talk } from './chat-control.ts';
+import type { ChatControl } from './chat-control.ts';
 import type { Reviews } from './reviews/create-reviews.ts';
 import { takeAnswer } from './reviews/take-answer.ts';
 import type { SessionLog } from './session-log.ts';
@@ -96,7 +96,7 @@ export interface InboxDeps {
   takeOrder(message: InboxMessage): boolean;
   takeValues(values: SharedValues, cause: Cause): void;
   /** How a person leads a chat, from another process. */
-  readonly talk: Pick<Talk, 'breakOff' | 'finish' | 'over' | 'heard'>;
+  readonly chat: Pick<ChatControl, 'breakOff' | 'finish' | 'over' | 'heard'>;
   readonly sentBefore: number;
 }
 
@@ -123,14 +123,14 @@ class SessionInbox implements Inbox, Drain {
 
   receive(message: InboxMessage): void {
     const { writer, deps } = this;
-    const { log, stop, reviews, talk, sentBefore } = deps;
+    const { log, stop, reviews, chat, sentBefore } = deps;
     if (deps.takeOrder(message)) return;
     if (message.kind === TOLD) {
       this.receiveTold(message);
       return;
     }
     const { id, kind, from, body } = message;
-    if (talk.over && isForAgent(kind)) return;
+    if (chat.over && isForAgent(kind)) return;
     const consumed = { consumed: [id] };
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     // A message comes from outside the log: it is a beginning of its own.
@@ -138,7 +138,7 @@ class SessionInbox implements Inbox, Drain {
     if (isForAgent(kind)) {
       const sender = kind === 'steer' ? 'steer' : 'user';
       this.last = log.append({ type: 'message.received', from: sender, text }, outside, consumed);
-      talk.heard = id;
+      chat.heard = id;
       // Whose words they are, where that is not what the message itself says. In the same append: both, or none.
       if (from !== USER) log.append({ type: 'audit', who: from, what: kind }, this.last);
       this.wakeListeners();
@@ -150,8 +150,8 @@ class SessionInbox implements Inbox, Drain {
       );
     // One that came when it was over, a second one for example, is no reason to end what was resumed since.
     if (kind === 'cancel' && id > sentBefore) stop.now({ kind: 'cancel', reason: text, by: from });
-    if (kind === 'break_off') talk.breakOff();
-    if (kind === 'finish') talk.finish();
+    if (kind === 'break_off') chat.breakOff();
+    if (kind === 'finish') chat.finish();
   }
 
   /** What the conversation that this session speaks in tells it, each once: a message of the person, or a handoff. */
@@ -199,7 +199,7 @@ class SessionInbox implements Inbox, Drain {
   }
 
   hearNoMore(): void {
-    this.deps.talk.over = true;
+    this.deps.chat.over = true;
   }
 
   close(): void {

@@ -1,20 +1,20 @@
 import { type RuntimeError, toRuntimeError } from '../lib/errors.ts';
 import { usageOf } from '../log/event.ts';
 import { dropGathered } from '../log/snapshot.ts';
+import type { AgentSession, createAgentSession } from './agent-session.ts';
 import type { beginSession, Opened } from './begin-session.ts';
-import { createTalk } from './chat-control.ts';
+import { createChatControl } from './chat-control.ts';
 import type { Begin } from './children/child-session.ts';
 import { choiceOf } from './children/child-session.ts';
-import { createRest } from './children/idle.ts';
+import { createIdleStatus } from './children/idle.ts';
 import { hasEnded } from './ending/has-ended.ts';
-import type { endSession, SessionWorkEnd, takeUp, workOn } from './run-session.ts';
+import type { endSession, resumeWork, runLoop, SessionWorkEnd } from './run-session.ts';
 import type { RuntimeDeps, Seat } from './runtime-deps.ts';
 import type { SessionResult } from './runtime-types.ts';
 import type { SessionDeps } from './session-edges.ts';
-import { createSessionFace, type Live, type LiveSession } from './session-face.ts';
+import { createSessionHandle, type Live, type LiveSession } from './session-handle.ts';
 import type { SessionLog } from './session-log.ts';
 import { cancelOnAbort, createStop } from './stop.ts';
-import type { WiredSession, wireSession } from './wire-session.ts';
 
 /** A session that this process works on, from the moment it is asked for. It has a seat among `seats` until it is over. */
 export function createLiveSession(
@@ -27,8 +27,8 @@ export function createLiveSession(
     deps,
     begin,
     stop: createStop(),
-    talk: createTalk(),
-    rest: createRest(),
+    chat: createChatControl(),
+    rest: createIdleStatus(),
     log: undefined,
     writer: undefined,
     prepared: undefined,
@@ -42,7 +42,7 @@ export function createLiveSession(
   ready.catch(ignore); // whoever waits for the result hears of it there
   const result = runLive(live, loading, ready, seats);
   result.catch(ignore); // a caller that only reads events is not ended by an error
-  const session = createSessionFace(live, { ready, result });
+  const session = createSessionHandle(live, { ready, result });
   live.seat.session = session;
   seats?.add(live.seat);
   return session;
@@ -82,13 +82,13 @@ function onFirst(log: SessionLog, then: () => void): void {
   });
 }
 
-interface LiveSessionBeginning extends Pick<SessionDeps, 'stop' | 'talk' | 'rest'> {
+interface LiveSessionStart extends Pick<SessionDeps, 'stop' | 'chat' | 'rest'> {
   readonly deps: RuntimeDeps;
   readonly begin: Begin;
 }
 
 /** One record of what a session has of its runtime, of its beginning and of itself. */
-function toSessionDeps({ deps, begin, stop, talk, rest }: LiveSessionBeginning, opened: Opened): SessionDeps {
+function toSessionDeps({ deps, begin, stop, chat, rest }: LiveSessionStart, opened: Opened): SessionDeps {
   const chosen = begin.kind === 'start' ? begin.start.onWaiting : begin.resume.onWaiting;
   return {
     runtime: deps,
@@ -105,7 +105,7 @@ function toSessionDeps({ deps, begin, stop, talk, rest }: LiveSessionBeginning, 
     lineage: opened.lineage,
     lead: opened.lead,
     stop,
-    talk,
+    chat,
     rest,
     group: begin.lineage?.group ?? begin.id,
     onWaiting: chosen ?? deps.onWaiting ?? 'release',
@@ -115,9 +115,9 @@ function toSessionDeps({ deps, begin, stop, talk, rest }: LiveSessionBeginning, 
 /** What a session is run with, loaded when the first one begins. */
 export interface LiveParts {
   readonly beginSession: typeof beginSession;
-  readonly wireSession: typeof wireSession;
-  readonly takeUp: typeof takeUp;
-  readonly workOn: typeof workOn;
+  readonly createAgentSession: typeof createAgentSession;
+  readonly resumeWork: typeof resumeWork;
+  readonly runLoop: typeof runLoop;
   readonly endSession: typeof endSession;
 }
 
@@ -151,14 +151,15 @@ async function beginRun(
   try {
     const deps = await ready;
     const parts = await loading;
-    if (begin.kind === 'start' && begin.start.queued === true) return over(ending, leaveToOthers(deps.log));
-    const wired = await parts.wireSession(deps);
+    if (begin.kind === 'start' && begin.start.queued === true)
+      return over(ending, leaveInterrupted(deps.log));
+    const wired = await parts.createAgentSession(deps);
     const ended = (end: SessionWorkEnd) => void over(ending, resultOf(parts, wired, end));
     const failed = (thrown: unknown) => ended({ kind: 'threw', thrown });
     try {
-      const taken = await parts.takeUp(wired);
+      const taken = await parts.resumeWork(wired);
       if (taken.kind === 'let_go') ended(taken);
-      else parts.workOn(wired, taken.left, { ended, failed });
+      else parts.runLoop(wired, taken.left, { ended, failed });
     } catch (thrown) {
       failed(thrown);
     }
@@ -167,11 +168,11 @@ async function beginRun(
   }
 }
 
-async function resultOf(parts: LiveParts, wired: WiredSession, end: SessionWorkEnd): Promise<SessionResult> {
+async function resultOf(parts: LiveParts, wired: AgentSession, end: SessionWorkEnd): Promise<SessionResult> {
   await undefined; // what came with the end of the work comes first
   const { result } = await parts.endSession(wired, end);
   // In one commit with the last event. Where that fails, so does the result, and it is tried again at the end.
-  wired.works.deps.writer.release().catch(() => undefined);
+  wired.services.deps.writer.release().catch(() => undefined);
   return result;
 }
 
@@ -190,11 +191,11 @@ async function over(ending: LiveSessionEnding, outcome: Promise<SessionResult>):
       } catch (thrown) {
         unreleased = toRuntimeError(thrown);
       }
-      letGo(live);
+      releaseSession(live);
       seats?.delete(live.seat);
       live.seat.session = undefined;
     }
-    resolve(unreleased === undefined ? result : toldUnreleased(live, result, unreleased));
+    resolve(unreleased === undefined ? result : withUnreleasedError(live, result, unreleased));
   } catch (thrown) {
     reject(thrown);
   }
@@ -204,7 +205,7 @@ async function over(ending: LiveSessionEnding, outcome: Promise<SessionResult>):
  * A full disk takes no letting go either; that is tried again by itself, and changes nothing of an end that is written.
  * Of a session that was interrupted, what was on its way may be lost, and is not counted.
  */
-const toldUnreleased = (
+const withUnreleasedError = (
   { log }: Live,
   result: SessionResult<unknown>,
   error: RuntimeError,
@@ -213,7 +214,7 @@ const toldUnreleased = (
     ? { ...result, error: error.toJSON(), turns: log?.committedTurns() ?? result.turns }
     : result;
 
-function letGo(live: Live): void {
+function releaseSession(live: Live): void {
   const { deps, begin, queue, log, prepared, seat, rest } = live;
   live.lastSeq = log?.committedSeq() ?? 0;
   queue?.end(live.lastSeq);
@@ -225,7 +226,7 @@ function letGo(live: Live): void {
 }
 
 /** It is on the log: who takes it up goes on with it. */
-async function leaveToOthers(log: SessionLog): Promise<SessionResult> {
+async function leaveInterrupted(log: SessionLog): Promise<SessionResult> {
   await log.flushed();
   const { id, totals } = log.state;
   return {

@@ -12,22 +12,22 @@ import {
   isDoubtful,
   isTooLong,
 } from './compact.ts';
-import { giveWay } from './guide/give-way.ts';
+import { giveWay } from './guided/give-way.ts';
 import type { SessionHooks } from './hooks/session-hooks.ts';
 import { reachedLimit } from './limits.ts';
-import { finishLast, type Left } from './recover.ts';
+import { finishUnfinishedTurn, type UnfinishedTurn } from './recover.ts';
 import type { SessionContext } from './session-context.ts';
 import type { Stop } from './stop.ts';
-import type { Hearing } from './turn/active-turn.ts';
-import { endHearing, type Listener, listen } from './turn/feed-turn.ts';
-import type { Next } from './turn/final-response.ts';
-import { responsesOut } from './turn/final-response.ts';
+import type { ActiveTurn } from './turn/active-turn.ts';
+import type { AfterTurn } from './turn/final-response.ts';
+import { responsesComplete } from './turn/final-response.ts';
 import { finishTurn } from './turn/finish-turn.ts';
-import { endTurn, openTurn, type TurnEnd } from './turn/run-turn.ts';
+import { beginTurn, endTurn, type TurnEnd } from './turn/run-turn.ts';
+import { finishReading, startTurnStream, type TurnStreamListener } from './turn/turn-stream.ts';
 
 /** How a session's loop ended by itself; `stopped` where somebody ended it. */
 export type LoopEnd =
-  | Exclude<Next, { kind: 'turn' }>
+  | Exclude<AfterTurn, { kind: 'turn' }>
   | { readonly kind: 'failed'; readonly error: RuntimeError; readonly cause?: Cause | undefined };
 
 /** A session's turns. Its listener goes on once the stream of the turn in hand has ended. */
@@ -35,10 +35,10 @@ interface SessionLoop {
   readonly context: SessionContext;
   readonly conversation: Conversation;
   /** Of the turn in hand. */
-  hearing: Hearing | undefined;
+  activeTurn: ActiveTurn | undefined;
   prompt: Prompt | undefined;
   readonly owner: LoopOwner;
-  readonly listener: Listener;
+  readonly listener: TurnStreamListener;
 }
 
 /** Told once, of the one or the other. */
@@ -54,49 +54,49 @@ export interface LoopOwner {
 export function startLoop(
   context: SessionContext,
   conversation: Conversation,
-  left: Left | undefined,
+  left: UnfinishedTurn | undefined,
   owner: LoopOwner,
 ): void {
   const loop: SessionLoop = {
     context,
     conversation,
-    hearing: undefined,
+    activeTurn: undefined,
     prompt: undefined,
     owner,
     listener: {
       streamEnded() {
-        void goOn(loop, undefined);
+        void runNextTurn(loop, undefined);
       },
     },
   };
-  void goOn(loop, left); // it tells the owner, however it goes
+  void runNextTurn(loop, left); // it tells the owner, however it goes
 }
 
 /** From the end of one stream, or from a restart, to the beginning of the next. */
-async function goOn(loop: SessionLoop, left: Left | undefined): Promise<void> {
-  const { context, conversation, hearing, prompt, owner } = loop;
+async function runNextTurn(loop: SessionLoop, left: UnfinishedTurn | undefined): Promise<void> {
+  const { context, conversation, activeTurn, prompt, owner } = loop;
   const { state, stop, hooks } = context;
   try {
     if (left !== undefined) {
-      const next = await finishLast(context, left);
+      const next = await finishUnfinishedTurn(context, left);
       if (state.failing !== undefined) return owner.ended(await untilStopped(context));
       const tell = left.kind === 'broken' ? hooks?.turnFailed : hooks?.afterTurn;
-      const then = tell === undefined ? next : await told(tell, stop, next);
+      const then = tell === undefined ? next : await notifyHooks(tell, stop, next);
       if (then.kind !== 'turn') return owner.ended(then);
-    } else if (hearing !== undefined && prompt !== undefined) {
+    } else if (activeTurn !== undefined && prompt !== undefined) {
       await undefined; // what the model's end has brought about at once comes first
-      const acting = stop.reason === undefined ? endHearing(hearing) : undefined;
+      const acting = stop.reason === undefined ? finishReading(activeTurn) : undefined;
       if (acting !== undefined) await acting;
-      const next = await finish(hearing, prompt);
+      const next = await finish(activeTurn, prompt);
       if (next.kind === 'failed') return owner.ended(explained(loop, next));
       if (next.kind !== 'again') {
         if (state.failing !== undefined) return owner.ended(await untilStopped(context));
-        const then = hooks === undefined ? next : await told(hooks.afterTurn, stop, next);
+        const then = hooks === undefined ? next : await notifyHooks(hooks.afterTurn, stop, next);
         if (then.kind !== 'turn') return owner.ended(then);
       }
     }
     if (asksAgain(state)) return askAgain(loop);
-    const before = context.works.beforeTurn();
+    const before = context.services.beforeTurn();
     if (before !== undefined) await before;
     if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
     if (state.failing !== undefined) return owner.ended(await untilStopped(context));
@@ -117,7 +117,7 @@ async function goOn(loop: SessionLoop, left: Left | undefined): Promise<void> {
       if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
       if (state.failing !== undefined) return owner.ended(await untilStopped(context));
     }
-    const loading = context.works.fresh?.();
+    const loading = context.services.fresh?.();
     if (loading !== undefined) {
       await loaded(stop, loading);
       if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
@@ -131,8 +131,8 @@ async function goOn(loop: SessionLoop, left: Left | undefined): Promise<void> {
       if (stop.reason !== undefined) return owner.ended({ kind: 'stopped' });
       if (isTooLong(context, loop.prompt)) return owner.ended(tooLong(loop, loop.prompt));
     }
-    loop.hearing = openTurn(context, loop.prompt, previous, hearing);
-    listen(loop.hearing, loop.prompt, loop.listener);
+    loop.activeTurn = beginTurn(context, loop.prompt, previous);
+    startTurnStream(loop.activeTurn, loop.prompt, loop.listener);
   } catch (thrown) {
     owner.failed(thrown);
   }
@@ -158,8 +158,8 @@ async function askAgain(loop: SessionLoop): Promise<void> {
   }
   const prompt = conversation.prompt() ?? conversation.extend(context.state);
   loop.prompt = prompt;
-  loop.hearing = openTurn(context, prompt, prompt, loop.hearing);
-  listen(loop.hearing, prompt, loop.listener);
+  loop.activeTurn = beginTurn(context, prompt, prompt);
+  startTurnStream(loop.activeTurn, prompt, loop.listener);
 }
 
 /** Of a prompt that the provider refuses as too long, the session says what it holds and what can be done. */
@@ -169,11 +169,11 @@ const explained = (loop: SessionLoop, failed: Failed): Failed =>
     : failed;
 
 function tooLong(
-  { context, conversation, hearing }: SessionLoop,
+  { context, conversation, activeTurn }: SessionLoop,
   prompt: Prompt,
   refused?: RuntimeError,
 ): Failed {
-  const ended = hearing?.streamed?.ended;
+  const ended = activeTurn?.streamOutcome?.ended;
   const words = refused ?? (ended?.ok === false ? ended.error : undefined);
   return { kind: 'failed', error: contextTooSmall(context, prompt, conversation.systemTokens(), words) };
 }
@@ -196,32 +196,32 @@ function charge(context: SessionContext): void {
 type Failed = Extract<LoopEnd, { readonly kind: 'failed' }>;
 
 /** What follows a turn; `again` where it broke off and the model is asked once more. */
-type LoopFollowed = Next | Failed | { readonly kind: 'again' };
+type AfterStream = AfterTurn | Failed | { readonly kind: 'again' };
 
 /** Ends a turn of which all was acted on, and decides what follows. */
-async function finish(hearing: Hearing, prompt: Prompt): Promise<LoopFollowed> {
-  const { context } = hearing;
-  const end = endTurn(hearing, prompt);
+async function finish(activeTurn: ActiveTurn, prompt: Prompt): Promise<AfterStream> {
+  const { context } = activeTurn;
+  const end = endTurn(activeTurn, prompt);
   if (end.kind === 'stopped') return end;
   if (context.state.failing !== undefined) return { kind: 'turn' }; // none comes: the loop looks at this next
-  return end.kind === 'broken' ? afterBreak(context, end) : finishTurn(context, end.heard);
+  return end.kind === 'broken' ? afterBreak(context, end) : finishTurn(context, end.result);
 }
 
 async function afterBreak(
   context: SessionContext,
   broken: Extract<TurnEnd, { readonly kind: 'broken' }>,
-): Promise<LoopFollowed> {
+): Promise<AfterStream> {
   const { hooks, stop, clock } = context;
-  const { retryInMs, error, heard } = broken;
+  const { retryInMs, error, result } = broken;
   if (hooks !== undefined) await hooks.turnFailed(stop);
   if (retryInMs === undefined) return { kind: 'failed', error };
   await stop.until((done) => clock.after(retryInMs, done));
-  await responsesOut(context, heard.responses);
+  await responsesComplete(context, result.responses);
   return { kind: 'again' };
 }
 
 /** What follows a turn once its hooks know of its end. One that was stopped has not come to its end. */
-async function told(tell: SessionHooks['afterTurn'], stop: Stop, next: Next): Promise<Next> {
+async function notifyHooks(tell: SessionHooks['afterTurn'], stop: Stop, next: AfterTurn): Promise<AfterTurn> {
   if (next.kind !== 'stopped') await tell(stop);
   return stop.reason === undefined ? next : { kind: 'stopped' };
 }

@@ -17,6 +17,7 @@ import type { Store } from '../store/store.ts';
 import { createSandbox } from '../tools/sandbox/create-sandbox.ts';
 import type { Sandbox } from '../tools/sandbox/sandbox.ts';
 import { createAgentShelf } from './agent-cache.ts';
+import type { createAgentSession } from './agent-session.ts';
 import type { beginSession } from './begin-session.ts';
 import type { Spawn } from './children/child-session.ts';
 import { agentCode } from './define/agent-code.ts';
@@ -24,14 +25,13 @@ import { createLiveSession } from './live-session.ts';
 import type { LoadedAgent } from './loaded-agent.ts';
 import { createMemories } from './memory/memories.ts';
 import type { prepareAgent } from './prepare-agent.ts';
-import type { endSession, takeUp, workOn } from './run-session.ts';
+import type { endSession, resumeWork, runLoop } from './run-session.ts';
 import { createRuns } from './runs/create-runs.ts';
 import { createAgentSnapshots } from './runs/run-environment.ts';
 import { laidAside, type RuntimeDeps, type Seat, workRetried } from './runtime-deps.ts';
 import type { RuntimeOptions, Watcher } from './runtime-types.ts';
 import { createTokenizer } from './tokenizer.ts';
 import { DEFAULT_USER } from './variables/declared-variables.ts';
-import type { wireSession } from './wire-session.ts';
 
 const DEFAULT_STORE = 'sqlite:.telltale/telltale.db';
 
@@ -189,9 +189,9 @@ async function openSlots({ shared }: Store, clock: Clock): Promise<Slots> {
 /** What sessions are run with: half of all modules, which whoever only looks or listens has no use for. */
 export interface SessionParts {
   readonly beginSession: typeof beginSession;
-  readonly wireSession: typeof wireSession;
-  readonly takeUp: typeof takeUp;
-  readonly workOn: typeof workOn;
+  readonly createAgentSession: typeof createAgentSession;
+  readonly resumeWork: typeof resumeWork;
+  readonly runLoop: typeof runLoop;
   readonly endSession: typeof endSession;
   readonly prepareAgent: typeof prepareAgent;
 }
@@ -202,7 +202,7 @@ export function createSessionParts(): () => Promise<SessionParts> {
   const load = async (): Promise<SessionParts> => {
     const [begin, wire, run, prepare] = await Promise.all([
       import('./begin-session.ts'),
-      import('./wire-session.ts'),
+      import('./agent-session.ts'),
       import('./run-session.ts'),
       import('./prepare-agent.ts'),
     ]);

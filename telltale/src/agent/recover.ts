@@ -7,18 +7,18 @@ import { loopOf } from '../scheduler/foreach.ts';
 import { costWith, countUsage } from './cost.ts';
 import { modelInTurn } from './fallback.ts';
 import type { SessionContext } from './session-context.ts';
-import { setVariables } from './turn/act.ts';
-import type { Next } from './turn/final-response.ts';
-import { completedWith, responsesOut, settle } from './turn/final-response.ts';
+import type { AfterTurn } from './turn/final-response.ts';
+import { completedWith, responsesComplete, settle } from './turn/final-response.ts';
 import { finishTurn } from './turn/finish-turn.ts';
-import { type Reheard, rehear } from './turn/replay-turn.ts';
+import { type ReplayedTurn, replayTurn } from './turn/replay-turn.ts';
+import { setVariables } from './turn/turn-interpreter.ts';
 
 /** What the last turn before a restart left to do. */
-export type Left =
+export type UnfinishedTurn =
   /** It is over, and nobody has decided on what follows. */
-  | { readonly kind: 'undecided'; readonly heard: Reheard }
+  | { readonly kind: 'undecided'; readonly heard: ReplayedTurn }
   /** It broke off: what held its stream up still has to end, and its responses to go out. */
-  | { readonly kind: 'broken'; readonly heard: Reheard }
+  | { readonly kind: 'broken'; readonly heard: ReplayedTurn }
   /** Its final response is on the log, and the session's end is not. */
   | { readonly kind: 'final'; readonly text: string };
 
@@ -26,34 +26,34 @@ export type Left =
  * Takes a folded session up where its log ends. What had been started without a result is run again or written down as
  * interrupted; the turn that was open is closed. `promptTokens` is what it was asked with.
  */
-export function recover(context: SessionContext, promptTokens: number): Left | undefined {
+export function recover(context: SessionContext, promptTokens: number): UnfinishedTurn | undefined {
   const { state, log, scheduler } = context;
   scheduler.restore(state);
   if (state.turn === 0) return undefined;
   const { response } = state;
   if (response?.final === true && response.turn === state.turn) return { kind: 'final', text: response.text };
-  const heard = rehear(context);
+  const heard = replayTurn(context);
   if (!state.turnOpen) {
     const isBroken = state.news.broken !== undefined || state.again === true;
     scheduler.turnEnded(isBroken ? 'broken' : 'well');
     if (!isBroken) return { kind: 'undecided', heard };
-    tellLost(context, heard);
+    reportLost(context, heard);
     return { kind: 'broken', heard };
   }
   const usage = countUsage(state, promptTokens);
   const cost_usd = costWith(modelInTurn(context), usage);
-  if (heard.final || heard.observed !== undefined) {
-    tellFaults(context, heard);
+  if (heard.final || heard.cutAtAction !== undefined) {
+    reportFaults(context, heard);
     sayThoughts(context, heard);
     // Its final response had been closed, or it was to wait for a sync action: the stream would have been cut anyway.
     log.append({ type: 'turn.completed', usage, cost_usd, ms: 0, first_token_ms: 0, finish: 'cut' });
     scheduler.turnEnded('well');
     return { kind: 'undecided', heard };
   }
-  tellFaults(context, heard);
+  reportFaults(context, heard);
   setLast(context, heard);
   sayThoughts(context, heard);
-  tellLost(context, heard);
+  reportLost(context, heard);
   const error = { code: TURN_CUT_SHORT, message: CUT_SHORT, retryable: true };
   const { groups } = heard;
   const within = groups.length === 0 ? {} : { groups };
@@ -71,40 +71,44 @@ const CUT_SHORT =
  * Writes down the faults of the turn that are not on the log yet: they go there behind the text they are about, and one
  * of them may be why its final response does not count.
  */
-function tellFaults(context: SessionContext, { faults }: Reheard): void {
+function reportFaults(context: SessionContext, { faults }: ReplayedTurn): void {
   const known = [...context.state.news.faults];
   for (const fault of faults) {
     const at = known.findIndex(({ code, message }) => fault.code === code && fault.message === message);
-    if (at === -1) tell(context, fault);
+    if (at === -1) reportFault(context, fault);
     else known.splice(at, 1);
   }
 }
 
-function tell({ log, scheduler }: SessionContext, fault: FaultBody): void {
+function reportFault({ log, scheduler }: SessionContext, fault: FaultBody): void {
   log.append(fault);
   if (fault.groups !== undefined) scheduler.invalidateParallels(fault.groups);
 }
 
 /** What the turn set last, and the log ends before. An action there is not begun: it could be one too many. */
-function setLast(context: SessionContext, { unset }: Reheard): void {
+function setLast(context: SessionContext, { unset }: ReplayedTurn): void {
   if (unset?.type === 'metadata') {
-    context.works.applyMetadata(unset.value, 'model');
+    context.services.applyMetadata(unset.value, 'model');
     context.scheduler.valuesSet(unset.value, context.log.here()); // a `<foreach>` may wait for its list
   } else if (unset?.type === 'variables') setVariables(context, unset.value);
 }
 
-function sayThoughts({ log }: SessionContext, { thoughts }: Reheard): void {
+function sayThoughts({ log }: SessionContext, { thoughts }: ReplayedTurn): void {
   for (const thought of thoughts) log.append({ type: 'thought', ...thought });
 }
 
 /** Tells the model, once, which of its actions were never run. */
-function tellLost(context: SessionContext, { lost }: Reheard): void {
+function reportLost(context: SessionContext, { lost }: ReplayedTurn): void {
   for (const fault of lost)
-    if (!context.state.news.faults.some(({ message }) => message === fault.message)) tell(context, fault);
+    if (!context.state.news.faults.some(({ message }) => message === fault.message))
+      reportFault(context, fault);
 }
 
 /** Does what was left to do, and says what follows. */
-export async function finishLast(context: SessionContext, left: Left): Promise<Next> {
+export async function finishUnfinishedTurn(
+  context: SessionContext,
+  left: UnfinishedTurn,
+): Promise<AfterTurn> {
   const { state } = context;
   if (left.kind !== 'undecided' && handsOver(state)) {
     await settle(context);
@@ -115,7 +119,7 @@ export async function finishLast(context: SessionContext, left: Left): Promise<N
       return finishTurn(context, left.heard);
     case 'broken':
       await heldEnded(context);
-      await responsesOut(context, left.heard.responses);
+      await responsesComplete(context, left.heard.responses);
       return { kind: 'turn' };
     case 'final': {
       // Somebody has spoken to it since: there is nobody but this session to answer.

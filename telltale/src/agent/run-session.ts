@@ -7,53 +7,55 @@ import { TURN_BROKEN_OFF } from '../log/fold-turns.ts';
 import { openReviews } from '../log/reviews.ts';
 import type { SessionState } from '../log/state.ts';
 import type { Conversation } from '../prompt/conversation.ts';
-import type { Talk } from './chat-control.ts';
+import type { AgentSession } from './agent-session.ts';
+import type { ChatControl } from './chat-control.ts';
 import { costWith, countUsage } from './cost.ts';
 import type { Thread } from './handoffs/thread.ts';
 import type { Inbox } from './inbox.ts';
 import { armWall } from './limits.ts';
 import { type LoopEnd, type LoopOwner, startLoop } from './loop.ts';
-import { type Left, recover } from './recover.ts';
+import { recover, type UnfinishedTurn } from './recover.ts';
 import type { SessionResult } from './runtime-types.ts';
 import type { SessionContext } from './session-context.ts';
 import type { SessionDeps } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
 import { runsOf } from './session-works.ts';
-import { isLetGo, type StopReason } from './stop.ts';
-import { endTurnInHand } from './turn/active-turn.ts';
-import type { WiredSession } from './wire-session.ts';
+import { isReleased, type StopReason } from './stop.ts';
+import { endCurrentStream } from './turn/active-turn.ts';
 
 /** This process has let go of the session before it began to work on it. */
-interface LetGo {
+interface Released {
   readonly kind: 'let_go';
 }
 
 /** How the work on a session ended. */
-export type SessionWorkEnd = LoopEnd | LetGo | { readonly kind: 'threw'; readonly thrown: unknown };
+export type SessionWorkEnd = LoopEnd | Released | { readonly kind: 'threw'; readonly thrown: unknown };
 
 /**
- * One run of an agent, from its first or its last event on, is `takeUp`, `workOn` and `endSession`, in turn.
+ * One run of an agent, from its first or its last event on, is `resumeWork`, `runLoop` and `endSession`, in this order.
  */
-export async function takeUp(
-  wired: WiredSession,
-): Promise<LetGo | { readonly kind: 'taken'; readonly left: Left | undefined }> {
-  const { works, context } = wired;
-  if (takeMail(works.deps)) await wired.inbox.drain();
+export async function resumeWork(
+  wired: AgentSession,
+): Promise<Released | { readonly kind: 'taken'; readonly left: UnfinishedTurn | undefined }> {
+  const { services: works, context } = wired;
+  if (hasMail(works.deps)) await wired.inbox.drain();
   else if (works.log.committedSeq() < context.state.seq) await works.log.flushed().catch(() => undefined); // `stop` knows why
-  return isLetGo(works.stop) ? { kind: 'let_go' } : { kind: 'taken', left: await findLeft(wired) };
+  return isReleased(works.stop)
+    ? { kind: 'let_go' }
+    : { kind: 'taken', left: await findUnfinishedTurn(wired) };
 }
 
 /** Turn after turn, from what the last one before a restart left to do, until `owner` is told how it ended. */
-export function workOn(
-  { works, context, conversation, inbox, thread }: WiredSession,
-  left: Left | undefined,
+export function runLoop(
+  { services: works, context, conversation, inbox, thread }: AgentSession,
+  left: UnfinishedTurn | undefined,
   owner: LoopOwner,
 ): void {
   if (context.state.chat !== true && thread === undefined) {
     startLoop(context, conversation, left, owner);
     return;
   }
-  const { talk } = works.deps;
+  const { chat: talk } = works.deps;
   const working =
     thread !== undefined && context.state.chat !== true
       ? thread.exchange(context, left)
@@ -65,13 +67,13 @@ export function workOn(
 }
 
 /** The session writes no more when it resolves. */
-export async function endSession(wired: WiredSession, end: SessionWorkEnd): Promise<Concluded> {
-  const { works, context, conversation } = wired;
+export async function endSession(wired: AgentSession, end: SessionWorkEnd): Promise<Concluded> {
+  const { services: works, context, conversation } = wired;
   try {
     if (end.kind === 'threw') throw end.thrown;
     if (end.kind === 'let_go') return await conclude(context, conversation, { kind: 'stopped' });
     if (end.kind === 'completed') wired.inbox.hearNoMore();
-    await comeToEnd(wired, end);
+    await endLoop(wired, end);
     return await conclude(context, conversation, end);
   } catch (thrown) {
     // A mistake of ours: the session ends as failed rather than hanging, and the log says why.
@@ -89,14 +91,19 @@ export async function endSession(wired: WiredSession, end: SessionWorkEnd): Prom
 }
 
 /** Asked once, and forgotten with all that it holds. */
-function takeMail(deps: SessionDeps): boolean {
+function hasMail(deps: SessionDeps): boolean {
   const hasMail = deps.hasMail?.() === true;
   deps.hasMail = undefined;
   return hasMail;
 }
 
 /** Goes on from where the log ends: what the last turn before a restart left to do, if there was one. */
-async function findLeft({ works, context, conversation, triggers }: WiredSession): Promise<Left | undefined> {
+async function findUnfinishedTurn({
+  services: works,
+  context,
+  conversation,
+  triggers,
+}: AgentSession): Promise<UnfinishedTurn | undefined> {
   const { deps, reviews, feeds, memory } = works;
   const { state, hooks } = context;
   const { resumed, prepared } = deps;
@@ -111,7 +118,10 @@ async function findLeft({ works, context, conversation, triggers }: WiredSession
   return resumed ? recover(context, asked?.tokens ?? 0) : undefined;
 }
 
-async function comeToEnd({ works, triggers, own, thread }: WiredSession, end: LoopEnd): Promise<void> {
+async function endLoop(
+  { services: works, triggers, own, thread }: AgentSession,
+  end: LoopEnd,
+): Promise<void> {
   const { deps, feeds, memory, stop } = works;
   await thread?.close(end);
   await own?.close(end);
@@ -121,7 +131,7 @@ async function comeToEnd({ works, triggers, own, thread }: WiredSession, end: Lo
   if (end.kind === 'completed') triggers?.end();
   if (end.kind !== 'stopped') await memory?.note();
   // A session that has completed is not taken up again: what it has set off must be there before, or have ended.
-  if (!isLetGo(stop)) await works.runs?.ofFeeds.end(async () => feeds?.keeper.close());
+  if (!isReleased(stop)) await works.runs?.ofFeeds.end(async () => feeds?.keeper.close());
   await works.runs?.settled();
 }
 
@@ -137,9 +147,9 @@ async function variablesOut(
 
 export interface ChatDeps {
   /** What the last turn before a restart left to do. */
-  readonly left: Left | undefined;
+  readonly left: UnfinishedTurn | undefined;
   readonly inbox: Inbox;
-  readonly talk: Talk;
+  readonly talk: ChatControl;
   /** Where the conversation may move to other agents. */
   readonly thread: Thread | undefined;
 }
@@ -170,7 +180,7 @@ async function runChat(
       reviews: context.reviews.within(exchange.stop),
       sessionOrigin: () => inbox.lastMessage() ?? context.sessionOrigin(),
     };
-    exchange.stop.on(() => endTurnInHand(within));
+    exchange.stop.on(() => endCurrentStream(within));
     let end: LoopEnd;
     try {
       end = await (thread === undefined
@@ -199,12 +209,16 @@ async function runChat(
 const exchangeEnd = (
   within: SessionContext,
   conversation: Conversation,
-  left: Left | undefined,
+  left: UnfinishedTurn | undefined,
 ): Promise<LoopEnd> =>
   new Promise((ended, failed) => startLoop(within, conversation, left, { ended, failed }));
 
 /** Waits for the next message; false where there will be none, because the person has finished or the session stops. */
-async function messageCame({ log, state, stop }: SessionContext, inbox: Inbox, talk: Talk): Promise<boolean> {
+async function messageCame(
+  { log, state, stop }: SessionContext,
+  inbox: Inbox,
+  talk: ChatControl,
+): Promise<boolean> {
   log.append({ type: 'session.waiting', for: 'message' }, inbox.lastMessage());
   while (stop.reason === undefined && state.idle) {
     if (talk.finished) {
@@ -242,7 +256,7 @@ function lastAnswer({ state, deps }: SessionContext): Json {
 }
 
 /** `fire_and_forget` actions get this long at the end of a session. */
-const FAREWELL_MS = 5_000;
+const SHUTDOWN_MS = 5_000;
 
 /** All that a session has to write is on its way. */
 export interface Concluded {
@@ -258,7 +272,8 @@ async function conclude(
 ): Promise<Concluded> {
   const { log, scheduler, stop } = context;
   if (end.kind === 'completed') {
-    if ((await farewell(context)) === 'failing') return conclude(context, conversation, { kind: 'stopped' });
+    if ((await shutdownRemaining(context)) === 'failing')
+      return conclude(context, conversation, { kind: 'stopped' });
     if (context.hooks !== undefined) await context.hooks.settled();
     log.append({ type: 'session.completed', result: end.result }, end.cause ?? context.sessionOrigin());
   } else if (end.kind === 'stopped') {
@@ -275,7 +290,7 @@ async function conclude(
 
 async function outcomeOf({ log, state, stop }: SessionContext, end: LoopEnd): Promise<SessionResult> {
   const { reason } = stop;
-  const letGo = end.kind === 'stopped' && isLetGo(stop);
+  const letGo = end.kind === 'stopped' && isReleased(stop);
   // An end that could not be written is none: the log says that the session goes on.
   const waits = letGo && reason?.kind === 'wait';
   const lost = reason?.kind === 'lost' ? reason.error : letGo && !waits ? undefined : await whyUnwritten(log);
@@ -332,12 +347,12 @@ async function stopAll(context: SessionContext, promptTokens: number, reason: St
 }
 
 /** `failing`: one of those that nobody waited for has failed, and its `on_error` is `fail`; `stop` says what comes of it. */
-async function farewell(context: SessionContext): Promise<'well' | 'failing'> {
+async function shutdownRemaining(context: SessionContext): Promise<'well' | 'failing'> {
   const { scheduler, clock, stop, state, reviews } = context;
   const left = scheduler.untracked();
   if (left.length > 0)
     await stop.until((done) => {
-      const disarm = clock.after(FAREWELL_MS, done);
+      const disarm = clock.after(SHUTDOWN_MS, done);
       const forget = scheduler.whenAllEnded(left, done);
       return () => {
         disarm();
@@ -354,9 +369,9 @@ async function farewell(context: SessionContext): Promise<'well' | 'failing'> {
 
 /** Writes down that a turn which was cut off from outside is over; nothing where none is open. */
 function closeTurn(context: SessionContext, promptTokens: number, code: string, message: string): void {
-  const { log, state, model, asker, scheduler } = context;
+  const { log, state, model, modelCall: asker, scheduler } = context;
   if (!state.turnOpen) return;
-  const unwritten = weighTokens(asker?.spoken.pending ?? '') + (asker?.streamed?.reasoned ?? 0);
+  const unwritten = weighTokens(asker?.output.pending ?? '') + (asker?.streamOutcome?.reasoned ?? 0);
   const usage = countUsage(state, promptTokens, unwritten);
   const error = { code, message, retryable: false };
   const groups = asker?.groups ?? [];

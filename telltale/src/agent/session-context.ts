@@ -18,9 +18,9 @@ import type { Reviews } from './reviews/create-reviews.ts';
 import type { SessionDeps } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
 import type { Stop } from './stop.ts';
-import type { Asker } from './stream-model.ts';
+import type { ActiveModelCall } from './stream-model.ts';
 
-interface ContextWorks {
+interface ContextServices {
   /** Brings what others have to tell, with nothing in flight. */
   beforeTurn(): Promise<void> | undefined;
   /** Where the session has feeds or a memory: puts on the log what the coming turn is shown of them. */
@@ -53,11 +53,11 @@ export interface SessionContext {
   /** Ids that were taken before the turn in hand: no automatic id of it is one of them. */
   readonly earlier: EarlierIds;
   /** The turn in hand, or the one before the next: for whoever stops the session. */
-  asker: Asker | undefined;
+  modelCall: ActiveModelCall | undefined;
   /** Read the turn before, and reads the next. */
   spareParser?: TagParser | undefined;
   /** Where the model calls tools natively. */
   readonly calls: PreparedCalls | undefined;
   /** Changes metadata, and gives what tests read and turns have to know. */
-  readonly works: ContextWorks;
+  readonly services: ContextServices;
 }

@@ -2,10 +2,10 @@ import type { Cause } from '../log/event.ts';
 import type { Model } from '../models/model.ts';
 import type { StreamWriter } from '../store/store.ts';
 import type { Invoke } from '../tools/artifacts/create-invoke.ts';
-import type { Talk } from './chat-control.ts';
+import type { ChatControl } from './chat-control.ts';
 import type { Lineage } from './children/child-session.ts';
-import type { Rest } from './children/idle.ts';
-import type { Lead } from './guided/guidance.ts';
+import type { IdleStatus } from './children/idle.ts';
+import type { Guidance } from './guided/guidance.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
 import type { RuntimeDeps } from './runtime-deps.ts';
 import type { OnWaiting } from './runtime-types.ts';
@@ -33,9 +33,9 @@ export interface SessionDeps {
   hasMail: (() => boolean) | undefined;
   readonly onWaiting: OnWaiting;
   /** For whoever called it. */
-  readonly rest: Rest;
+  readonly rest: IdleStatus;
   /** How a person leads the session, where it is a chat. */
-  readonly talk: Talk;
+  readonly chat: ChatControl;
   /** Asks decision artifacts for this session: `invokeOf` makes it for the first who does. */
   invoke: Invoke | undefined;
   /** The session or run at the top: in its name places of tools are taken, and calls made that must not be made twice. */
@@ -43,5 +43,5 @@ export interface SessionDeps {
   /** Where it is a sub-agent's. */
   readonly lineage: Lineage | undefined;
   /** Where a run leads it that has begun it. */
-  readonly lead: Lead | undefined;
+  readonly lead: Guidance | undefined;
 }

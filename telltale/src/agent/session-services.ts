@@ -14,7 +14,7 @@ import type { Target, TargetCall } from '../tools/target.ts';
 import { unknownTarget } from '../tools/target-deps.ts';
 import { agentView, createTestContext, NOTHING_SAID, type TestContext } from './agent-view.ts';
 import { createChildRunner } from './children/child-runner.ts';
-import { type CalledAtRest, createCalledAtRest } from './children/idle.ts';
+import { createIdleCallees, type IdleCallees } from './children/idle.ts';
 import { costWith } from './cost.ts';
 import { feedsOf } from './feeds/open-feeds.ts';
 import { createCompleteStep } from './guided/complete-step.ts';
@@ -27,53 +27,53 @@ import { createReviews, type Reviews } from './reviews/create-reviews.ts';
 import type { SessionDeps } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
 import {
-  childEdgesOf,
+  childDepsOf,
   lookupOwn,
   ordersOf,
   type Performer,
   runsOf,
-  type SessionWorks,
+  type SessionServices,
 } from './session-works.ts';
 import { setterOf } from './variables/session-variables.ts';
 
-export const createSessionWorks = (deps: SessionDeps): SessionWorks => new SessionServices(deps);
+export const createSessionServices = (deps: SessionDeps): SessionServices => new LiveSessionServices(deps);
 
-class SessionServices implements SessionWorks {
+class LiveSessionServices implements SessionServices {
   readonly deps: SessionDeps;
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
-  readonly state: SessionWorks['state'];
-  readonly stop: SessionWorks['stop'];
-  readonly clock: SessionWorks['clock'];
-  readonly random: SessionWorks['random'];
-  readonly crashPoint: SessionWorks['crashPoint'];
-  readonly approve: SessionWorks['approve'];
-  readonly rest: SessionWorks['rest'];
-  readonly talk: SessionWorks['talk'];
+  readonly state: SessionServices['state'];
+  readonly stop: SessionServices['stop'];
+  readonly clock: SessionServices['clock'];
+  readonly random: SessionServices['random'];
+  readonly crashPoint: SessionServices['crashPoint'];
+  readonly approve: SessionServices['approve'];
+  readonly rest: SessionServices['rest'];
+  readonly chat: SessionServices['chat'];
   readonly sentBefore: number;
-  readonly atRest: SessionWorks['atRest'];
+  readonly atRest: SessionServices['atRest'];
   readonly parallelActions: number;
   readonly actionTimeoutMs: number;
-  readonly mayBeLost: SessionWorks['mayBeLost'];
-  readonly tellTools: (() => void) | undefined;
+  readonly mayBeLost: SessionServices['mayBeLost'];
+  readonly announceTools: (() => void) | undefined;
   /** Undefined where no other process may go on with what waits. */
   readonly isParked: ((id: string) => boolean) | undefined;
-  readonly called: CalledAtRest;
+  readonly called: IdleCallees;
   reviews: Reviews;
-  scheduler!: SessionWorks['scheduler'];
+  scheduler!: SessionServices['scheduler'];
   tests: TestContext | undefined;
-  internal: SessionWorks['internal'];
-  noted: SessionWorks['noted'];
-  said: SessionWorks['said'];
-  orders: SessionWorks['orders'];
-  runs: SessionWorks['runs'];
-  feeds: SessionWorks['feeds'];
-  feedsOpening: SessionWorks['feedsOpening'];
-  fresh: SessionWorks['fresh'];
-  memory: SessionWorks['memory'];
-  before: SessionWorks['before'];
-  after: SessionWorks['after'];
-  fetch: SessionWorks['fetch'];
+  internal: SessionServices['internal'];
+  noted: SessionServices['noted'];
+  lastSaid: SessionServices['lastSaid'];
+  orders: SessionServices['orders'];
+  runs: SessionServices['runs'];
+  feeds: SessionServices['feeds'];
+  feedsOpening: SessionServices['feedsOpening'];
+  fresh: SessionServices['fresh'];
+  memory: SessionServices['memory'];
+  before: SessionServices['before'];
+  after: SessionServices['after'];
+  fetch: SessionServices['fetch'];
 
   constructor(deps: SessionDeps) {
     const { prepared, log, runtime } = deps;
@@ -88,15 +88,15 @@ class SessionServices implements SessionWorks {
     this.crashPoint = runtime.crashPoint;
     this.approve = runtime.approve;
     this.rest = deps.rest;
-    this.talk = deps.talk;
+    this.chat = deps.chat;
     this.sentBefore = deps.sentBefore;
     this.atRest = log.state.parent !== undefined ? 'tell' : deps.onWaiting;
     this.parallelActions = limits.parallel_actions;
     this.actionTimeoutMs = limits.action_timeout.ms;
     this.mayBeLost = mayBeLost(runtime.store);
-    this.tellTools = createToolNews(prepared, log);
+    this.announceTools = createToolAnnouncer(prepared, log);
     this.isParked = this.atRest === 'hold' ? undefined : (id) => this.called.has(id);
-    this.called = createCalledAtRest(this);
+    this.called = createIdleCallees(this);
     this.reviews = createReviews(this);
   }
 
@@ -137,7 +137,7 @@ class SessionServices implements SessionWorks {
   }
 
   runChild(call: PerformCall): Promise<Json> {
-    return createChildRunner(childEdgesOf(this))(call);
+    return createChildRunner(childDepsOf(this))(call);
   }
 
   runWorkflow(call: PerformCall): Promise<Json> {
@@ -190,7 +190,7 @@ class SessionServices implements SessionWorks {
       prepared,
       env: runtime.env,
       parent: lineage?.view,
-      said: this.said?.now() ?? NOTHING_SAID,
+      said: this.lastSaid?.now() ?? NOTHING_SAID,
     });
   }
 
@@ -216,7 +216,7 @@ class SessionServices implements SessionWorks {
   }
 
   beforeTurn(): Promise<void> | undefined {
-    this.tellTools?.();
+    this.announceTools?.();
     return learnOfOthers(this.deps);
   }
 }
@@ -251,13 +251,13 @@ const MAX_NAMED = 100;
  * Undefined for an agent without such servers. Where the model calls tools natively it is only told of those that are
  * gone: what it can call there stands before the conversation, and would have to be rewritten.
  */
-function createToolNews(prepared: PreparedAgent, log: SessionLog): (() => void) | undefined {
+function createToolAnnouncer(prepared: PreparedAgent, log: SessionLog): (() => void) | undefined {
   if (prepared.targets.deps.servers.size === 0) return undefined;
   let told = prepared.targets;
   return () => {
     const latest = latestOf(told);
     if (latest === told) return;
-    const text = newsOf(told.all, latest.all, prepared.agent.manifest.dialect === 'tags');
+    const text = toolChanges(told.all, latest.all, prepared.agent.manifest.dialect === 'tags');
     told = latest;
     if (text !== '')
       log.append({ type: 'message.received', from: 'runtime', text: createEscape(log.state.seal)(text) });
@@ -273,7 +273,7 @@ function latestOf(told: AgentTargets): AgentTargets {
   }
 }
 
-function newsOf(before: readonly Target[], now: readonly Target[], tellsNew: boolean): string {
+function toolChanges(before: readonly Target[], now: readonly Target[], tellsNew: boolean): string {
   const known = new Map(before.map((target) => [target.name, target]));
   const left = new Set(now.map(({ name }) => name));
   const gone = before.filter(({ name }) => !left.has(name)).map(({ name }) => `"${name}"`);
@@ -304,12 +304,12 @@ const listed = (names: readonly string[]): string =>
     ? `${names.slice(0, MAX_NAMED).join(', ')}, … (${names.length} in all)`
     : names.join(', ');
 
-const faceOf = ({ prepared, log }: Performer) => prepared.face(log.state.led === true);
+const modelInterfaceOf = ({ prepared, log }: Performer) => prepared.face(log.state.led === true);
 
 function internalOf(performer: Performer): ReadonlyMap<string, Target> {
   if (performer.internal === undefined) {
     const deps = performer.internalDeps();
-    const { internal } = faceOf(performer);
+    const { internal } = modelInterfaceOf(performer);
     performer.internal = new Map(internal.map((action) => [action.name, action.bind(deps)]));
   }
   return performer.internal;
@@ -328,7 +328,7 @@ function noSuchTarget(performer: Performer, { kind, name }: DeclaredAction): Run
   const { agent, targets } = performer.prepared;
   const blocked = kind === 'internal' ? notAllowed(name, agent.manifest) : undefined;
   if (blocked !== undefined) return blocked;
-  const { calls } = faceOf(performer);
+  const { calls } = modelInterfaceOf(performer);
   if (calls !== undefined) {
     const { offered: listed, style } = calls;
     const all = style.names.natives.map((native) => ({ kind: 'tool' as const, name: native }));

@@ -6,7 +6,7 @@ import type { PerformCall, SchedulerDeps, SchedulerOptions } from '../scheduler/
 import type { Target } from '../tools/target.ts';
 import type { LastSaid, TestContext } from './agent-view.ts';
 import type { ChildDeps } from './children/child-edges.ts';
-import type { CalledAtRest } from './children/idle.ts';
+import type { IdleCallees } from './children/idle.ts';
 import type { SessionFeeds } from './feeds/session-feeds.ts';
 import type { InboxDeps } from './inbox.ts';
 import type { InternalDeps } from './internal/definition.ts';
@@ -42,7 +42,7 @@ export interface Performer {
  * What the parts of a session at work have of each other: one object that its scheduler, its reviews and its inbox depend
  * on.
  */
-export interface SessionWorks extends SchedulerDeps, SchedulerOptions, Performer, ReviewDeps, InboxDeps {
+export interface SessionServices extends SchedulerDeps, SchedulerOptions, Performer, ReviewDeps, InboxDeps {
   readonly deps: SessionDeps;
   readonly log: SessionDeps['log'];
   readonly crashPoint: Performer['crashPoint'];
@@ -50,11 +50,11 @@ export interface SessionWorks extends SchedulerDeps, SchedulerOptions, Performer
   tests: TestContext | undefined;
   applyMetadata: ApplyMetadata;
   /** Where the agent has MCP servers: tells the model that they list other tools than before. */
-  readonly tellTools: (() => void) | undefined;
+  readonly announceTools: (() => void) | undefined;
   beforeTurn(): Promise<void> | undefined;
-  readonly called: CalledAtRest;
+  readonly called: IdleCallees;
   /** What `${agent.thoughts}` and `${agent.responses}` show. */
-  said: { readonly now: () => LastSaid } | undefined;
+  lastSaid: { readonly now: () => LastSaid } | undefined;
   reviews: Reviews;
   /** Made once all that it starts with is there. */
   scheduler: ActionScheduler;
@@ -74,34 +74,38 @@ export interface SessionWorks extends SchedulerDeps, SchedulerOptions, Performer
 }
 
 /** What runs ask of the session. */
-export function ordersOf(works: SessionWorks): SessionCommands {
-  const { deps, log } = works;
-  works.orders ??= createSessionCommands({
+export function ordersOf(services: SessionServices): SessionCommands {
+  const { deps, log } = services;
+  services.orders ??= createSessionCommands({
     log,
     workflows: deps.prepared.workflows,
-    applyMetadata: (...update) => works.applyMetadata(...update),
+    applyMetadata: (...update) => services.applyMetadata(...update),
     setVariable: setterOf(deps.variables),
   });
-  return works.orders;
+  return services.orders;
 }
 
 /** The workflow runs that it starts. */
-export function runsOf(works: SessionWorks): SessionRuns {
-  works.runs ??= createSessionRuns({ ...works.deps.runtime, ...works.deps, orders: ordersOf(works) });
-  return works.runs;
+export function runsOf(services: SessionServices): SessionRuns {
+  services.runs ??= createSessionRuns({
+    ...services.deps.runtime,
+    ...services.deps,
+    orders: ordersOf(services),
+  });
+  return services.runs;
 }
 
 /** What a name stands for where it is no feed's. */
-export function lookupOwn({ log: { state } }: SessionWorks, name: string): Json | undefined {
+export function lookupOwn({ log: { state } }: SessionServices, name: string): Json | undefined {
   const known = state.variables.get(name)?.value;
   return known ?? (Object.hasOwn(state.metadata, name) ? state.metadata[name] : undefined);
 }
 
 /** What the sessions below this one need of it. */
-export const childEdgesOf = (works: SessionWorks): ChildDeps => ({
-  ...works.deps.runtime,
-  ...works.deps,
-  called: works.called,
-  setVariable: setterOf(works.deps.variables),
-  applyMetadata: (...update) => works.applyMetadata(...update),
+export const childDepsOf = (services: SessionServices): ChildDeps => ({
+  ...services.deps.runtime,
+  ...services.deps,
+  called: services.called,
+  setVariable: setterOf(services.deps.variables),
+  applyMetadata: (...update) => services.applyMetadata(...update),
 });

@@ -94,7 +94,7 @@ function notifyStopped(then: WhenStopped): void {
 }
 
 /** Whether this process lets go of the session, and has nothing to say on its log any more. */
-export const isLetGo = ({ reason }: Pick<Stop, 'reason'>): boolean =>
+export const isReleased = ({ reason }: Pick<Stop, 'reason'>): boolean =>
   reason?.kind === 'interrupt' || reason?.kind === 'lost' || reason?.kind === 'wait';
 
 /** Cancels when `signal` is aborted, for its reason. The returned function forgets it. */

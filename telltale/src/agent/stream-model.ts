@@ -18,14 +18,14 @@ export interface ModelStream {
 }
 
 /** Who asks a model, as far as its stream can be ended. */
-export interface Asker {
+export interface ActiveModelCall {
   readonly abort: AbortController;
   /** While the model is being asked. */
   readonly streaming: ModelStream | undefined;
   /** Once it has been: the tokens of its reasoning, about. */
-  readonly streamed: { readonly reasoned: number } | undefined;
+  readonly streamOutcome: { readonly reasoned: number } | undefined;
   /** What was heard of it and is not on the log. */
-  readonly spoken: { readonly pending: string };
+  readonly output: { readonly pending: string };
   /** The `<parallel>`s that are open in it. */
   readonly groups: readonly string[];
 }
@@ -39,10 +39,10 @@ export function startStream(stream: ModelStream, request: ModelRequest, sink: Mo
 }
 
 /** Nobody waits for it any more: it has ended with this. */
-export const endWith = (stream: ModelStream, error: RuntimeError): void => settle(stream, err(error));
+export const failStream = (stream: ModelStream, error: RuntimeError): void => settle(stream, err(error));
 
 /** For whoever aborts the signal: gives the model its grace, after which nobody waits for it. */
-export function giveUp(stream: ModelStream): void {
+export function startGracePeriod(stream: ModelStream): void {
   if (stream.over) return;
   stream.disarm ??= stream.clock.after(GRACE_MS, () => settle(stream, err(modelDeaf(stream.model.id))));
 }
@@ -63,7 +63,7 @@ export function streamModel(
 ): Promise<ModelEnd> {
   return new Promise((resolve, reject) => {
     const { signal } = request;
-    const cancelled = () => giveUp(stream);
+    const cancelled = () => startGracePeriod(stream);
     const stream: ModelStream = {
       model,
       clock,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { keptFromActing } from '../../src/agent/turn/groups.ts';
+import { preventedActions } from '../../src/agent/turn/groups.ts';
 import { RuntimeError } from '../../src/lib/errors.ts';
 import { createSimulatedClock } from '../../src/lib/simulated-clock.ts';
 import type { Model } from '../../src/models/model.ts';
@@ -229,6 +229,6 @@ describe('a fault', () => {
     ];
     const prose = ['fence_left_open', 'not_in_response', 'stray_close', 'thought_left_open', 'reserved_tag'];
     const faults = [...acting, ...prose, 'toString', 'not_run', 'bad_json'].map((code) => ({ code }));
-    expect(keptFromActing(faults)).toEqual(acting);
+    expect(preventedActions(faults)).toEqual(acting);
   });
 });

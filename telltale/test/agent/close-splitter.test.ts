@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { splitAtCloses } from '../../src/agent/turn/feed-turn.ts';
+import { splitAtCloses } from '../../src/agent/turn/turn-stream.ts';
 import { moreRuns } from '../more-runs.ts';
 
 const split = (chunks: readonly string[]) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTalk } from '../../src/agent/chat-control.ts';
+import { createChatControl } from '../../src/agent/chat-control.ts';
 import { createInbox } from '../../src/agent/inbox.ts';
 import { createStop } from '../../src/agent/stop.ts';
 import type { Cause, EventBody } from '../../src/log/event.ts';
@@ -17,8 +17,8 @@ function stage({ sentBefore = 0, takesOrders = false, decides = true } = {}) {
   }[] = [];
   const calls: string[] = [];
   const stop = createStop();
-  const talk = createTalk();
-  const exchange = talk.beginExchange(stop);
+  const chat = createChatControl();
+  const exchange = chat.beginExchange(stop);
   let fails = false;
   let wake = () => {};
   const writer = {
@@ -52,7 +52,7 @@ function stage({ sentBefore = 0, takesOrders = false, decides = true } = {}) {
   const inbox = createInbox(writer as never, {
     log: log as never,
     stop,
-    talk,
+    chat,
     reviews: reviews as never,
     sentBefore,
     takeValues: () => {},
@@ -66,7 +66,7 @@ function stage({ sentBefore = 0, takesOrders = false, decides = true } = {}) {
   return {
     inbox,
     stop,
-    talk,
+    chat,
     exchange,
     appended,
     calls,
@@ -81,7 +81,7 @@ function stage({ sentBefore = 0, takesOrders = false, decides = true } = {}) {
 
 describe('a message in the inbox of a session', () => {
   it('for the agent is on the log as what it is, and is not there any more', async () => {
-    const { sent, appended, inbox, talk, calls } = stage();
+    const { sent, appended, inbox, chat, calls } = stage();
     await sent('steer', 'Look there.');
     await sent('message', 'And then?');
     expect(appended).toEqual([
@@ -93,7 +93,7 @@ describe('a message in the inbox of a session', () => {
       { body: { type: 'message.received', from: 'user', text: 'And then?' }, cause: OUTSIDE, consumed: [2] },
     ]);
     expect(inbox.lastMessage()).toEqual({ stream: 'ses_a', seq: 2, depth: 1 });
-    expect(talk.heard).toBe(2);
+    expect(chat.heard).toBe(2);
     expect(calls).toEqual(['moved', 'moved']);
   });
 
@@ -173,14 +173,14 @@ describe('a message in the inbox of a session', () => {
   });
 
   it('leads a chat: it breaks the exchange off, or ends it', async () => {
-    const { sent, exchange, talk, stop } = stage();
+    const { sent, exchange, chat, stop } = stage();
     await sent('steer', 'a');
-    expect([exchange.stop.reason, talk.finished]).toEqual([undefined, false]);
+    expect([exchange.stop.reason, chat.finished]).toEqual([undefined, false]);
     await sent('break_off', '', 'ann');
     expect(exchange.stop.reason).toMatchObject({ kind: 'cancel' });
-    expect([stop.reason, talk.finished]).toEqual([undefined, false]);
+    expect([stop.reason, chat.finished]).toEqual([undefined, false]);
     await sent('finish', '', 'ann');
-    expect(talk.finished).toBe(true);
+    expect(chat.finished).toBe(true);
   });
 
   it('is not received any more once the inbox is closed', async () => {

@@ -6,7 +6,7 @@ import type { SessionLog } from '../session-log.ts';
 import type { Stop } from '../stop.ts';
 import type { SetVariable } from '../variables/session-variables.ts';
 import type { Lineage, Spawn } from './child-session.ts';
-import type { CalledAtRest } from './idle.ts';
+import type { IdleCallees } from './idle.ts';
 
 /** What sub-agents need of the session that calls them. */
 export interface ChildDeps {
@@ -21,5 +21,5 @@ export interface ChildDeps {
   readonly setVariable: SetVariable;
   /** Where the calling session is itself a sub-agent's. */
   readonly lineage: Lineage | undefined;
-  readonly called: CalledAtRest;
+  readonly called: IdleCallees;
 }

@@ -3,7 +3,7 @@ import type { Json } from '../../lib/json.ts';
 import type { PerformCall } from '../../scheduler/scheduler-deps.ts';
 import { agentCall, takesVars } from '../../workflows/steps/call-below.ts';
 import { readSession } from '../read-session.ts';
-import { isLetGo, type Stop, type StopReason } from '../stop.ts';
+import { isReleased, type Stop, type StopReason } from '../stop.ts';
 import type { ChildDeps } from './child-edges.ts';
 import { childId } from './child-id.ts';
 import { childLineage } from './child-lineage.ts';
@@ -119,7 +119,7 @@ async function followChild(
 
 /** Where the caller is let go of, so is the sub-agent; else it is over. */
 export function stopOf(stop: Stop, why: unknown): StopReason {
-  if (isLetGo(stop)) return { kind: stop.reason?.kind === 'wait' ? 'wait' : 'interrupt' };
+  if (isReleased(stop)) return { kind: stop.reason?.kind === 'wait' ? 'wait' : 'interrupt' };
   return { kind: 'cancel', reason: why instanceof Error ? why.message : String(why), by: BY_PARENT };
 }
 

@@ -3,13 +3,13 @@ import type { Json, JsonObject } from '../../lib/json.ts';
 import type { Cause, ObservedEvent, ParentRef } from '../../log/event.ts';
 import type { SessionState } from '../../log/state.ts';
 import type { Store } from '../../store/store.ts';
-import type { Lead } from '../guided/guidance.ts';
+import type { Guidance } from '../guided/guidance.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { byteSize } from '../metadata/metadata.ts';
 import { readEvents, readSession } from '../read-session.ts';
 import type { ResumeOptions, SessionResult, StartOptions } from '../runtime-types.ts';
 import type { StopReason } from '../stop.ts';
-import type { Rest } from './idle.ts';
+import type { IdleStatus } from './idle.ts';
 
 /** What whoever begins a session asked for. */
 export const choiceOf = (begin: Begin) => (begin.kind === 'start' ? begin.start : begin.resume);
@@ -58,7 +58,7 @@ export type Begin =
       readonly start: StartOptions;
       readonly lineage?: Lineage;
       /** Where a run leads it. */
-      readonly lead?: Lead;
+      readonly lead?: Guidance;
     }
   | {
       readonly kind: 'resume';
@@ -66,7 +66,7 @@ export type Begin =
       readonly agent: LoadedAgent<unknown>;
       readonly resume: ResumeOptions<unknown>;
       readonly lineage?: Lineage;
-      readonly lead?: Lead;
+      readonly lead?: Guidance;
     };
 
 /** A session, as the one above it holds it. */
@@ -74,7 +74,7 @@ export interface ChildSession {
   /** As it is on the log, JSON: what an agent in code reads it as is for those who start it themselves. */
   readonly result: Promise<SessionResult<unknown>>;
   subscribe(listener: (event: ObservedEvent) => void): () => void;
-  readonly rest: Pick<Rest, 'reviews' | 'onMoved'>;
+  readonly rest: Pick<IdleStatus, 'reviews' | 'onMoved'>;
   /** What it is by now, as far as it has begun. The session's own: it changes. */
   peek(): SessionState | undefined;
   /** Ends the exchange in hand, of a chat. */

@@ -3,7 +3,7 @@ import type { Review, SessionState } from '../../log/state.ts';
 import { openChildren } from './child-id.ts';
 
 /** Where a session says to whoever called it that there is nothing to do in it but wait for people. */
-export interface Rest {
+export interface IdleStatus {
   /** The reviews that it waits for, those of what it calls included; undefined where there is something to do. */
   reviews(): readonly Review[] | undefined;
   /** How that is found out: set by the session once it is at work. */
@@ -13,10 +13,10 @@ export interface Rest {
   onMoved(then: () => void): () => void;
 }
 
-export const createRest = (): Rest => new SessionRest();
+export const createIdleStatus = (): IdleStatus => new SessionRest();
 
-class SessionRest implements Rest {
-  resting: Rest['resting'];
+class SessionRest implements IdleStatus {
+  resting: IdleStatus['resting'];
   private readonly listeners = new Set<() => void>();
 
   reviews(): readonly Review[] | undefined {
@@ -35,11 +35,11 @@ class SessionRest implements Rest {
 
 /** What says of itself that it rests. */
 interface Resting {
-  readonly rest: Pick<Rest, 'reviews' | 'onMoved'>;
+  readonly rest: Pick<IdleStatus, 'reviews' | 'onMoved'>;
 }
 
 /** The agents that a session calls, as far as their sessions are at rest. */
-export interface CalledAtRest {
+export interface IdleCallees {
   /** Until the returned function is called. */
   add(action: string, session: Resting): () => void;
   has(action: string): boolean;
@@ -56,9 +56,9 @@ interface Above {
   readonly reviews: { moved(): void };
 }
 
-export const createCalledAtRest = (above: Above): CalledAtRest => new CalledAgents(above);
+export const createIdleCallees = (above: Above): IdleCallees => new CalledAgents(above);
 
-class CalledAgents implements CalledAtRest {
+class CalledAgents implements IdleCallees {
   private readonly above: Above;
   private readonly called = new Map<string, Resting>();
 

@@ -15,7 +15,7 @@ import type { ActionScheduler } from '../../scheduler/action-scheduler.ts';
 import { allOf, claimProblems } from '../../workflows/guided/check-claim.ts';
 import type { WorkedAction } from '../../workflows/guided/task.ts';
 import type { SessionLog } from '../session-log.ts';
-import { keptFromActing } from '../turn/groups.ts';
+import { preventedActions } from '../turn/groups.ts';
 
 type Working = Pick<ActionScheduler, 'tracked' | 'whenAllEnded' | 'waitsForStream'>;
 
@@ -117,7 +117,7 @@ function unseenFailure(state: SessionState, task: TaskState, own: string): Runti
       ? undone(`The action "${writtenId(id)}" (${known.action.name}) ended as ${known.status}`)
       : undone('A <foreach> of yours did not run');
   }
-  const faults = keptFromActing(state.news.faults);
+  const faults = preventedActions(state.news.faults);
   return faults.length === 0
     ? undefined
     : undone(`Something else in your turn did not act (${faults.join(', ')})`);

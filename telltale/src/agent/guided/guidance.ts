@@ -33,7 +33,7 @@ export type Order =
   | { readonly kind: 'word'; readonly task: string; readonly nth: number; readonly word: TaskReply }
   /** The run waits: so does the session, and this process lets go of it. */
   | { readonly kind: 'park'; readonly for: string }
-  | { readonly kind: 'over'; readonly end: LeadEnd };
+  | { readonly kind: 'over'; readonly end: GuidanceEnd };
 
 export interface Used {
   readonly model: string;
@@ -44,7 +44,7 @@ export interface Used {
 }
 
 /** How the run ended, and the session with it. */
-export type LeadEnd =
+export type GuidanceEnd =
   | { readonly kind: 'completed'; readonly output: Json; readonly cause?: Cause | undefined }
   | { readonly kind: 'failed'; readonly error: ErrorJson; readonly cause?: Cause | undefined }
   | { readonly kind: 'cancelled'; readonly reason: string };
@@ -53,7 +53,7 @@ export type LeadEnd =
  * Where a run and the session that it leads meet, in one process. They take turns: the session says where it stands and
  * waits, the run gives an order. Nothing in here matters after a restart: both logs say where they stood.
  */
-export interface Lead {
+export interface Guidance {
   /** Whose hooks count for the session beside its agent's, where the session cannot know. */
   readonly by: GuidingWorkflow | undefined;
   /** The session's side. Undefined once the session is stopped. */
@@ -74,13 +74,13 @@ export interface Lead {
   park(what: string): void;
   unpark(): void;
   /** Ends it whenever it waits next. */
-  end(end: LeadEnd): void;
+  end(end: GuidanceEnd): void;
 }
 
-export function createLead(by?: GuidingWorkflow): Lead {
+export function createGuidance(by?: GuidingWorkflow): Guidance {
   let at: GuidanceStanding | undefined;
   let give: ((order: Order) => void) | undefined;
-  let over: LeadEnd | undefined;
+  let over: GuidanceEnd | undefined;
   let parkedFor: string | undefined;
   const withdrawn = new Set<string>();
   const waiting = new Set<(standing: GuidanceStanding) => void>();
@@ -162,7 +162,7 @@ export const leadRun = (session: string): string => `${session}~lead`;
 export const forSession = (session: string): string => `its session ${session}`;
 
 /** How a led session ends with its run; `cause` is where the run's own end stands. */
-export type LedEnd =
+export type GuidedEnd =
   | { readonly kind: 'completed'; readonly result: Json; readonly cause?: Cause | undefined }
   | { readonly kind: 'failed'; readonly error: RuntimeError; readonly cause?: Cause | undefined }
   | { readonly kind: 'stopped' };
@@ -170,7 +170,7 @@ export type LedEnd =
 /** What leads a session from task to task. */
 export interface Guide {
   /** Before a turn: waits for the run where there is nothing to do. Undefined where there is: a turn may begin. */
-  before(): Promise<LedEnd | undefined> | undefined;
+  before(): Promise<GuidedEnd | undefined> | undefined;
   /** After a turn whose actions were waited for: notices that the agent does not come further. */
   after(): void;
 }
@@ -179,7 +179,7 @@ export interface Guide {
  * What a session results in that ends with its run: the run's output where the agent says what it results in; else the
  * last thing it told the user in its last turn, or the notes of its last step.
  */
-export function ledResult(state: SessionState, manifest: AgentManifest, output: Json): Json {
+export function guidedResult(state: SessionState, manifest: AgentManifest, output: Json): Json {
   if (manifest.output !== undefined) return output;
   const { response, turn, task } = state;
   if (response !== undefined && response.turn === turn) return response.text;

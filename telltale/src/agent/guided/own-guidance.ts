@@ -8,10 +8,10 @@ import type { Runs } from '../runs/create-runs.ts';
 import { workflowUnknown } from '../runs/find-workflow.ts';
 import { RUN_CANCELLED } from '../runs/run-errors.ts';
 import type { SessionLog } from '../session-log.ts';
-import { isLetGo, type Stop } from '../stop.ts';
-import { createLead, forSession, type Lead, leadRun } from './guidance.ts';
+import { isReleased, type Stop } from '../stop.ts';
+import { createGuidance, forSession, type Guidance, leadRun } from './guidance.ts';
 
-export interface OwnLeadDeps {
+export interface OwnGuidanceDeps {
   readonly runs: Runs;
   readonly prepared: PreparedAgent;
   readonly log: SessionLog;
@@ -22,19 +22,19 @@ export interface OwnLeadDeps {
 }
 
 /** The run that leads every session of an agent with `workflow: NAME`. */
-export interface OwnLead {
-  readonly lead: Lead;
+export interface OwnGuidance {
+  readonly lead: Guidance;
   /** The session's loop has ended; resolves when the run has, or is let go of. */
   close(end: LoopEnd): Promise<void>;
 }
 
-export async function openOwnLead(deps: OwnLeadDeps, name: string): Promise<OwnLead> {
+export async function openOwnGuidance(deps: OwnGuidanceDeps, name: string): Promise<OwnGuidance> {
   const { runs, prepared, log, stop } = deps;
   const { state } = log;
   const { agent } = prepared;
   const workflow = prepared.workflows.get(name);
   if (workflow === undefined) throw workflowUnknown(agent, name, [...prepared.workflows.keys()]);
-  const lead = createLead();
+  const lead = createGuidance();
   const run = leadRun(state.id);
   // A session that was forked has a task of the other one's run in hand.
   const { task } = state;
@@ -66,7 +66,7 @@ export async function openOwnLead(deps: OwnLeadDeps, name: string): Promise<OwnL
         chain: [name],
         agents: [...(state.parent?.agents ?? []), state.agent],
       },
-      isReleased: () => letGo || isLetGo(stop),
+      isReleased: () => letGo || isReleased(stop),
       onWaiting({ for: what }) {
         // It was at work before this session was here, and did not find it.
         if (what.includes(forSession(state.id))) runs.wakeCalled(run);

@@ -145,7 +145,7 @@ async function holds(
 }
 
 /** `metadata`, `actions` and `agent` are the speaker's; `vars` are the conversation's, and what only the speaker has. */
-function testContextOf({ state, works, manifest }: SessionContext, speaker: Speaker): TestContext {
+function testContextOf({ state, services: works, manifest }: SessionContext, speaker: Speaker): TestContext {
   const own = speaker.state;
   if (own === undefined || own.id === state.id) return works.context();
   const values = ({ variables }: SessionState): readonly (readonly [string, Json])[] =>

@@ -16,10 +16,10 @@ import type { Inbox } from '../inbox.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { type LoopEnd, startLoop } from '../loop.ts';
 import { readEvents, readSession } from '../read-session.ts';
-import type { Left } from '../recover.ts';
+import type { UnfinishedTurn } from '../recover.ts';
 import type { SessionContext } from '../session-context.ts';
-import { childEdgesOf, type SessionWorks } from '../session-works.ts';
-import { isLetGo } from '../stop.ts';
+import { childDepsOf, type SessionServices } from '../session-works.ts';
+import { isReleased } from '../stop.ts';
 import { type Member, type MembersBeginning, openMember } from './members.ts';
 import {
   decideByEntries,
@@ -32,7 +32,7 @@ import {
 
 /** The parts of the session whose log is the conversation's. */
 export interface Wired {
-  readonly works: SessionWorks;
+  readonly works: SessionServices;
   readonly context: SessionContext;
   readonly conversation: Conversation;
   readonly inbox: Inbox;
@@ -59,7 +59,7 @@ export class Thread {
   }
 
   /** One exchange: agents speak, one after another, until the person is to speak or the conversation is over. */
-  async exchange(within: SessionContext, left: Left | undefined): Promise<LoopEnd> {
+  async exchange(within: SessionContext, left: UnfinishedTurn | undefined): Promise<LoopEnd> {
     try {
       return (await this.endedBefore()) ?? (await this.speakInTurn(within, left));
     } catch (thrown) {
@@ -79,7 +79,7 @@ export class Thread {
     return toldSeq < this.lastToTell() ? undefined : this.over('user', response?.text ?? null);
   }
 
-  private async speakInTurn(within: SessionContext, left: Left | undefined): Promise<LoopEnd> {
+  private async speakInTurn(within: SessionContext, left: UnfinishedTurn | undefined): Promise<LoopEnd> {
     const { state, stop, manifest } = within;
     let rest = left;
     let isNew = this.hasNewMessage(rest);
@@ -121,7 +121,7 @@ export class Thread {
   }
 
   /** Whether the agent that speaks has something to answer that it has not begun to. */
-  private hasNewMessage(left: Left | undefined): boolean {
+  private hasNewMessage(left: UnfinishedTurn | undefined): boolean {
     const { state } = this;
     if (isAway(state)) return true;
     return left === undefined || state.news.messages.length > 0;
@@ -183,7 +183,7 @@ export class Thread {
   }
 
   /** The session's own agent speaks. */
-  private async speak(within: SessionContext, left: Left | undefined): Promise<LoopEnd> {
+  private async speak(within: SessionContext, left: UnfinishedTurn | undefined): Promise<LoopEnd> {
     const { state } = within;
     const { conversation } = this.wired;
     for (let rest = left; ; rest = undefined) {
@@ -255,7 +255,7 @@ export class Thread {
     const known = this.members.get(name);
     if (known !== undefined && !known.hasEnded) return known;
     const member = await openMember(
-      childEdgesOf(this.wired.works),
+      childDepsOf(this.wired.works),
       this.agentNamed(name),
       await this.beginning(),
     );
@@ -297,7 +297,7 @@ export class Thread {
         : (decision.summary ?? (await summarizeText(context, shownLines(lines))));
     // Without a summary the messages themselves go along.
     const carry = asked === 'summary' && summary === undefined ? 'messages' : asked;
-    if (within.stop.reason !== undefined || isLetGo(context.stop)) return;
+    if (within.stop.reason !== undefined || isReleased(context.stop)) return;
     const said = from === state.agent ? undefined : this.members.get(from)?.lastCause;
     const cause = decision.cause ?? said ?? log.here();
     log.append(

@@ -6,7 +6,7 @@ import type { Review } from '../../log/state.ts';
 import type { ActionScheduler } from '../../scheduler/action-scheduler.ts';
 import type { ApprovalCall, PerformCall } from '../../scheduler/scheduler-deps.ts';
 import type { Approve, Target } from '../../tools/target.ts';
-import { type CalledAtRest, type Rest, waitsFor } from '../children/idle.ts';
+import { type IdleCallees, type IdleStatus, waitsFor } from '../children/idle.ts';
 import type { SessionLog } from '../session-log.ts';
 import type { StartWait, Stop } from '../stop.ts';
 import { createPermissionRequests, type PermissionRequests } from './ask-people.ts';
@@ -17,8 +17,8 @@ export interface WaitDetectorDeps {
   readonly stop: Stop;
   readonly scheduler: Pick<ActionScheduler, 'isParked' | 'tracked'>;
   /** The agents that the session calls. */
-  readonly called: CalledAtRest;
-  readonly rest: Rest;
+  readonly called: IdleCallees;
+  readonly rest: IdleStatus;
   /** What to do with a session that only waits: release it, hold it, or tell its caller, which decides. */
   readonly atRest: 'release' | 'hold' | 'tell';
 }

@@ -9,7 +9,7 @@ import type { StartedRun } from '../../log/state.ts';
 import type { AgentManifest, WorkflowManifest } from '../../manifest/schema/kinds.ts';
 import { isInCode } from '../define/agent-code.ts';
 import { cancelUnownedRun, wayToEnd } from '../ending/cancel-unowned.ts';
-import type { Lead } from '../guided/guidance.ts';
+import type { Guidance } from '../guided/guidance.ts';
 import { stateAt } from '../log/read-log.ts';
 import { manualLimit, type StartingRun } from '../triggers/concurrency-limit.ts';
 import { findDeadlock } from '../triggers/find-deadlock.ts';
@@ -68,7 +68,7 @@ export interface Runs extends Workflows {
   /** Releases all runs except those to keep. `group` is the session or run whose turn a run uses. */
   releaseExcept(isKept: (run: string, group: string) => boolean): void;
   /** The guided sessions of this process, by session id. */
-  readonly leads: Map<string, Lead>;
+  readonly leads: Map<string, Guidance>;
   /** Call it once no run is being worked on. */
   close(): Promise<void>;
   /** Forwards an event to a run that exists. */
@@ -76,7 +76,7 @@ export interface Runs extends Workflows {
 }
 
 export type LoadRunWalk = (
-  deps: RunsDeps & { readonly registry: RunRegistry; readonly leads: ReadonlyMap<string, Lead> },
+  deps: RunsDeps & { readonly registry: RunRegistry; readonly leads: ReadonlyMap<string, Guidance> },
   call: Runs['call'],
 ) => CreateRunWalk;
 
@@ -92,7 +92,7 @@ export function createRuns(given: RunsDeps, loadRunWalk: LoadRunWalk): Runs {
     wake: wakeQueuedRun(store),
     deadlock: (run, under) => findDeadlock(store, run, under),
   });
-  const deps = { ...given, registry, runQueue, leads: new Map<string, Lead>() };
+  const deps = { ...given, registry, runQueue, leads: new Map<string, Guidance>() };
   /** Also cancels a run that this process could not resume, for example because its manifest has changed. */
   const cancelForOther = async (run: string, reason: string): Promise<void> => {
     const state = await readRun(store, run);

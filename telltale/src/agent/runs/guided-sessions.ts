@@ -14,7 +14,7 @@ import {
   MAX_DEPTH,
   tooDeep,
 } from '../children/child-session.ts';
-import { createLead, forSession, type GuidanceStanding, type Lead } from '../guided/guidance.ts';
+import { createGuidance, forSession, type Guidance, type GuidanceStanding } from '../guided/guidance.ts';
 import type { LoadedAgent } from '../loaded-agent.ts';
 import { readSession } from '../read-session.ts';
 import { agentUnknown, leaving, lineageOf, ownAgent, suspendWithAgent } from './agent-step.ts';
@@ -26,7 +26,7 @@ import { groupOfRun } from './run-types.ts';
 export interface GuidedSessionsDeps extends GuidedSessionDeps {
   readonly journal: RunJournal;
   /** The session that the run guides, if there is one and this process works on it. */
-  readonly bound: () => Lead | undefined;
+  readonly bound: () => Guidance | undefined;
   /** Called when that session may have been resumed in this process. */
   readonly wakeListeners: Set<() => void>;
 }
@@ -60,7 +60,7 @@ export function createGuidedSessions(deps: GuidedSessionsDeps): GuidedSessions {
   const withGuidance = async (
     task: Task,
     call: WorkerCall,
-    exchange: (lead: Lead) => Promise<TaskReport | undefined>,
+    exchange: (lead: Guidance) => Promise<TaskReport | undefined>,
   ): Promise<TaskReport> => {
     const session = isBound(call.agent) ? undefined : sessionOf(call.agent ?? own);
     for (;;) {
@@ -159,7 +159,7 @@ function woken(waiting: Set<() => void>, what: string, { suspend, signal }: Work
 }
 
 /** Waits until the guided session is worked on in this process, because only then can it get tasks. */
-async function boundGuidance(deps: GuidedSessionsDeps, call: WorkerCall): Promise<Lead> {
+async function boundGuidance(deps: GuidedSessionsDeps, call: WorkerCall): Promise<Guidance> {
   const { bound, wakeListeners, journal, runs } = deps;
   const session = journal.state.origin.session?.id ?? '';
   if (bound() === undefined && waitsForRun(await readSession(runs.store, session)))
@@ -218,7 +218,7 @@ export interface GuidedSessionDeps {
 /** The session of an agent that works on tasks of a run. A failed session is replaced by a new one. */
 export interface GuidedSession {
   /** The guidance that takes the task, or the error if the session ended while it worked on this task. */
-  open(task: Task, call: WorkerCall): Promise<Lead | { readonly by: string; readonly error: ErrorJson }>;
+  open(task: Task, call: WorkerCall): Promise<Guidance | { readonly by: string; readonly error: ErrorJson }>;
   /** Suspends the step while the session only waits for people, until the returned function is called. */
   parking(call: Pick<WorkerCall, 'suspend'>): () => void;
   end(end: RunWalkEnd): Promise<void>;
@@ -226,7 +226,7 @@ export interface GuidedSession {
 
 interface LiveGuidedSession {
   readonly id: string;
-  readonly lead: Lead;
+  readonly lead: Guidance;
   readonly child: ChildSession;
 }
 
@@ -248,7 +248,7 @@ function createGuidedSession(deps: GuidedSessionDeps, name: string): GuidedSessi
     isNew: boolean,
     lineage: Lineage,
   ): LiveGuidedSession => {
-    const lead = createLead({
+    const lead = createGuidance({
       workflow: environment.workflow,
       command: environment.prepared.targets.command,
     });

@@ -13,7 +13,7 @@ import type { Lineage } from '../children/child-session.ts';
 import { leadRun } from '../guided/guidance.ts';
 import type { PreparedAgent } from '../prepare-agent.ts';
 import type { SessionLog } from '../session-log.ts';
-import { isLetGo, type Stop } from '../stop.ts';
+import { isReleased, type Stop } from '../stop.ts';
 import type { Runs } from './create-runs.ts';
 import { workflowUnknown } from './find-workflow.ts';
 import { isOver, resultOf } from './run-types.ts';
@@ -89,7 +89,7 @@ export function createSessionRuns(deps: SessionRunsDeps): SessionRuns {
         chain: [workflow.name],
         agents: agentsAbove(state),
       },
-      isReleased: () => isLetGo(stop),
+      isReleased: () => isReleased(stop),
     });
   const ofFeeds = createFeedRuns({
     state,
@@ -206,7 +206,7 @@ export function createSessionRuns(deps: SessionRunsDeps): SessionRuns {
             chain: [workflow.name],
             agents: agentsAbove(state),
           },
-          isReleased: () => isLetGo(stop),
+          isReleased: () => isReleased(stop),
         })
         .finally(over);
     },

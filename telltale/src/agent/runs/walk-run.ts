@@ -31,7 +31,7 @@ import { createTemplateReader, type ReadTemplates } from '../../workflows/templa
 import { agentView, NOTHING_SAID } from '../agent-view.ts';
 import { createLateInvoke } from '../artifact-service.ts';
 import { costWith } from '../cost.ts';
-import type { Lead } from '../guided/guidance.ts';
+import type { Guidance } from '../guided/guidance.ts';
 import { hasHooks } from '../hooks/hook-types.ts';
 import { createStepHooks } from '../hooks/session-hooks.ts';
 import { closeRow, rowOfRun } from '../reviews/review-table.ts';
@@ -50,7 +50,7 @@ import { groupOfRun } from './run-types.ts';
 import { recordCalledUsage } from './run-usage.ts';
 import { storingJournal } from './stored-variables.ts';
 
-type RunWalkerDeps = RunsDeps & { readonly leads: ReadonlyMap<string, Lead> };
+type RunWalkerDeps = RunsDeps & { readonly leads: ReadonlyMap<string, Guidance> };
 
 /** Creates the walks of all runs. Templates of the manifests are parsed once for all of them. */
 export function createRunWalker(

@@ -7,15 +7,15 @@ import { leftOpen, truncated } from '../../parser/tags/faults.ts';
 import type { TagParser } from '../../parser/tags/tag-parser.ts';
 import type { SessionContext } from '../session-context.ts';
 import type { OpenSpeech } from '../speech.ts';
-import { type Asker, giveUp, type ModelStream } from '../stream-model.ts';
+import { type ActiveModelCall, type ModelStream, startGracePeriod } from '../stream-model.ts';
 import type { Branches, Groups } from './groups.ts';
-import type { Spoken } from './output-buffer.ts';
+import type { OutputBuffer } from './output-buffer.ts';
 import type { ResponseStream } from './response-stream.ts';
 
 /** Why the runtime ends the model's stream before the model does. */
 export type CutReason = 'final' | 'sync' | 'buffer_full' | 'turn_too_long' | 'repeats';
 
-export interface HeardResponse {
+export interface TurnResponse {
   readonly stream: ResponseStream;
   /** Whether it was meant to end the session, and was closed. */
   readonly final: boolean;
@@ -24,37 +24,37 @@ export interface HeardResponse {
 }
 
 /** What a turn said, for whoever decides what follows it. */
-export interface Heard {
+export interface TurnResult {
   /** In the order in which they were opened. */
-  readonly responses: readonly HeardResponse[];
+  readonly responses: readonly TurnResponse[];
   /** What was said outside every tag. */
   readonly text: string;
   /** Whether there was a tag, also one of which nothing came: metadata that changes nothing, an empty `<parallel>`. */
-  readonly tagged: boolean;
+  readonly hasTag: boolean;
   /** The sync action at which the stream was cut. */
-  readonly observed: string | undefined;
+  readonly cutAtAction: string | undefined;
 }
 
 /** How the model's stream ended. */
-export interface Streamed {
+export interface StreamOutcome {
   readonly ended: Result<ModelEnd>;
   readonly streamMs: number;
   readonly firstMs: number | undefined;
   /** Characters that came. */
-  readonly heard: number;
+  readonly characters: number;
   /** Tokens of reasoning that came beside them, about. */
   readonly reasoned: number;
 }
 
 /** One turn of the model, as it is read and acted on. */
-export interface Hearing extends Asker, Branches, Groups, PassedFaults {
+export interface ActiveTurn extends ActiveModelCall, Branches, Groups, SkippedFaults {
   context: SessionContext;
   /** Ends the model's stream. */
   abort: AbortController;
   /** While the model is being asked. */
   streaming: ModelStream | undefined;
   /** Once it has been. Not handed on: what an asynchronous function was given it holds until it is given another. */
-  streamed: Streamed | undefined;
+  streamOutcome: StreamOutcome | undefined;
   /** Why the runtime has ended it. */
   cutFor: CutReason | undefined;
   /** What it said again and again until it was cut for that, as the model is told. */
@@ -69,45 +69,45 @@ export interface Hearing extends Asker, Branches, Groups, PassedFaults {
   /** Whether the stream ends with a `<`. */
   endsWithLess: boolean;
   /** Made once something is held back: in most turns nothing is. */
-  gate: ActiveTurnGate | undefined;
-  readonly spoken: Spoken;
+  holdBuffer: HoldBuffer | undefined;
+  readonly output: OutputBuffer;
   groups: readonly string[];
   /** What it has said of elements that are open. */
   openSpeech(): OpenSpeech | undefined;
-  responses: readonly HeardResponse[];
+  responses: readonly TurnResponse[];
   response: ResponseStream | undefined;
   responseFinal: boolean;
   /** Once a final response has closed, nothing that follows counts, and the model hears of it once. */
-  over: boolean;
+  ignoresRest: boolean;
   /** Whether the model came to its end in a response that it did not close, and that counts as closed. */
   endedOpen: boolean;
-  tagged: boolean;
-  afterFinal: boolean;
-  observed: string | undefined;
+  hasTag: boolean;
+  toldAfterFinal: boolean;
+  cutAtAction: string | undefined;
   /** Whether the `<parallel>` that is closed next has no end tag. */
   endsUntagged: boolean;
   /** Whether the step in hand was said to be done: no action that follows is begun. */
-  completed: boolean;
-  afterStep: boolean;
+  stepCompleted: boolean;
+  toldAfterStep: boolean;
 }
 
 /** One for all turns: what an error costs is its stack, and this one's tells nothing. */
 const TURN_CUT = new RuntimeError('model_cancelled', "The runtime ended the model's stream.");
 
-export function cut(hearing: Hearing, reason: CutReason): void {
-  hearing.cutFor ??= reason;
-  endStream(hearing);
+export function cutStream(turn: ActiveTurn, reason: CutReason): void {
+  turn.cutFor ??= reason;
+  endStream(turn);
 }
 
 /** For whoever stops the session. */
-export function endTurnInHand({ asker }: Pick<SessionContext, 'asker'>): void {
+export function endCurrentStream({ modelCall: asker }: Pick<SessionContext, 'modelCall'>): void {
   if (asker?.streaming !== undefined) endStream(asker);
 }
 
 /** Tells the model to end its stream. */
-export function endStream({ abort, streaming }: Asker): void {
+export function endStream({ abort, streaming }: ActiveModelCall): void {
   stopWith(abort, TURN_CUT);
-  if (streaming !== undefined) giveUp(streaming);
+  if (streaming !== undefined) startGracePeriod(streaming);
 }
 
 export type ActiveTurnFault = Extract<ParserEvent, { readonly type: 'fault' }>;
@@ -116,17 +116,17 @@ export type ActiveTurnFault = Extract<ParserEvent, { readonly type: 'fault' }>;
  * Faults in branches that do not hold. What stands there does not count, and so most of them do not matter; but the model
  * is told of an `<if>` that it left open, which may have swallowed the rest of its turn, and of what put that in doubt.
  */
-export interface PassedFaults {
+export interface SkippedFaults {
   /** The one straight before the event in hand. */
-  passedLast: ActiveTurnFault | undefined;
+  lastSkippedFault: ActiveTurnFault | undefined;
   /** Those that can put the rest of a turn in doubt. */
-  passed: readonly ActiveTurnFault[];
+  skippedFaults: readonly ActiveTurnFault[];
 }
 
 /** The first is the one that did. */
-const MAX_PASSED = 8;
+const MAX_SKIPPED = 8;
 
-const BRINGS_DOUBT: ReadonlySet<FaultCode> = new Set<FaultCode>([
+const CAUSES_AMBIGUITY: ReadonlySet<FaultCode> = new Set<FaultCode>([
   'fence_left_open',
   'bad_json',
   'body_too_large',
@@ -137,25 +137,24 @@ const BRINGS_DOUBT: ReadonlySet<FaultCode> = new Set<FaultCode>([
   'unsealed',
 ]);
 
-export function renewPassed(faults: PassedFaults): void {
-  faults.passedLast = undefined;
-  faults.passed = [];
-}
-
-export function passBy(faults: PassedFaults, event: ParserEvent): void {
-  faults.passedLast = event.type === 'fault' ? event : undefined;
-  if (event.type === 'fault' && BRINGS_DOUBT.has(event.code) && faults.passed.length < MAX_PASSED)
-    faults.passed = [...faults.passed, event];
+export function noteSkipped(faults: SkippedFaults, event: ParserEvent): void {
+  faults.lastSkippedFault = event.type === 'fault' ? event : undefined;
+  if (event.type === 'fault' && CAUSES_AMBIGUITY.has(event.code) && faults.skippedFaults.length < MAX_SKIPPED)
+    faults.skippedFaults = [...faults.skippedFaults, event];
 }
 
 /** At the end of an `<if>`: whether it was left open, as the fault says that stands there. */
-export function leftOpenIf(faults: PassedFaults): ActiveTurnFault | undefined {
-  const { passedLast } = faults;
-  faults.passedLast = undefined;
-  return passedLast !== undefined && OF_IF.includes(passedLast.message) ? passedLast : undefined;
+export function unclosedIfFault(faults: SkippedFaults): ActiveTurnFault | undefined {
+  const { lastSkippedFault: passedLast } = faults;
+  faults.lastSkippedFault = undefined;
+  return passedLast !== undefined && UNCLOSED_IF_MESSAGES.includes(passedLast.message)
+    ? passedLast
+    : undefined;
 }
 
-const OF_IF: readonly string[] = [leftOpen('if'), truncated('if')].map(({ message }) => message);
+const UNCLOSED_IF_MESSAGES: readonly string[] = [leftOpen('if'), truncated('if')].map(
+  ({ message }) => message,
+);
 
 /** What may queue up behind a sync action before the generation is cut. */
 const MAX_HELD_CHARS = 4 * 1024 * 1024;
@@ -167,7 +166,7 @@ const EVENT_WEIGHT = 64;
  * Lets parser events through one by one, and holds them back, prose included, while a sync action or the close of a
  * `<parallel>` is waited for. Reading and parsing go on meanwhile.
  */
-export interface ActiveTurnGate {
+export interface HoldBuffer {
   /** Whether something is held back. */
   held: boolean;
   queue: { readonly event: ParserEvent; readonly consumed: number }[];
@@ -177,7 +176,7 @@ export interface ActiveTurnGate {
   waiting: (() => void)[];
 }
 
-export const createGate = (): ActiveTurnGate => ({
+export const createHoldBuffer = (): HoldBuffer => ({
   held: false,
   queue: [],
   at: 0,
@@ -187,56 +186,60 @@ export const createGate = (): ActiveTurnGate => ({
 });
 
 /** Keeps an event for later. Returns whether there is too much of it now: once. */
-export function queueAt(gate: ActiveTurnGate, event: ParserEvent, consumed: number): boolean {
-  gate.queue.push({ event, consumed });
-  gate.weight += weigh(event);
-  if (gate.weight <= MAX_HELD_CHARS || gate.full) return false;
-  gate.full = true;
+export function holdEvent(buffer: HoldBuffer, event: ParserEvent, consumed: number): boolean {
+  buffer.queue.push({ event, consumed });
+  buffer.weight += weigh(event);
+  if (buffer.weight <= MAX_HELD_CHARS || buffer.full) return false;
+  buffer.full = true;
   return true;
 }
 
 /** Holds back all that follows until `release` calls back; then lets it through with `act`, up to the next hold. */
-export function holdAt(
-  gate: ActiveTurnGate,
+export function holdUntil(
+  buffer: HoldBuffer,
   release: (open: () => void) => void,
   act: (event: ParserEvent, consumed: number) => void,
 ): void {
-  gate.held = true;
+  buffer.held = true;
   let opened = false;
   release(() => {
     if (opened) return;
     opened = true;
-    openGateNow(gate, act);
+    releaseHeld(buffer, act);
   });
 }
 
-function openGateNow(gate: ActiveTurnGate, act: (event: ParserEvent, consumed: number) => void): void {
-  gate.held = false;
-  for (let next = gate.queue[gate.at]; next !== undefined && !gate.held; next = gate.queue[gate.at]) {
-    gate.at++;
+function releaseHeld(buffer: HoldBuffer, act: (event: ParserEvent, consumed: number) => void): void {
+  buffer.held = false;
+  for (
+    let next = buffer.queue[buffer.at];
+    next !== undefined && !buffer.held;
+    next = buffer.queue[buffer.at]
+  ) {
+    buffer.at++;
     act(next.event, next.consumed);
   }
-  if (gate.held) return;
-  gate.queue = [];
-  gate.at = 0;
-  gate.weight = 0;
-  const due = gate.waiting;
-  gate.waiting = [];
+  if (buffer.held) return;
+  buffer.queue = [];
+  buffer.at = 0;
+  buffer.weight = 0;
+  const due = buffer.waiting;
+  buffer.waiting = [];
   for (const then of due) then();
 }
 
 /** Calls back once nothing is held back; at once if nothing is. */
-export function whenOpen(gate: ActiveTurnGate, then: () => void): void {
-  if (gate.held) gate.waiting.push(then);
+export function whenReleased(buffer: HoldBuffer, then: () => void): void {
+  if (buffer.held) buffer.waiting.push(then);
   else then();
 }
 
 /** Nothing that it holds back is let through any more, and nobody waits for that. */
-export function dropQueue(gate: ActiveTurnGate): void {
-  gate.queue = [];
-  gate.at = 0;
-  gate.weight = 0;
-  gate.waiting = [];
+export function dropHeldEvents(buffer: HoldBuffer): void {
+  buffer.queue = [];
+  buffer.at = 0;
+  buffer.weight = 0;
+  buffer.waiting = [];
 }
 
 function weigh(event: ParserEvent): number {

@@ -9,9 +9,9 @@ import { createIdBook, isId, takeAutomaticId, takeId } from '../../parser/envelo
 import { type ForeignCall, findForeignCalls } from '../../parser/foreign-calls.ts';
 import type { Target } from '../../tools/target.ts';
 import type { SessionContext } from '../session-context.ts';
-import type { Heard } from './active-turn.ts';
+import type { TurnResult } from './active-turn.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
-import { keptFromActing } from './groups.ts';
+import { preventedActions } from './groups.ts';
 
 const MAX_SHOWN_CALLS = 8;
 const MAX_SHOWN_PARAMETERS = 2_000;
@@ -43,7 +43,7 @@ export async function actOnCalls(context: SessionContext, text: string): Promise
 }
 
 /** The same where the turn holds something else, too: nothing of it runs. */
-export async function tellOfCalls(context: SessionContext, { text }: Heard): Promise<boolean> {
+export async function tellOfCalls(context: SessionContext, { text }: TurnResult): Promise<boolean> {
   const found = await callsIn(context, text, false);
   if (found !== undefined) tellOnce(context, 'foreign_call', found.message);
   return found !== undefined;
@@ -69,8 +69,8 @@ async function callsIn(
   isAll: boolean,
 ): Promise<CallsInText | undefined> {
   if (!mayHoldCalls(text)) return undefined;
-  const { works, calls: native } = context;
-  const callable = works.callable().map(({ name }) => name);
+  const { services, calls: native } = context;
+  const callable = services.callable().map(({ name }) => name);
   const isFeedName = callable.some((name) => feedOperationOf(name) !== undefined);
   const names = [...callable, ...(native?.style.names.natives ?? (isFeedName ? [CONTEXT_FEED] : [])), ...OWN];
   const { calls, alone, unreadable } = findForeignCalls(text, { names: new Set(names) });
@@ -119,7 +119,7 @@ interface InTextMeaning {
   readonly problem?: string;
 }
 
-function meaningOf({ deps, works, calls }: SessionContext, call: ForeignCall): InTextMeaning {
+function meaningOf({ deps, services, calls }: SessionContext, call: ForeignCall): InTextMeaning {
   const { parameters } = call;
   const target = calls?.style.names.find(call.name);
   const name = target?.name ?? call.name;
@@ -130,7 +130,7 @@ function meaningOf({ deps, works, calls }: SessionContext, call: ForeignCall): I
   return {
     call,
     action,
-    target: works.callable().find((each) => each.kind === action.kind && each.name === action.name),
+    target: services.callable().find((each) => each.kind === action.kind && each.name === action.name),
   };
 }
 
@@ -143,7 +143,7 @@ function restrictions({ manifest }: SessionContext): readonly string[] {
 }
 
 async function whyNotRun(
-  { works }: SessionContext,
+  { services }: SessionContext,
   { call, action, target, problem }: InTextMeaning,
 ): Promise<string | undefined> {
   if (problem !== undefined) return sentence(problem);
@@ -159,7 +159,7 @@ async function whyNotRun(
   if (!(target.idempotentFor?.(action.parameters) ?? target.idempotent))
     return `"${target.name}" may change something`;
   try {
-    const need = await target.needs?.(action.parameters, { agent: () => works.view() });
+    const need = await target.needs?.(action.parameters, { agent: () => services.view() });
     return need === undefined ? undefined : `"${target.name}" needs an approval`;
   } catch (thrown) {
     return sentence(toRuntimeError(thrown).message);
@@ -200,7 +200,7 @@ export function tellOnce({ log, state }: SessionContext, code: string, message: 
 export function remind({ state, log }: SessionContext, running: readonly string[], next: string): void {
   if (state.idleTurns === 0 || running.length > 0) return;
   const { faults, rejected, messages } = state.news;
-  const isInVain = rejected.length > 0 || keptFromActing(faults).length > 0;
+  const isInVain = rejected.length > 0 || preventedActions(faults).length > 0;
   const reminder = `${isInVain ? IN_VAIN : IDLE} ${next}`;
   const reminded = messages.some(({ text }) => text === reminder);
   if (!reminded) log.append({ type: 'message.received', from: 'runtime', text: reminder });

@@ -21,10 +21,10 @@ import { loopOf } from '../../scheduler/foreach.ts';
 import { baseOf } from '../../scheduler/names.ts';
 import { leadsThread } from '../internal/handoff.ts';
 import type { SessionContext } from '../session-context.ts';
-import type { HeardResponse } from './active-turn.ts';
+import type { TurnResponse } from './active-turn.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
-import { keptFromActing } from './groups.ts';
-import { isOut, referencesInResponse, sourceOf, waitNoMore, whenOut } from './response-stream.ts';
+import { preventedActions } from './groups.ts';
+import { isComplete, referencesInResponse, sourceOf, stopWaiting, whenComplete } from './response-stream.ts';
 
 /** What a final response says, and what the model wrote for it. */
 interface Final {
@@ -36,7 +36,7 @@ interface Final {
  * Waits for what a final response rests on, and ends the session with it if nothing speaks against that. One that rests
  * on results which the model has not seen is held: the model sees them first.
  */
-export async function finishWithFinal(context: SessionContext, { stream }: HeardResponse): Promise<Next> {
+export async function finishWithFinal(context: SessionContext, { stream }: TurnResponse): Promise<AfterTurn> {
   const final = meant(context.state, { text: stream.text, source: sourceOf(stream) });
   if (unseenBy(context, final.source).length === 0) await allEndedOrSpokenTo(context);
   else await settle(context);
@@ -71,7 +71,7 @@ function meant({ held }: SessionState, final: Final): Final {
 }
 
 /** The session ends with this response, unless something happened that the model had not seen when it wrote it. */
-export function concludeWith(context: SessionContext, { text, source }: Final): Next {
+export function concludeWith(context: SessionContext, { text, source }: Final): AfterTurn {
   const { log } = context;
   const undone = whyUndone(context, source);
   const output = undone === undefined ? context.deps.prepared.checkOutput(text) : undefined;
@@ -88,7 +88,7 @@ export function concludeWith(context: SessionContext, { text, source }: Final): 
 }
 
 /** The session ends with this; in a chat only the exchange does. */
-export function completedWith({ state, inbox, manifest }: SessionContext, result: Json): Next {
+export function completedWith({ state, inbox, manifest }: SessionContext, result: Json): AfterTurn {
   if (state.chat !== true && !leadsThread(manifest, state)) inbox.hearNoMore();
   return { kind: 'completed', result };
 }
@@ -109,7 +109,7 @@ function whyUndone(context: SessionContext, source: string): string | undefined 
     if (isInBackground(known) && !isNamed(named, action)) continue; // nobody waited for it
     return `${undone}: the action "${writtenId(id)}" (${action.name}) ended as ${known.status}, which you had not seen. Look at its result, then fix it or say so ${again}.`;
   }
-  const faults = keptFromActing(state.news.faults);
+  const faults = preventedActions(state.news.faults);
   return faults.length === 0
     ? undefined
     : `${undone}: something else in your turn did not act (${faults.join(', ')}), which you had not seen. Read why, then do it again or say so ${again}.`;
@@ -286,17 +286,17 @@ export async function untilNews(context: SessionContext): Promise<void> {
  * Waits until all of these are on the log: a response belongs to the turn it was said in. Where it waits at a name on
  * which people decide, who may take days, and the agent is spoken to, it goes out without.
  */
-export async function responsesOut(
+export async function responsesComplete(
   { reviews, stop }: SessionContext,
-  responses: readonly HeardResponse[],
+  responses: readonly TurnResponse[],
 ): Promise<void> {
   for (const { stream } of responses) {
-    while (!isOut(stream) && stop.reason === undefined && !reviews.hasUserMessage())
+    while (!isComplete(stream) && stop.reason === undefined && !reviews.hasUserMessage())
       await reviews.untilMessage((done) => {
-        whenOut(stream, done);
+        whenComplete(stream, done);
         return undefined;
       });
-    if (stop.reason === undefined && reviews.hasUserMessage()) waitNoMore(stream);
+    if (stop.reason === undefined && reviews.hasUserMessage()) stopWaiting(stream);
   }
 }
 
@@ -314,7 +314,7 @@ export async function allEndedOrSpokenTo({ scheduler, stop, reviews }: SessionCo
 }
 
 /** What follows a turn; `over`: of a chat, too, since an agent ended the conversation. `cause` is what ended the session, where that is not on its own log. */
-export type Next =
+export type AfterTurn =
   | { readonly kind: 'turn' }
   | {
       readonly kind: 'completed';

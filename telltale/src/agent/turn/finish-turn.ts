@@ -7,11 +7,10 @@ import { turnsInOne } from '../../log/fold-turns.ts';
 import type { SessionState } from '../../log/state.ts';
 import type { News } from '../../log/turn-record.ts';
 import { clip, OUTPUT_LIMIT, REPEATS, TURN_TOO_LONG } from '../../prompt/text.ts';
-import { claimsUnderWay } from '../guide/give-way.ts';
+import { claimsUnderWay } from '../guided/give-way.ts';
 import type { Guide } from '../guided/guidance.ts';
 import type { SessionContext } from '../session-context.ts';
-import { isTag } from './act.ts';
-import type { Heard } from './active-turn.ts';
+import type { TurnResult } from './active-turn.ts';
 import {
   actOnCalls,
   lacksNotes,
@@ -23,39 +22,45 @@ import {
 } from './calls-in-text.ts';
 import { createTurnParser } from './dialect.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
-import type { Next } from './final-response.ts';
+import type { AfterTurn } from './final-response.ts';
 import {
   allEndedOrSpokenTo,
   concludeWith,
   finishWithFinal,
   isOnlyInBackground,
-  responsesOut,
+  responsesComplete,
   settle,
   untilNews,
 } from './final-response.ts';
+import { isTag } from './turn-interpreter.ts';
 
 /** Turns in a row without an action, a change of metadata or a response. */
 const MAX_IDLE_TURNS = 3;
 
-const STOPPED: Next = { kind: 'stopped' };
-const TURN: Next = { kind: 'turn' };
-const HANDED_OVER: Next = { kind: 'completed', result: null };
+const STOPPED: AfterTurn = { kind: 'stopped' };
+const TURN: AfterTurn = { kind: 'turn' };
+const HANDED_OVER: AfterTurn = { kind: 'completed', result: null };
 
 /**
  * Decides, once the stream has ended and all of it was acted on, whether and how the session goes on. A promise where
  * something has to be waited for: a turn that only acted, and whose actions have ended, needs none.
  */
-export function finishTurn(context: SessionContext, heard: Heard): Promise<Next> | Next {
+export function finishTurn(context: SessionContext, heard: TurnResult): Promise<AfterTurn> | AfterTurn {
   const isPlain =
-    heard.tagged && heard.responses.length === 0 && heard.observed === undefined && !mayHoldCalls(heard.text);
+    heard.hasTag &&
+    heard.responses.length === 0 &&
+    heard.cutAtAction === undefined &&
+    !mayHoldCalls(heard.text);
   if (!isPlain || context.guide !== undefined) return finishWith(context, heard);
   const settling = settle(context);
-  return settling === undefined ? goOn(context) : settling.then(() => goOn(context));
+  return settling === undefined
+    ? continueAfterTurn(context)
+    : settling.then(() => continueAfterTurn(context));
 }
 
-async function finishWith(context: SessionContext, heard: Heard): Promise<Next> {
+async function finishWith(context: SessionContext, heard: TurnResult): Promise<AfterTurn> {
   const { stop, scheduler } = context;
-  if (heard.responses.length > 0) await responsesOut(context, heard.responses);
+  if (heard.responses.length > 0) await responsesComplete(context, heard.responses);
   if (handsOver(context.state)) {
     await settle(context);
     if (stop.reason !== undefined) return STOPPED;
@@ -67,20 +72,20 @@ async function finishWith(context: SessionContext, heard: Heard): Promise<Next> 
     if (next.kind === 'turn') await tellOfCalls(context, heard);
     return next;
   }
-  if (heard.observed !== undefined) {
-    const { observed } = heard;
+  if (heard.cutAtAction !== undefined) {
+    const { cutAtAction: observed } = heard;
     await context.reviews.untilMessage((done) => scheduler.whenAllEnded([observed], done));
   }
   const text = isCutOff(context.state) ? undefined : bareText(context, heard);
   const holdsCalls = text === undefined ? await tellOfCalls(context, heard) : await actOnCalls(context, text);
-  if (context.guide !== undefined) return finishLedTurn(context, context.guide, heard);
+  if (context.guide !== undefined) return finishGuidedTurn(context, context.guide, heard);
   await settle(context);
   if (stop.reason !== undefined) return STOPPED;
-  return text === undefined || holdsCalls ? goOn(context) : finishBare(context, text);
+  return text === undefined || holdsCalls ? continueAfterTurn(context) : finishBare(context, text);
 }
 
 /** What the agent says beside a handoff is its last word, whatever else its actions came to: nobody asks it again. */
-function endWithHandoff({ log }: SessionContext, heard: Heard): Next {
+function endWithHandoff({ log }: SessionContext, heard: TurnResult): AfterTurn {
   const final = heard.responses.findLast((response) => response.final);
   if (final === undefined) return HANDED_OVER;
   const { text } = final.stream;
@@ -90,11 +95,11 @@ function endWithHandoff({ log }: SessionContext, heard: Heard): Next {
 }
 
 /** The turn was nothing but text: it is the answer, or the model is told how to give one. */
-async function finishBare(context: SessionContext, text: string): Promise<Next> {
+async function finishBare(context: SessionContext, text: string): Promise<AfterTurn> {
   const { state, scheduler, inbox, stop } = context;
   const isUnseen = state.news.results.length > 0 || scheduler.tracked().length > 0;
   // It cannot rest on what has not ended. A chat goes on with what runs in the background, and the person is answered.
-  if (isUnseen || (state.chat !== true && isOnlyInBackground(context))) return goOn(context);
+  if (isUnseen || (state.chat !== true && isOnlyInBackground(context))) return continueAfterTurn(context);
   if (!isAnswer(context)) {
     if (state.idleTurns >= MAX_IDLE_TURNS) return { kind: 'stalled', error: stalled(state) };
     tellOnce(context, 'no_tags', noTags(context, text).message);
@@ -105,7 +110,7 @@ async function finishBare(context: SessionContext, text: string): Promise<Next> 
 }
 
 /** The model is asked again, once there is something to tell it or something that it may still do. */
-function goOn(context: SessionContext): Promise<Next> | Next {
+function continueAfterTurn(context: SessionContext): Promise<AfterTurn> | AfterTurn {
   const { stop, state, scheduler } = context;
   if (stop.reason !== undefined) return STOPPED;
   if (state.handoff !== undefined) return HANDED_OVER;
@@ -161,7 +166,11 @@ function stalled({ idleTurns, id, news }: SessionState): RuntimeError {
 }
 
 /** Only the run that leads a session ends it: a final response does not, and who does nothing is told by the guide. */
-async function finishLedTurn(context: SessionContext, guide: Guide, heard: Heard): Promise<Next> {
+async function finishGuidedTurn(
+  context: SessionContext,
+  guide: Guide,
+  heard: TurnResult,
+): Promise<AfterTurn> {
   const { stop, scheduler, state } = context;
   const completes = claimsUnderWay(context).length > 0;
   if (completes) await allEndedOrSpokenTo(context);
@@ -272,7 +281,7 @@ function stalledInRow({ id, actions, recent }: SessionState): RuntimeError {
  * asked to go on with, since a restart or its provider broke it off, is one answer with it: half a text must not become a
  * result, nor what is left of a thought.
  */
-function bareText(context: SessionContext, { tagged, text }: Heard): string | undefined {
+function bareText(context: SessionContext, { hasTag: tagged, text }: TurnResult): string | undefined {
   if (tagged || !/\S/.test(text)) return undefined;
   const { turns } = context.state;
   let whole = '';

@@ -9,23 +9,25 @@ import type { FaultBody } from '../../scheduler/faults.ts';
 const ENDED_BY_ANOTHER = leftOpen('parallel').message;
 
 /** Whether a `<parallel>` is closed behind it that has no end tag, but what follows it. */
-export const endsWithoutTag = ({ message }: { readonly message: string }): boolean =>
+export const closesWithoutTag = ({ message }: { readonly message: string }): boolean =>
   message === ENDED_BY_ANOTHER;
 
 /**
  * The event of a fault, with the `<parallel>`s that it stands in where it kept something from acting and none before it did.
  * Who depends on one of them means all that was asked for there, and must not begin because the rest succeeded.
  */
-export function faultIn(
-  within: Pick<Groups, 'groups' | 'spoilt'>,
+export function faultWithGroups(
+  within: Pick<Groups, 'groups' | 'invalidated'>,
   { code, message }: { readonly code: string; readonly message: string },
 ): FaultBody {
-  const { groups, spoilt } = within;
+  const { groups, invalidated } = within;
   const isWhole =
-    groups.length === spoilt || message === ENDED_BY_ANOTHER || keptFromActing([{ code }]).length === 0;
+    groups.length === invalidated ||
+    message === ENDED_BY_ANOTHER ||
+    preventedActions([{ code }]).length === 0;
   if (isWhole) return { type: 'fault', code, message };
-  within.spoilt = groups.length;
-  return { type: 'fault', code, message, groups: groups.slice(spoilt) };
+  within.invalidated = groups.length;
+  return { type: 'fault', code, message, groups: groups.slice(invalidated) };
 }
 
 /** The `<parallel>`s of a turn. */
@@ -33,7 +35,7 @@ export interface Groups {
   /** Those that are open, innermost last; one without an id gets one that no model can write. */
   groups: readonly string[];
   /** How many of them, from the outermost on, a fault has named already: whatever they are part of is told once. */
-  spoilt: number;
+  invalidated: number;
   parallels: number;
   /**
    * Those in which nothing was asked for. The log knows of a group by its actions: of these it does not. Made for the first;
@@ -42,14 +44,12 @@ export interface Groups {
   emptyGroups: Set<string> | undefined;
 }
 
-export const createGroups = (): Groups => ({ groups: [], spoilt: 0, parallels: 0, emptyGroups: undefined });
-
-export function renewGroups(groups: Groups): void {
-  groups.groups = [];
-  groups.spoilt = 0;
-  groups.parallels = 0;
-  groups.emptyGroups = undefined;
-}
+export const createGroups = (): Groups => ({
+  groups: [],
+  invalidated: 0,
+  parallels: 0,
+  emptyGroups: undefined,
+});
 
 const unnamed = (turn: number, nth: number): string => `parallel:${turn}.${nth}`;
 const isUnnamed = (group: string): boolean => group.includes(':');
@@ -71,13 +71,13 @@ export const isEmpty = ({ groups, emptyGroups }: Groups): boolean =>
 export function closeGroup(groups: Groups): string | undefined {
   const group = groups.groups.at(-1);
   groups.groups = groups.groups.slice(0, -1);
-  groups.spoilt = Math.min(groups.spoilt, groups.groups.length);
+  groups.invalidated = Math.min(groups.invalidated, groups.groups.length);
   if (group !== undefined && isUnnamed(group)) groups.emptyGroups?.delete(group);
   return group;
 }
 
 /** Something was asked for, be it in vain: who waits for the groups that are open must not begin as if nothing had been. */
-export function fillGroups({ groups, emptyGroups }: Groups): void {
+export function markGroupsUsed({ groups, emptyGroups }: Groups): void {
   if (emptyGroups === undefined) return;
   // What is around one that is not empty is not, either.
   for (let at = groups.length - 1; at >= 0 && emptyGroups.delete(groups[at] ?? ''); at--);
@@ -87,7 +87,7 @@ export function fillGroups({ groups, emptyGroups }: Groups): void {
  * The same for an event of a turn that is read again. `idOf` gives what the nth `<parallel>` of the turn, written with that
  * id, was known by; undefined where the id was taken.
  */
-export function followGroups(
+export function replayGroups(
   groups: Groups,
   event: ParserEvent,
   turn: number,
@@ -96,17 +96,17 @@ export function followGroups(
   if (event.type === 'parallel' && event.body === 'open')
     openGroup(groups, event.id && idOf(event.id, unnamed(turn, groups.parallels + 1)), turn);
   else if (event.type === 'parallel') closeGroup(groups);
-  else if (asksFor(event)) fillGroups(groups);
+  else if (requestsWork(event)) markGroupsUsed(groups);
 }
 
 /** Whether it asks for something, be it in vain. */
-const asksFor = (event: ParserEvent): boolean =>
+const requestsWork = (event: ParserEvent): boolean =>
   event.type === 'action' ||
   event.type === 'foreach' ||
-  (event.type === 'fault' && keptFromActing([event]).length > 0);
+  (event.type === 'fault' && preventedActions([event]).length > 0);
 
 /** All of nothing has succeeded: empty groups are not waited for. */
-export function withoutEmpty({ emptyGroups }: Groups, action: DeclaredAction): DeclaredAction {
+export function withoutEmptyGroups({ emptyGroups }: Groups, action: DeclaredAction): DeclaredAction {
   const { depends_on: needs } = action;
   if (emptyGroups === undefined || needs === undefined) return action;
   const empty = new Set([...emptyGroups].map(writtenId));
@@ -123,12 +123,6 @@ export interface Branches {
   openIfs: readonly { live: boolean; readonly other: boolean }[];
 }
 
-/** For the next turn: an `<if>` that was not closed ends with its own. */
-export function renewBranches(branches: Branches): void {
-  branches.branchHolds = true;
-  branches.openIfs = [];
-}
-
 /** `decide` is asked only where the `<if>` itself counts; undefined: nobody knows, and neither branch counts. */
 export function openBranch(branches: Branches, decide: () => boolean | undefined): void {
   const held = branches.branchHolds ? decide() : undefined;
@@ -137,7 +131,7 @@ export function openBranch(branches: Branches, decide: () => boolean | undefined
   branches.branchHolds = live;
 }
 
-export function otherBranch(branches: Branches): void {
+export function elseBranch(branches: Branches): void {
   const top = branches.openIfs.at(-1);
   if (top === undefined) return;
   top.live = top.other;
@@ -160,7 +154,7 @@ export const badTest = (test: string, problem: string): Extract<EventBody, { typ
  * The others are about prose, which has been said as it was written. A code that can mean both, such as `no_body`
  * (`<action>` with no JSON behind it), counts: one more turn costs less than an action that nobody misses.
  */
-const KEEPS_FROM_ACTING = {
+const PREVENTS_ACTION = {
   no_body: true,
   tag_too_long: true,
   not_here: true,
@@ -182,11 +176,11 @@ const KEEPS_FROM_ACTING = {
 } as const satisfies Record<FaultCode | 'bad_variable' | 'bad_test', boolean>;
 
 /** The codes among these, each once. */
-export function keptFromActing(faults: readonly { readonly code: string }[]): readonly string[] {
+export function preventedActions(faults: readonly { readonly code: string }[]): readonly string[] {
   if (faults.length === 0) return [];
-  const codes = faults.flatMap(({ code }) => (keeps(code) ? [code] : []));
+  const codes = faults.flatMap(({ code }) => (preventsAction(code) ? [code] : []));
   return [...new Set(codes)];
 }
 
-const keeps = (code: string): boolean =>
-  Object.hasOwn(KEEPS_FROM_ACTING, code) && KEEPS_FROM_ACTING[code as keyof typeof KEEPS_FROM_ACTING];
+const preventsAction = (code: string): boolean =>
+  Object.hasOwn(PREVENTS_ACTION, code) && PREVENTS_ACTION[code as keyof typeof PREVENTS_ACTION];

@@ -5,33 +5,39 @@ import type { ParserEvent } from '../../parser/intents.ts';
 import type { FaultBody } from '../../scheduler/faults.ts';
 import { takenIds } from '../model-interface.ts';
 import type { SessionContext } from '../session-context.ts';
-import { decideIf, isTag, loopNotMade, notMade } from './act.ts';
-import { type Heard, type HeardResponse, leftOpenIf, type PassedFaults, passBy } from './active-turn.ts';
+import {
+  noteSkipped,
+  type SkippedFaults,
+  type TurnResponse,
+  type TurnResult,
+  unclosedIfFault,
+} from './active-turn.ts';
 import { createTurnParser } from './dialect.ts';
-import { closedAtStop } from './feed-turn.ts';
 import {
   type Branches,
   badTest,
   closeBranch,
   createGroups,
-  faultIn,
-  followGroups,
+  elseBranch,
+  faultWithGroups,
   type Groups,
   openBranch,
-  otherBranch,
+  replayGroups,
 } from './groups.ts';
 import {
   createResponseStream,
   endResponse,
   pushResponse,
   type ResponseStream,
-  whenOut,
+  whenComplete,
 } from './response-stream.ts';
+import { decideIf, errorAsFault, forEachProblem, isTag } from './turn-interpreter.ts';
+import { closedAtStop } from './turn-stream.ts';
 
 type Setting = Extract<ParserEvent, { readonly type: 'metadata' | 'variables' }>;
 
 /** What a turn said that is not on the log as an event of its own yet: read again from its text. */
-export interface Reheard extends Heard {
+export interface ReplayedTurn extends TurnResult {
   /** Whether its final response had been closed: then the turn was over, whether or not the log says so. */
   readonly final: boolean;
   /** What is to be said of actions that are in its text but were not put on the log. */
@@ -50,23 +56,23 @@ export interface Reheard extends Heard {
  * Reads the last turn's text once more after a restart, to find the responses that were still waiting for a value or
  * for a decision, and what was open where it broke off. Nothing is acted on.
  */
-export function rehear(context: SessionContext): Reheard {
+export function replayTurn(context: SessionContext): ReplayedTurn {
   const { state } = context;
   const said = state.turns.at(-1)?.output ?? '';
   // Its own ids are given out again, the same ones.
   const earlier = takenIds(state, state.turn);
   const parser = createTurnParser(context, earlier);
-  const branches: Branches & PassedFaults = {
+  const branches: Branches & SkippedFaults = {
     branchHolds: true,
     openIfs: [],
-    passedLast: undefined,
-    passed: [],
+    lastSkippedFault: undefined,
+    skippedFaults: [],
   };
   const groups = createGroups();
   const idOfGroup = groupIds(state, earlier);
   const faults: FaultBody[] = [];
-  const speech = createReheardSpeech(context);
-  const asked = createReheardActions(context, groups, faults);
+  const speech = createReplayedOutput(context);
+  const asked = createReplayedActions(context, groups, faults);
   let tests = 0;
   // A log that ends before the decision ends before all that came of it: nothing has changed since.
   const decide = (test: string): boolean | undefined => {
@@ -74,38 +80,39 @@ export function rehear(context: SessionContext): Reheard {
     if (known !== undefined) return known ?? undefined;
     const { held, problem } = decideIf(context, test);
     if (problem === undefined) return held;
-    faults.push(faultIn(groups, badTest(test, problem)));
+    faults.push(faultWithGroups(groups, badTest(test, problem)));
     return undefined;
   };
   const pushed = parser.push(said);
   // The log ends behind what is acted on: only the last of it may have been written and not done.
   const last = state.signs.unset === true && parser.consumed === said.length ? pushed.at(-1) : undefined;
   let unset: Setting | undefined;
-  let tagged = false;
+  let hasTag = false;
   let final = false;
-  let observed: string | undefined;
+  let cutAtAction: string | undefined;
   // A copy: closing changes the list in place.
   let open: readonly string[] | undefined;
   // Where the model came to its end, and that cut nothing off, the log has no fault of it.
   const isWhole = !state.turnOpen && !state.news.faults.some(({ code }) => code === 'truncated');
   const ending = isWhole ? closedAtStop(parser.end(), said) : parser.end();
   for (const [at, event] of [...pushed, ...ending].entries()) {
-    if (final || observed !== undefined) break;
+    if (final || cutAtAction !== undefined) break;
     const isEnd = at >= pushed.length;
     if (isEnd) open ??= [...groups.groups];
-    tagged ||= isTag(event);
+    hasTag ||= isTag(event);
     if (event.type !== 'if' && !branches.branchHolds) {
-      passBy(branches, event);
+      noteSkipped(branches, event);
       continue;
     }
     switch (event.type) {
       case 'if': {
         if (event.body === 'open') openBranch(branches, () => decide(event.test));
-        else if (event.body === 'else') otherBranch(branches);
+        else if (event.body === 'else') elseBranch(branches);
         else {
           closeBranch(branches);
-          const left = leftOpenIf(branches);
-          if (left !== undefined && branches.branchHolds && !isEnd) faults.push(faultIn(groups, left));
+          const left = unclosedIfFault(branches);
+          if (left !== undefined && branches.branchHolds && !isEnd)
+            faults.push(faultWithGroups(groups, left));
         }
         break;
       }
@@ -116,34 +123,34 @@ export function rehear(context: SessionContext): Reheard {
         reopen(speech, event);
         break;
       case 'delta':
-        sayAgain(speech, event);
+        replayText(speech, event);
         break;
       case 'close':
         final = recloses(speech, event);
         break;
       case 'action':
-        observed = cutsAgain(asked, event);
+        cutAtAction = cutsStreamAgain(asked, event);
         break;
       case 'foreach':
-        loopAgain(asked, event);
+        replayForEach(asked, event);
         break;
       case 'parallel':
-        followGroups(groups, event, state.turn, idOfGroup);
+        replayGroups(groups, event, state.turn, idOfGroup);
         break;
       case 'metadata':
       case 'variables':
         if (event === last) unset = event;
         break;
       case 'fault':
-        if (!isEnd) faults.push(faultIn(groups, event)); // that it ends there is no mistake of the model's
+        if (!isEnd) faults.push(faultWithGroups(groups, event)); // that it ends there is no mistake of the model's
         break;
     }
   }
-  if (observed !== undefined) closeCutOff(speech);
+  if (cutAtAction !== undefined) closeCutOff(speech);
   closeThoughts(speech);
-  if (!final && 'inDoubt' in parser && parser.inDoubt()) faults.push(...branches.passed);
+  if (!final && 'inDoubt' in parser && parser.inDoubt()) faults.push(...branches.skippedFaults);
   const { responses, text, thoughts } = speech;
-  const heard = { responses, text, tagged, observed, final };
+  const heard = { responses, text, hasTag, cutAtAction, final };
   return { ...heard, lost: asked.lost, unset, faults, thoughts, groups: open ?? groups.groups };
 }
 
@@ -159,7 +166,7 @@ function groupIds({ actions, turn }: SessionState, earlier: ReadonlySet<string>)
 }
 
 /** What a turn that is read again asked for. */
-export interface ReheardActions {
+export interface ReplayedActions {
   readonly context: SessionContext;
   readonly groups: Groups;
   /** What is to be said of actions that could not be made. */
@@ -173,11 +180,11 @@ export interface ReheardActions {
   completed: boolean;
 }
 
-const createReheardActions = (
+const createReplayedActions = (
   context: SessionContext,
   groups: Groups,
   faults: FaultBody[],
-): ReheardActions => ({
+): ReplayedActions => ({
   context,
   groups,
   faults,
@@ -188,14 +195,14 @@ const createReheardActions = (
 });
 
 /** The sync action at which the stream was cut, if it is one. */
-function cutsAgain(
-  asked: ReheardActions,
+function cutsStreamAgain(
+  asked: ReplayedActions,
   event: Extract<ParserEvent, { readonly type: 'action' }>,
 ): string | undefined {
   const { context, groups } = asked;
   const { state, manifest, guide, deps } = context;
   const action = deps.prepared.toAction(event, []);
-  if (!action.ok) asked.faults.push(faultIn(groups, notMade(action.error)));
+  if (!action.ok) asked.faults.push(faultWithGroups(groups, errorAsFault(action.error)));
   if (!action.ok || asked.completed) return undefined;
   asked.completed = guide !== undefined && completesStep(action.value);
   const id = declaredIn(state.actions, state.turn, event.id);
@@ -211,15 +218,18 @@ function cutsAgain(
 const wasTaken = ({ news }: SessionState, id: string): boolean =>
   news.faults.some(({ code, message }) => code === 'duplicate_id' && message.includes(quote(id)));
 
-function loopAgain(asked: ReheardActions, event: Extract<ParserEvent, { readonly type: 'foreach' }>): void {
+function replayForEach(
+  asked: ReplayedActions,
+  event: Extract<ParserEvent, { readonly type: 'foreach' }>,
+): void {
   const { context, groups, faults, lost } = asked;
   if (asked.completed) return;
   const { toAction } = context.deps.prepared;
-  const bad = loopNotMade(
+  const bad = forEachProblem(
     context,
     event.actions.map((each) => toAction(each, [])),
   );
-  if (bad !== undefined) faults.push(faultIn(groups, bad));
+  if (bad !== undefined) faults.push(faultWithGroups(groups, bad));
   else if (++asked.loops > asked.loopsBegun) lost.push(...event.actions.map(({ id }) => notRun(id, groups)));
 }
 
@@ -239,27 +249,27 @@ function loopsIn({ actions, turn }: SessionState): number {
 }
 
 /** A `<thought>`, as far as it was said. */
-export interface ReheardThought {
+export interface ReplayedThought {
   text: string;
   readonly depth: number;
 }
 
 /** The thoughts and responses of a turn that is read again. Those that were closed first are on the log, which counts them. */
-export interface ReheardSpeech {
+export interface ReplayedOutput {
   readonly context: SessionContext;
   /** What was said outside every tag. */
   text: string;
-  readonly openThoughts: ReheardThought[];
+  readonly openThoughts: ReplayedThought[];
   thoughtsClosed: number;
   /** Those that are not on the log. */
-  readonly thoughts: ReheardThought[];
+  readonly thoughts: ReplayedThought[];
   open: { readonly stream: ResponseStream; readonly final: boolean } | undefined;
   responsesClosed: number;
   /** Those that are not on the log; the ones that are not final get there once they are out. */
-  readonly responses: HeardResponse[];
+  readonly responses: TurnResponse[];
 }
 
-const createReheardSpeech = (context: SessionContext): ReheardSpeech => ({
+const createReplayedOutput = (context: SessionContext): ReplayedOutput => ({
   context,
   text: '',
   openThoughts: [],
@@ -270,7 +280,7 @@ const createReheardSpeech = (context: SessionContext): ReheardSpeech => ({
   responses: [],
 });
 
-function reopen(speech: ReheardSpeech, event: Extract<ParserEvent, { readonly type: 'open' }>): void {
+function reopen(speech: ReplayedOutput, event: Extract<ParserEvent, { readonly type: 'open' }>): void {
   if (event.tag === 'thought') {
     speech.openThoughts.push({ text: '', depth: event.depth });
     return;
@@ -282,8 +292,8 @@ function reopen(speech: ReheardSpeech, event: Extract<ParserEvent, { readonly ty
   speech.open = { stream, final: event.final };
 }
 
-function sayAgain(
-  { openThoughts, open }: ReheardSpeech,
+function replayText(
+  { openThoughts, open }: ReplayedOutput,
   { tag, text }: Extract<ParserEvent, { readonly type: 'delta' }>,
 ): void {
   const thought = openThoughts.at(-1);
@@ -293,7 +303,7 @@ function sayAgain(
 }
 
 /** Whether it closes a final response. */
-function recloses(speech: ReheardSpeech, event: Extract<ParserEvent, { readonly type: 'close' }>): boolean {
+function recloses(speech: ReplayedOutput, event: Extract<ParserEvent, { readonly type: 'close' }>): boolean {
   if (event.tag === 'thought') {
     closeThought(speech);
     return false;
@@ -314,7 +324,7 @@ function recloses(speech: ReheardSpeech, event: Extract<ParserEvent, { readonly 
 }
 
 /** The stream was cut at a sync action: what is open there is said as far as it went. */
-function closeCutOff(speech: ReheardSpeech): void {
+function closeCutOff(speech: ReplayedOutput): void {
   const { open, context } = speech;
   if (open === undefined) return;
   endResponse(open.stream);
@@ -324,19 +334,19 @@ function closeCutOff(speech: ReheardSpeech): void {
 }
 
 /** Those that it broke off in. */
-function closeThoughts(speech: ReheardSpeech): void {
+function closeThoughts(speech: ReplayedOutput): void {
   while (speech.openThoughts.length > 0) closeThought(speech);
 }
 
-function closeThought(speech: ReheardSpeech): void {
+function closeThought(speech: ReplayedOutput): void {
   const thought = speech.openThoughts.pop();
   const onLog = speech.context.state.signs.thoughts ?? Number.POSITIVE_INFINITY;
   if (thought !== undefined && speech.thoughtsClosed++ >= onLog) speech.thoughts.push(thought);
 }
 
-const isUnsaid = (speech: ReheardSpeech): boolean =>
+const isUnsaid = (speech: ReplayedOutput): boolean =>
   speech.responsesClosed++ >= speech.context.state.signs.responses;
 
 function writeOnceOut({ log }: SessionContext, stream: ResponseStream): void {
-  whenOut(stream, () => log.append({ type: 'response', text: stream.text, final: false }));
+  whenComplete(stream, () => log.append({ type: 'response', text: stream.text, final: false }));
 }

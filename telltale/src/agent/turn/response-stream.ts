@@ -11,9 +11,9 @@ import { createMarkdown, isCalm, type Markdown, PROSE, stepMarkdown } from '../.
 import type { ActionScheduler } from '../../scheduler/action-scheduler.ts';
 import type { SessionLog } from '../session-log.ts';
 
-type ShownOn = Pick<SessionLog, 'state' | 'watched' | 'show'>;
+type LiveOutput = Pick<SessionLog, 'state' | 'watched' | 'show'>;
 
-type Resolving = Pick<ActionScheduler, 'resolveReference' | 'whenAllEnded'>;
+type ReferenceResolver = Pick<ActionScheduler, 'resolveReference' | 'whenAllEnded'>;
 
 /**
  * One `<response>`: its text goes out as it comes; at a `$name` whose action is still running it waits there, while
@@ -21,13 +21,13 @@ type Resolving = Pick<ActionScheduler, 'resolveReference' | 'whenAllEnded'>;
  * took five times as much of a session that is being answered.
  */
 export interface ResponseStream {
-  readonly scheduler: Resolving;
+  readonly scheduler: ReferenceResolver;
   /** Where what goes out is shown; nowhere, if undefined. */
-  readonly log: ShownOn | undefined;
+  readonly log: LiveOutput | undefined;
   /** Whether it is meant to end the session, as far as its opening says. */
   readonly final: boolean;
   /** Where what has gone out ends, if it is to be JSON. */
-  readonly place: JsonPlace | undefined;
+  readonly place: JsonPosition | undefined;
   /** What has gone out. */
   text: string;
   /** What the model wrote, once that may differ from what has gone out: `sourceOf` has it. */
@@ -49,8 +49,8 @@ export interface ResponseStream {
  * for here, too, so that they go out in order.
  */
 export function createResponseStream(
-  scheduler: Resolving,
-  log: ShownOn | undefined,
+  scheduler: ReferenceResolver,
+  log: LiveOutput | undefined,
   final: boolean,
   toJson: boolean,
   after?: ResponseStream,
@@ -70,20 +70,20 @@ export function createResponseStream(
     ended: false,
     waiting: [],
   };
-  if (after !== undefined) whenOut(after, () => goOn(stream));
+  if (after !== undefined) whenComplete(after, () => resumeOutput(stream));
   return stream;
 }
 
 export function pushResponse(stream: ResponseStream, text: string): void {
   // Most responses hold no dollar and wait for nothing: their text goes straight out.
   if (stream.reader === undefined && !stream.held && !text.includes('$')) {
-    say(stream, text);
+    emitText(stream, text);
     return;
   }
   const before = sourceOf(stream);
   stream.reader ??= new ResponseReader(stream.place !== undefined, before);
   stream.source = before + text;
-  take(stream, stream.reader.push(text));
+  enqueuePieces(stream, stream.reader.push(text));
 }
 
 /** What the model wrote. */
@@ -92,26 +92,26 @@ export const sourceOf = ({ source, text }: ResponseStream): string => source ?? 
 export function endResponse(stream: ResponseStream): void {
   if (stream.ended) return;
   stream.ended = true;
-  take(stream, stream.reader?.end() ?? []);
+  enqueuePieces(stream, stream.reader?.end() ?? []);
 }
 
 /** Calls back once all of it has gone out; at once if it has. */
-export function whenOut(stream: ResponseStream, then: () => void): void {
-  if (isOut(stream)) then();
+export function whenComplete(stream: ResponseStream, then: () => void): void {
+  if (isComplete(stream)) then();
   else stream.waiting.push(then);
 }
 
 /** A person decides on what it waits for, and somebody has a word for the agent first: the rest goes out without it. */
-export function waitNoMore(stream: ResponseStream): void {
+export function stopWaiting(stream: ResponseStream): void {
   if (!stream.patient) return;
   stream.patient = false;
-  if (stream.queue.length > 0) goOn(stream);
+  if (stream.queue.length > 0) resumeOutput(stream);
 }
 
-export const isOut = ({ ended, held, queue }: ResponseStream): boolean =>
+export const isComplete = ({ ended, held, queue }: ResponseStream): boolean =>
   ended && !held && queue.length === 0;
 
-function out(stream: ResponseStream, text: string): void {
+function emit(stream: ResponseStream, text: string): void {
   if (text === '') return;
   stream.text = extendText(stream.text, text);
   const { log, final } = stream;
@@ -121,44 +121,45 @@ function out(stream: ResponseStream, text: string): void {
 }
 
 /** What the model wrote itself. */
-function say(stream: ResponseStream, text: string): void {
-  if (stream.place !== undefined) readOn(stream.place, text);
-  out(stream, text);
+function emitText(stream: ResponseStream, text: string): void {
+  if (stream.place !== undefined) advancePosition(stream.place, text);
+  emit(stream, text);
 }
 
 /** What stands in the place of a reference, and what of its text was no part of it. */
-function fill(stream: ResponseStream, value: Json, rest: string): void {
-  out(stream, stream.place === undefined ? asText(value) : fitted(stream.place, value));
-  say(stream, rest);
+function emitValue(stream: ResponseStream, value: Json, rest: string): void {
+  emit(stream, stream.place === undefined ? asText(value) : asJsonAt(stream.place, value));
+  emitText(stream, rest);
 }
 
 const UNDECIDED = 'it waits for a person to decide.';
 
 /** Whether the piece has gone out; otherwise its action is waited for. */
-function put(stream: ResponseStream, piece: ReferencePiece): boolean {
-  if (piece.kind === 'text') say(stream, piece.text);
+function emitPiece(stream: ResponseStream, piece: ReferencePiece): boolean {
+  if (piece.kind === 'text') emitText(stream, piece.text);
   else if (piece.kind === 'escaped') {
     const isKnown = stream.scheduler.resolveReference(`$${piece.name}`).state !== 'unknown';
-    say(stream, isKnown ? piece.source : `$${piece.source}`);
+    emitText(stream, isKnown ? piece.source : `$${piece.source}`);
   } else {
     const { scheduler } = stream;
     const found = scheduler.resolveReference(piece.source);
     if (found.state === 'pending' && !stream.patient)
-      fill(stream, `[unavailable: ${writtenId(found.id)}: ${UNDECIDED}]`, found.rest);
+      emitValue(stream, `[unavailable: ${writtenId(found.id)}: ${UNDECIDED}]`, found.rest);
     else if (found.state === 'pending') {
       stream.held = true;
-      scheduler.whenAllEnded([found.id], () => goOn(stream));
+      scheduler.whenAllEnded([found.id], () => resumeOutput(stream));
       return false;
-    } else if (found.state === 'value') fill(stream, found.value, found.rest);
+    } else if (found.state === 'value') emitValue(stream, found.value, found.rest);
     else if (found.state === 'failed')
-      fill(stream, `[unavailable: ${writtenId(found.id)}: ${found.error.message}]`, found.rest);
-    else say(stream, piece.source);
+      emitValue(stream, `[unavailable: ${writtenId(found.id)}: ${found.error.message}]`, found.rest);
+    else emitText(stream, piece.source);
   }
   return true;
 }
 
 function drain(stream: ResponseStream): void {
-  for (let piece = next(stream); piece !== undefined && put(stream, piece); piece = next(stream)) stream.at++;
+  for (let piece = next(stream); piece !== undefined && emitPiece(stream, piece); piece = next(stream))
+    stream.at++;
   if (stream.at < stream.queue.length) return;
   stream.queue = [];
   stream.at = 0;
@@ -170,12 +171,12 @@ function drain(stream: ResponseStream): void {
 
 const next = ({ queue, at }: ResponseStream): ReferencePiece | undefined => queue[at];
 
-function goOn(stream: ResponseStream): void {
+function resumeOutput(stream: ResponseStream): void {
   stream.held = false;
   drain(stream);
 }
 
-function take(stream: ResponseStream, pieces: readonly ReferencePiece[]): void {
+function enqueuePieces(stream: ResponseStream, pieces: readonly ReferencePiece[]): void {
   for (const piece of pieces) stream.queue.push(piece);
   if (!stream.held) drain(stream);
 }
@@ -184,19 +185,19 @@ function take(stream: ResponseStream, pieces: readonly ReferencePiece[]): void {
  * Where in a JSON text its writer stands. What is put in there, the result of a tool perhaps, must become part of one
  * value: whatever it holds, it ends no string and adds no key.
  */
-export interface JsonPlace {
+export interface JsonPosition {
   /** Whether the text began as JSON does, or in a fence; undefined before its first character. */
   isJson: boolean | undefined;
   inString: boolean;
   isEscaped: boolean;
 }
 
-const beforeJson = (): JsonPlace => ({ isJson: undefined, inString: false, isEscaped: false });
+const beforeJson = (): JsonPosition => ({ isJson: undefined, inString: false, isEscaped: false });
 
 const FIRST = '{["`';
 
 /** Reads on in what the model wrote. */
-function readOn(place: JsonPlace, text: string): void {
+function advancePosition(place: JsonPosition, text: string): void {
   if (place.isJson === undefined) {
     const first = /\S/.exec(text)?.[0];
     if (first === undefined) return;
@@ -211,7 +212,7 @@ function readOn(place: JsonPlace, text: string): void {
 }
 
 /** A value as it stands there: in a string its text, escaped; elsewhere a value of its own. */
-function fitted(place: JsonPlace, value: Json): string {
+function asJsonAt(place: JsonPosition, value: Json): string {
   const text = asText(value);
   place.isJson ??= false; // a value alone is what it is
   if (!place.isJson) return text;

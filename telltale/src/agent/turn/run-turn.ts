@@ -13,35 +13,28 @@ import { costWith, countUsage } from '../cost.ts';
 import { modelInTurn, nextFallback } from '../fallback.ts';
 import type { SessionContext } from '../session-context.ts';
 import type { OpenSpeech } from '../speech.ts';
-import type { Heard, Hearing, Streamed } from './active-turn.ts';
-import { renewPassed } from './active-turn.ts';
+import type { ActiveTurn, StreamOutcome, TurnResult } from './active-turn.ts';
 import { takeTurnParser } from './dialect.ts';
-import { abandonHearing, dropHeldBack, heardIn, isHeldBack } from './feed-turn.ts';
-import { renewBranches, renewGroups } from './groups.ts';
-import { createSpoken, renewSpoken, type Spoken } from './output-buffer.ts';
+import { createOutputBuffer, type OutputBuffer } from './output-buffer.ts';
 import type { ResponseStream } from './response-stream.ts';
+import { abandonTurn, dropHeldOutput, isHolding, turnResult } from './turn-stream.ts';
 
 /** How a turn went, as far as the model's stream is concerned. */
 export type TurnEnd =
-  | { readonly kind: 'heard'; readonly heard: Heard }
+  | { readonly kind: 'heard'; readonly result: TurnResult }
   /** The next turn begins after `retryInMs`; without it, the session cannot go on. */
   | {
       readonly kind: 'broken';
       readonly error: RuntimeError;
       readonly retryInMs: number | undefined;
-      readonly heard: Heard;
+      readonly result: TurnResult;
     }
   | { readonly kind: 'stopped' };
 
-/** Begins a turn: one request to the model, which is still to be made. `before` is the turn before, which is over. */
-export function openTurn(
-  context: SessionContext,
-  prompt: Prompt,
-  previous: Prompt | undefined,
-  before: Hearing | undefined,
-): Hearing {
+/** Begins a turn: one request to the model, which the caller still has to make. */
+export function beginTurn(context: SessionContext, prompt: Prompt, previous: Prompt | undefined): ActiveTurn {
   const { log, state } = context;
-  const background = givenUp(context);
+  const background = movedToBackground(context);
   log.append(
     {
       type: 'turn.started',
@@ -56,53 +49,59 @@ export function openTurn(
     },
     state.task?.place ?? context.sessionOrigin(),
   );
-  const hearing = takeHearing(context, before);
-  context.asker = hearing;
-  log.speaking = hearing;
-  return hearing;
+  const activeTurn = createActiveTurn(context, takeTurnParser(context));
+  context.modelCall = activeTurn;
+  log.speaking = activeTurn;
+  return activeTurn;
 }
 
 /**
  * What the turn before has stopped waiting for: it has not ended, and does not wait for a person. A turn that goes on with
  * one that broke off waits for the actions of both.
  */
-function givenUp({ scheduler, state }: SessionContext): readonly string[] {
+function movedToBackground({ scheduler, state }: SessionContext): readonly string[] {
   return state.news.broken === undefined && state.again !== true ? scheduler.trackedAndActive() : [];
 }
 
 /** Writes down how the turn ended, once all that was heard has been acted on. */
-export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
-  const { context, cutFor } = hearing;
+export function endTurn(activeTurn: ActiveTurn, prompt: Prompt): TurnEnd {
+  const { context, cutFor } = activeTurn;
   const { log, state, scheduler, stop } = context;
   if (stop.reason !== undefined) {
-    abandonHearing(hearing);
+    abandonTurn(activeTurn);
     return { kind: 'stopped' };
   }
-  const { ended, streamMs, firstMs, heard, reasoned } = hearing.streamed as Streamed;
-  const isCutShort = isHeldBack(hearing);
-  const unwritten = isCutShort ? reasoned + weighTokens(hearing.spoken.pending) : reasoned;
-  if (isCutShort) dropHeldBack(hearing);
+  const {
+    ended,
+    streamMs,
+    firstMs,
+    characters: result,
+    reasoned,
+  } = activeTurn.streamOutcome as StreamOutcome;
+  const isCutShort = isHolding(activeTurn);
+  const unwritten = isCutShort ? reasoned + weighTokens(activeTurn.output.pending) : reasoned;
+  if (isCutShort) dropHeldOutput(activeTurn);
   if (!ended.ok && (cutFor === undefined || ended.error.code === RECORD_FAILED))
     return {
       ...breakOff(
         context,
         ended.error,
-        heard === 0 && reasoned === 0 ? undefined : countUsage(state, prompt.tokens, unwritten),
-        heard === 0,
+        result === 0 && reasoned === 0 ? undefined : countUsage(state, prompt.tokens, unwritten),
+        result === 0,
       ),
-      heard: heardIn(hearing),
+      result: turnResult(activeTurn),
     };
   const usage =
     ended.ok && ended.value.usage !== undefined
       ? ended.value.usage
       : countUsage(state, prompt.tokens, unwritten);
-  if (isCutShort) return cutShort(hearing, usage);
+  if (isCutShort) return interruptTurn(activeTurn, usage);
   if (cutFor === 'buffer_full') log.append(bufferFull);
   else if (cutFor === 'repeats')
-    log.append({ type: 'fault', code: REPEATS, message: hearing.repeated ?? '' });
-  else if (cutFor === 'turn_too_long') log.append(turnTooLong(heard));
+    log.append({ type: 'fault', code: REPEATS, message: activeTurn.repeated ?? '' });
+  else if (cutFor === 'turn_too_long') log.append(turnTooLong(result));
   else if (ended.ok && ended.value.finish === 'length' && cutFor === undefined)
-    log.append(outputLimit(state.news.faults, heard, usage));
+    log.append(outputLimit(state.news.faults, result, usage));
   log.append({
     type: 'turn.completed',
     usage,
@@ -112,7 +111,7 @@ export function endTurn(hearing: Hearing, prompt: Prompt): TurnEnd {
     finish: cutFor !== undefined || !ended.ok ? 'cut' : ended.value.finish,
   });
   scheduler.turnEnded(state.news.short === true ? 'broken' : 'well');
-  return { kind: 'heard', heard: heardIn(hearing) };
+  return { kind: 'heard', result: turnResult(activeTurn) };
 }
 
 /**
@@ -155,8 +154,8 @@ function breakOff(
 }
 
 /** A person decides on what held it up, and somebody has a word for the agent: as after a restart, it goes on with that. */
-function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
-  const { context, groups } = hearing;
+function interruptTurn(activeTurn: ActiveTurn, usage: Usage): TurnEnd {
+  const { context, groups } = activeTurn;
   const { log, scheduler } = context;
   const error = new RuntimeError(TURN_CUT_SHORT, CUT_SHORT, { retryable: true });
   log.append({
@@ -169,7 +168,7 @@ function cutShort(hearing: Hearing, usage: Usage): TurnEnd {
   });
   scheduler.invalidateParallels(groups);
   scheduler.turnEnded('broken');
-  return { kind: 'broken', error, retryInMs: 0, heard: heardIn(hearing) };
+  return { kind: 'broken', error, retryInMs: 0, result: turnResult(activeTurn) };
 }
 
 const CUT_SHORT =
@@ -185,15 +184,15 @@ const bufferFull = {
     'You went on writing for 4 MiB while a sync action ran, and were cut off there. What you wrote after the action was read once it had ended.',
 } as const;
 
-const turnTooLong = (heard: number) =>
+const turnTooLong = (result: number) =>
   ({
     type: 'fault',
     code: 'turn_too_long',
-    message: `You went on writing and were cut off after ${heard} characters, which is all that a turn may have. What you had closed by then counts. Say less at once, and write long texts in several actions.`,
+    message: `You went on writing and were cut off after ${result} characters, which is all that a turn may have. What you had closed by then counts. Say less at once, and write long texts in several actions.`,
   }) as const;
 
 /** What the model is told where its provider's output limit ended its turn: how long an answer may be. */
-function outputLimit(faults: News['faults'], heard: number, { output }: Usage) {
+function outputLimit(faults: News['faults'], result: number, { output }: Usage) {
   const cut = faults.findLast(({ code }) => code === 'truncated')?.message ?? '';
   const action = /^Action "([^"]+)"/.exec(cut)?.[1] ?? /the call of "([^"]+)"/.exec(cut)?.[1];
   const where =
@@ -211,7 +210,7 @@ function outputLimit(faults: News['faults'], heard: number, { output }: Usage) {
       : where === ''
         ? ''
         : '; it does not count';
-  const size = Math.max(MIN_SIZE, Math.floor((heard * SIZE_SHARE) / 100) * 100);
+  const size = Math.max(MIN_SIZE, Math.floor((result * SIZE_SHARE) / 100) * 100);
   return {
     type: 'fault',
     code: OUTPUT_LIMIT,
@@ -223,25 +222,12 @@ const MIN_SIZE = 100;
 /** How much of an answer that was cut off fits in for certain. */
 const SIZE_SHARE = 0.8;
 
-/**
- * For the turn in hand, which has begun: that of the turn before, made as new. With a hundred sessions what a turn makes
- * outlives it, and all that it points to: 1.3 KB of 7.9 KB a step. One that held something back may still be called by
- * what it waited for, and is not used again.
- */
-function takeHearing(context: SessionContext, before: Hearing | undefined): Hearing {
-  const parser = takeTurnParser(context);
-  const isSpent = before === undefined || before.gate !== undefined;
-  if (isSpent) return createHearing(context, parser);
-  renew(before, context, parser);
-  return before;
-}
-
-function createHearing(context: SessionContext, parser: Hearing['parser']): Hearing {
-  const hearing: Hearing = {
+function createActiveTurn(context: SessionContext, parser: ActiveTurn['parser']): ActiveTurn {
+  const activeTurn: ActiveTurn = {
     context,
     abort: new AbortController(),
     streaming: undefined,
-    streamed: undefined,
+    streamOutcome: undefined,
     cutFor: undefined,
     repeated: undefined,
     sameAction: undefined,
@@ -249,79 +235,49 @@ function createHearing(context: SessionContext, parser: Hearing['parser']): Hear
     calls: 'advance' in parser ? parser : undefined,
     closing: false,
     endsWithLess: false,
-    gate: undefined,
+    holdBuffer: undefined,
     branchHolds: true,
     openIfs: [],
-    spoken: createSpoken(context.log),
-    openSpeech: () => openSpeechOf(hearing),
+    output: createOutputBuffer(context.log),
+    openSpeech: () => openSpeechOf(activeTurn),
     responses: [],
     groups: [],
-    spoilt: 0,
+    invalidated: 0,
     parallels: 0,
     emptyGroups: undefined,
     response: undefined,
     responseFinal: false,
-    over: false,
+    ignoresRest: false,
     endedOpen: false,
-    tagged: false,
-    afterFinal: false,
-    observed: undefined,
+    hasTag: false,
+    toldAfterFinal: false,
+    cutAtAction: undefined,
     endsUntagged: false,
-    completed: false,
-    afterStep: false,
-    passedLast: undefined,
-    passed: [],
+    stepCompleted: false,
+    toldAfterStep: false,
+    lastSkippedFault: undefined,
+    skippedFaults: [],
   };
-  return hearing;
+  return activeTurn;
 }
 
-/** All that a turn changes, but for a gate: it has none. */
-function renew(hearing: Hearing, context: SessionContext, parser: Hearing['parser']): void {
-  hearing.context = context;
-  hearing.abort = new AbortController();
-  hearing.streaming = undefined;
-  hearing.streamed = undefined;
-  hearing.cutFor = undefined;
-  hearing.repeated = undefined;
-  hearing.sameAction = undefined;
-  hearing.parser = parser;
-  hearing.calls = 'advance' in parser ? parser : undefined;
-  hearing.closing = false;
-  hearing.endsWithLess = false;
-  renewBranches(hearing);
-  renewSpoken(hearing.spoken);
-  hearing.responses = [];
-  renewGroups(hearing);
-  hearing.response = undefined;
-  hearing.responseFinal = false;
-  hearing.over = false;
-  hearing.endedOpen = false;
-  hearing.tagged = false;
-  hearing.afterFinal = false;
-  hearing.observed = undefined;
-  hearing.endsUntagged = false;
-  hearing.completed = false;
-  hearing.afterStep = false;
-  renewPassed(hearing);
-}
-
-/** What of a turn is looked at. */
+/** The parts of a turn that its open elements are read from. */
 interface Speaking {
   readonly context: { readonly state: SessionState };
-  readonly spoken: Spoken;
+  readonly output: OutputBuffer;
   readonly responses: readonly { readonly stream: ResponseStream }[];
   readonly response: ResponseStream | undefined;
 }
 
-/** Undefined where nothing is open. */
-function openSpeechOf({ context, spoken, responses, response }: Speaking): OpenSpeech | undefined {
+/** What the model has written in elements that are still open. Undefined if nothing is open. */
+function openSpeechOf({ context, output, responses, response }: Speaking): OpenSpeech | undefined {
   const { turn, signs } = context.state;
   const streams = responses.map(({ stream }) => stream);
   if (response !== undefined) streams.push(response);
-  // They come onto the log in the order in which they were opened.
+  // Responses are logged in the order in which they were opened.
   const said = streams.slice(signs.responses).map((stream) => stream.text);
   const open = said.join('');
-  const { thoughts } = spoken;
+  const { thoughts } = output;
   if (open === '' && thoughts.length === 0) return undefined;
   return { turn, thoughts: thoughts.map(({ depth, text }) => ({ depth, text })), response: open };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { whyStuck } from '../../../src/agent/agent-session.ts';
 import { createCompleteStep, evidenceProblems, workOf } from '../../../src/agent/guided/complete-step.ts';
-import { whyStuck } from '../../../src/agent/wire-session.ts';
 import type { RuntimeError } from '../../../src/lib/errors.ts';
 import type { EventBody } from '../../../src/log/event.ts';
 import { begun, declared, done, FOREACH, failed, TURN } from '../../log/fold-bodies.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createLead, type Order } from '../../../src/agent/guided/guidance.ts';
+import { createGuide } from '../../../src/agent/agent-session.ts';
+import { createGuidance, type Order } from '../../../src/agent/guided/guidance.ts';
 import { createStop } from '../../../src/agent/stop.ts';
-import { createGuide } from '../../../src/agent/wire-session.ts';
 import type { EventBody } from '../../../src/log/event.ts';
 import { failure, TURN, TURN_ENDED } from '../../log/fold-bodies.ts';
 import { acted, createLedLog, NOTES } from './led-log.ts';
@@ -12,7 +12,7 @@ const TASK = { key: 'u', prompt: 'Next.', requires: {}, accepts: {}, evidence: [
 
 function stage({ resumed = false, given = {} as object } = {}) {
   const led = createLedLog(given);
-  const lead = createLead();
+  const lead = createGuidance();
   const stop = createStop();
   const resultOf = (output: unknown) => `result of ${String(output)}`;
   const guide = createGuide({ lead, log: led.log, stop, resumed, resultOf: resultOf as never });
@@ -204,7 +204,7 @@ describe('a run and the session that it leads', () => {
   const signal = () => new AbortController().signal;
 
   it('meet only where the session waits', async () => {
-    const lead = createLead();
+    const lead = createGuidance();
     expect(lead.isWaiting()).toBe(false);
     expect(lead.order({ kind: 'go_on' })).toBe(false);
     const waits = lead.wait({ kind: 'idle' }, createStop());
@@ -216,7 +216,7 @@ describe('a run and the session that it leads', () => {
   });
 
   it('hear of each other’s end, whichever comes first', async () => {
-    const lead = createLead();
+    const lead = createGuidance();
     const standing = lead.standing(signal());
     lead.close('ses_a', failure('x'));
     expect(await standing).toEqual({ kind: 'ended', session: 'ses_a', error: failure('x') });
@@ -225,7 +225,7 @@ describe('a run and the session that it leads', () => {
   });
 
   it('rest together, until the run goes on', async () => {
-    const lead = createLead();
+    const lead = createGuidance();
     lead.park('review r1');
     expect(await lead.wait({ kind: 'idle' }, createStop())).toEqual({ kind: 'park', for: 'review r1' });
     lead.unpark();
@@ -238,7 +238,7 @@ describe('a run and the session that it leads', () => {
   });
 
   it('part where the run is stopped while it waits for the session', async () => {
-    const lead = createLead();
+    const lead = createGuidance();
     await expect(lead.standing(AbortSignal.abort(new Error('Enough.')))).rejects.toThrow('Enough.');
     const control = new AbortController();
     const standing = lead.standing(control.signal);

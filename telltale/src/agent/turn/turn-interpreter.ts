@@ -10,114 +10,121 @@ import { clip } from '../../prompt/text.ts';
 import { mayHandOver } from '../internal/handoff.ts';
 import type { SessionContext } from '../session-context.ts';
 import { settableBy, setVariable } from '../variables/session-variables.ts';
-import { createGate, cut, type Hearing, holdAt, leftOpenIf, passBy } from './active-turn.ts';
+import {
+  type ActiveTurn,
+  createHoldBuffer,
+  cutStream,
+  holdUntil,
+  noteSkipped,
+  unclosedIfFault,
+} from './active-turn.ts';
 import { DIALECT_WORDS } from './dialect-words.ts';
 import {
   badTest,
   closeBranch,
   closeGroup,
-  endsWithoutTag,
-  faultIn,
-  fillGroups,
+  closesWithoutTag,
+  elseBranch,
+  faultWithGroups,
   isEmpty,
-  keptFromActing,
+  markGroupsUsed,
   openBranch,
   openGroup,
-  otherBranch,
-  withoutEmpty,
+  preventedActions,
+  withoutEmptyGroups,
 } from './groups.ts';
 import {
+  appendText,
+  appendThought,
   closeThought,
   closeThoughts,
-  endRun,
+  deferEvent,
+  endText,
   openThought,
-  record,
-  sayText,
-  think,
-  writeLater,
+  writeEvent,
   writeOutput,
 } from './output-buffer.ts';
-import { createResponseStream, endResponse, pushResponse, whenOut } from './response-stream.ts';
+import { createResponseStream, endResponse, pushResponse, whenComplete } from './response-stream.ts';
 
 /** Acts on what the model said, in the order in which it did. `consumed` is how far the stream had been read. */
-export function act(hearing: Hearing, event: ParserEvent, consumed: number): void {
-  if (hearing.over) {
-    if (isLateHandoff(hearing, event)) {
-      declare(hearing, event, consumed);
-      cut(hearing, 'final');
-    } else passOver(hearing, event, consumed);
+export function act(activeTurn: ActiveTurn, event: ParserEvent, consumed: number): void {
+  if (activeTurn.ignoresRest) {
+    if (isLateHandoff(activeTurn, event)) {
+      declareAction(activeTurn, event, consumed);
+      cutStream(activeTurn, 'final');
+    } else skipAfterFinal(activeTurn, event, consumed);
     return;
   }
-  const { spoken, context } = hearing;
-  hearing.tagged ||= isTag(event);
-  if (event.type !== 'text' && event.type !== 'fault') endRun(spoken, consumed);
-  if (!hearing.branchHolds && event.type !== 'if') {
-    passBy(hearing, event);
+  const { output, context } = activeTurn;
+  activeTurn.hasTag ||= isTag(event);
+  if (event.type !== 'text' && event.type !== 'fault') endText(output, consumed);
+  if (!activeTurn.branchHolds && event.type !== 'if') {
+    noteSkipped(activeTurn, event);
     return;
   }
   switch (event.type) {
     case 'text':
-      sayText(spoken, event.text);
+      appendText(output, event.text);
       return;
     case 'open':
-      if (event.tag === 'thought') openThought(spoken, event.depth);
-      else openResponse(hearing, event.final);
+      if (event.tag === 'thought') openThought(output, event.depth);
+      else openResponse(activeTurn, event.final);
       return;
     case 'delta':
-      if (event.tag === 'thought') think(spoken, event.text);
-      else if (hearing.response !== undefined) pushResponse(hearing.response, event.text);
+      if (event.tag === 'thought') appendThought(output, event.text);
+      else if (activeTurn.response !== undefined) pushResponse(activeTurn.response, event.text);
       return;
     case 'close':
-      if (event.tag === 'thought') closeThought(spoken, consumed);
-      else closeResponse(hearing, event, consumed);
+      if (event.tag === 'thought') closeThought(output, consumed);
+      else closeResponse(activeTurn, event, consumed);
       return;
     case 'action': {
-      const awaited = declare(hearing, event, consumed);
-      if (awaited !== undefined) waitFor(hearing, awaited);
+      const awaited = declareAction(activeTurn, event, consumed);
+      if (awaited !== undefined) holdForAction(activeTurn, awaited);
       return;
     }
     case 'metadata':
-      writeOutput(spoken, consumed);
-      context.works.applyMetadata(event.value, 'model');
+      writeOutput(output, consumed);
+      context.services.applyMetadata(event.value, 'model');
       context.scheduler.valuesSet(event.value, context.log.here());
       return;
     case 'variables':
-      writeOutput(spoken, consumed);
+      writeOutput(output, consumed);
       setVariables(context, event.value);
       return;
     case 'if':
-      if (event.body === 'else') otherBranch(hearing);
-      else if (event.body === 'close') closeIf(hearing, consumed);
-      else openBranch(hearing, () => decide(hearing, event.test, consumed));
+      if (event.body === 'else') elseBranch(activeTurn);
+      else if (event.body === 'close') closeIf(activeTurn, consumed);
+      else openBranch(activeTurn, () => decideBranch(activeTurn, event.test, consumed));
       return;
     case 'foreach':
-      loop(hearing, event, consumed);
+      declareForEach(activeTurn, event, consumed);
       return;
     case 'parallel': {
       if (event.body === 'open') {
         const id = event.id === undefined ? undefined : context.scheduler.claimId(event.id);
         if (typeof id === 'object') {
-          fillGroups(hearing);
-          tell(hearing, id, consumed);
+          markGroupsUsed(activeTurn);
+          reportFault(activeTurn, id, consumed);
         }
-        openGroup(hearing, typeof id === 'string' ? id : undefined, context.state.turn);
+        openGroup(activeTurn, typeof id === 'string' ? id : undefined, context.state.turn);
         return;
       }
-      const wasEmpty = isEmpty(hearing);
-      const group = closeGroup(hearing);
+      const wasEmpty = isEmpty(activeTurn);
+      const group = closeGroup(activeTurn);
       if (group === undefined) return;
       // The log says that it was closed: after a restart it counts as whole. But what follows in place of an end tag is held
       // back, and is on the log when it is acted on.
-      if (!wasEmpty && !hearing.endsUntagged) writeOutput(spoken, consumed);
-      hearing.endsUntagged = false;
+      if (!wasEmpty && !activeTurn.endsUntagged) writeOutput(output, consumed);
+      activeTurn.endsUntagged = false;
       context.scheduler.parallelClosed(group);
-      waitFor(hearing, group);
+      holdForAction(activeTurn, group);
       return;
     }
     case 'fault':
-      if (keptFromActing([event]).length > 0) fillGroups(hearing);
-      hearing.endsUntagged = endsWithoutTag(event);
-      tell(hearing, event, consumed);
+      if (preventedActions([event]).length > 0) markGroupsUsed(activeTurn);
+      activeTurn.endsUntagged = closesWithoutTag(event);
+      reportFault(activeTurn, event, consumed);
       return;
   }
 }
@@ -143,52 +150,52 @@ export function isTag(event: ParserEvent): boolean {
   }
 }
 
-function closeIf(hearing: Hearing, consumed: number): void {
-  closeBranch(hearing);
-  const left = leftOpenIf(hearing);
-  if (left !== undefined && hearing.branchHolds) tell(hearing, left, consumed);
+function closeIf(activeTurn: ActiveTurn, consumed: number): void {
+  closeBranch(activeTurn);
+  const left = unclosedIfFault(activeTurn);
+  if (left !== undefined && activeTurn.branchHolds) reportFault(activeTurn, left, consumed);
 }
 
-function tell(hearing: Hearing, found: Problem, consumed: number): void {
-  const fault = faultIn(hearing, found);
-  if (fault.groups === undefined) writeLater(hearing.spoken, fault, consumed);
+function reportFault(activeTurn: ActiveTurn, found: Problem, consumed: number): void {
+  const fault = faultWithGroups(activeTurn, found);
+  if (fault.groups === undefined) deferEvent(activeTurn.output, fault, consumed);
   else {
-    record(hearing.spoken, fault, consumed); // before what it keeps from being done
-    hearing.context.scheduler.invalidateParallels(fault.groups);
+    writeEvent(activeTurn.output, fault, consumed); // before what it keeps from being done
+    activeTurn.context.scheduler.invalidateParallels(fault.groups);
   }
 }
 
 /** Undefined where it cannot be decided: then the model is told, and a final response of its turn does not count. */
-function decide(hearing: Hearing, test: string, consumed: number): boolean | undefined {
-  const { spoken, context } = hearing;
+function decideBranch(activeTurn: ActiveTurn, test: string, consumed: number): boolean | undefined {
+  const { output, context } = activeTurn;
   const decided = decideIf(context, test);
   const { held, problem } = decided;
   // Before the decision: a log that ends between the two must not have lost something unsaid.
-  if (problem !== undefined) tell(hearing, badTest(test, problem), consumed);
-  writeLater(spoken, { type: 'if.decided', test, ...decided }, consumed);
+  if (problem !== undefined) reportFault(activeTurn, badTest(test, problem), consumed);
+  deferEvent(output, { type: 'if.decided', test, ...decided }, consumed);
   return problem === undefined ? held : undefined;
 }
 
 /** Behind a closed final response. The end of what it stood in is no new tag, nor is the other branch of its `<if>`. */
-function passOver(hearing: Hearing, event: ParserEvent, consumed: number): void {
-  if (event.type === 'if' && event.body === 'else') otherBranch(hearing);
-  else if (event.type === 'if' && event.body === 'close') closeBranch(hearing);
-  else if (!hearing.afterFinal && hearing.branchHolds && isNewTag(event)) {
-    hearing.afterFinal = true;
-    const message = DIALECT_WORDS[hearing.context.manifest.dialect].afterFinal;
-    record(hearing.spoken, { type: 'fault', code: 'after_final', message }, consumed);
+function skipAfterFinal(activeTurn: ActiveTurn, event: ParserEvent, consumed: number): void {
+  if (event.type === 'if' && event.body === 'else') elseBranch(activeTurn);
+  else if (event.type === 'if' && event.body === 'close') closeBranch(activeTurn);
+  else if (!activeTurn.toldAfterFinal && activeTurn.branchHolds && isNewTag(event)) {
+    activeTurn.toldAfterFinal = true;
+    const message = DIALECT_WORDS[activeTurn.context.manifest.dialect].afterFinal;
+    writeEvent(activeTurn.output, { type: 'fault', code: 'after_final', message }, consumed);
   }
-  if (event.type === 'if' && event.body === 'open') openBranch(hearing, () => false);
+  if (event.type === 'if' && event.body === 'open') openBranch(activeTurn, () => false);
 }
 
-/** Models like to say their last word first, and hand over behind it. */
-const isLateHandoff = (hearing: Hearing, event: ParserEvent): event is ActionIntent =>
+/** A handoff after a final response. Models like to say their last word first and then hand over. */
+const isLateHandoff = (activeTurn: ActiveTurn, event: ParserEvent): event is ActionIntent =>
   event.type === 'action' &&
   event.name === HANDOFF &&
   (event.kind ?? 'internal') === 'internal' &&
-  hearing.branchHolds &&
-  !hearing.afterFinal &&
-  mayHandOver(hearing.context.manifest);
+  activeTurn.branchHolds &&
+  !activeTurn.toldAfterFinal &&
+  mayHandOver(activeTurn.context.manifest);
 
 const isNewTag = (event: ParserEvent): boolean =>
   event.type === 'parallel'
@@ -196,12 +203,12 @@ const isNewTag = (event: ParserEvent): boolean =>
     : event.type !== 'text' && event.type !== 'delta' && event.type !== 'close' && event.type !== 'fault';
 
 /** Holds back what follows until the action or group has ended. */
-function waitFor(hearing: Hearing, id: string): void {
-  hearing.gate ??= createGate();
-  holdAt(
-    hearing.gate,
-    (open) => hearing.context.scheduler.whenAllEnded([id], open),
-    (event, consumed) => act(hearing, event, consumed),
+function holdForAction(activeTurn: ActiveTurn, id: string): void {
+  activeTurn.holdBuffer ??= createHoldBuffer();
+  holdUntil(
+    activeTurn.holdBuffer,
+    (open) => activeTurn.context.scheduler.whenAllEnded([id], open),
+    (event, consumed) => act(activeTurn, event, consumed),
   );
 }
 
@@ -209,10 +216,10 @@ const FIELD = /\bmetadata\.([A-Za-z_]\w*)/g;
 
 /** Decides the test of an `<if>`. That a field is declared and not set is said: "no such key" reads as a wrong name. */
 export function decideIf(
-  { works, manifest, state }: Pick<SessionContext, 'works' | 'manifest' | 'state'>,
+  { services, manifest, state }: Pick<SessionContext, 'services' | 'manifest' | 'state'>,
   test: string,
 ): EvaluateDecision {
-  const decided = decideTest(test, () => works.context());
+  const decided = decideTest(test, () => services.context());
   if (decided.problem === undefined) return decided;
   const declared = manifest.metadata?.fields ?? {};
   const named = new Set([...test.matchAll(FIELD)].map(([, name = '']) => name));
@@ -246,66 +253,67 @@ export function setVariables({ log, deps }: SessionContext, updates: JsonObject)
   }
 }
 
-function openResponse(hearing: Hearing, final: boolean): void {
-  const { log, scheduler, manifest } = hearing.context;
-  const before = hearing.responses.at(-1)?.stream;
-  hearing.responseFinal = final;
-  hearing.response = createResponseStream(scheduler, log, final, manifest.output !== undefined, before);
+function openResponse(activeTurn: ActiveTurn, final: boolean): void {
+  const { log, scheduler, manifest } = activeTurn.context;
+  const before = activeTurn.responses.at(-1)?.stream;
+  activeTurn.responseFinal = final;
+  activeTurn.response = createResponseStream(scheduler, log, final, manifest.output !== undefined, before);
 }
 
 function closeResponse(
-  hearing: Hearing,
+  activeTurn: ActiveTurn,
   close: Extract<ParserEvent, { type: 'close' }>,
   consumed: number,
 ): void {
-  const { response: stream, spoken, context } = hearing;
+  const { response: stream, output, context } = activeTurn;
   if (stream === undefined) return;
-  const meant = (close.final ?? hearing.responseFinal) && close.truncated !== true;
+  const meant = (close.final ?? activeTurn.responseFinal) && close.truncated !== true;
   const final = meant && context.guide === undefined;
-  hearing.response = undefined;
+  activeTurn.response = undefined;
   const inVain = meant && !final ? { inVain: true as const } : {};
-  hearing.responses = [...hearing.responses, { stream, final, ...inVain }];
-  writeOutput(spoken, consumed);
+  activeTurn.responses = [...activeTurn.responses, { stream, final, ...inVain }];
+  writeOutput(output, consumed);
   endResponse(stream);
   if (final) {
-    hearing.over = true;
+    activeTurn.ignoresRest = true;
     const mayFollow = mayHandOver(context.manifest) && !handsOver(context.state);
-    if (!hearing.endedOpen && !mayFollow) cut(hearing, 'final');
-  } else whenOut(stream, () => context.log.append({ type: 'response', text: stream.text, final: false }));
+    if (!activeTurn.endedOpen && !mayFollow) cutStream(activeTurn, 'final');
+  } else
+    whenComplete(stream, () => context.log.append({ type: 'response', text: stream.text, final: false }));
 }
 
-const CUT_OFF = { type: 'close', tag: 'response', truncated: true } as const;
+const TRUNCATED_RESPONSE = { type: 'close', tag: 'response', truncated: true } as const;
 
 /** The stream is over, and it was the runtime that cut it: what is still open is said as far as it went. */
-export function closeOpen(hearing: Hearing): void {
-  closeResponse(hearing, CUT_OFF, hearing.parser.consumed);
-  closeThoughts(hearing.spoken);
+export function closeOpen(activeTurn: ActiveTurn): void {
+  closeResponse(activeTurn, TRUNCATED_RESPONSE, activeTurn.parser.consumed);
+  closeThoughts(activeTurn.output);
 }
 
 /** Declares an action, and returns its id if nothing behind it counts before it has ended. */
-function declare(hearing: Hearing, intent: ActionIntent, consumed: number): string | undefined {
-  const { context, groups, spoken } = hearing;
-  if (isSaidTooOften(hearing, intent)) return undefined;
-  fillGroups(hearing);
+function declareAction(activeTurn: ActiveTurn, intent: ActionIntent, consumed: number): string | undefined {
+  const { context, groups, output } = activeTurn;
+  if (repeatsTooOften(activeTurn, intent)) return undefined;
+  markGroupsUsed(activeTurn);
   const action = context.deps.prepared.toAction(intent, groups);
   if (!action.ok) {
-    refuse(hearing, notMade(action.error), consumed);
+    reportRejected(activeTurn, errorAsFault(action.error), consumed);
     return undefined;
   }
-  if (isAfterStep(hearing, consumed)) return undefined;
-  hearing.completed = context.guide !== undefined && completesStep(action.value);
-  writeOutput(spoken, consumed);
+  if (isAfterStep(activeTurn, consumed)) return undefined;
+  activeTurn.stepCompleted = context.guide !== undefined && completesStep(action.value);
+  writeOutput(output, consumed);
   // The turn waits for what ends a step: else the next one would begin in the midst of it.
-  const asked = withoutEmpty(hearing, inOwnMode(context, action.value));
-  const declared = hearing.completed && !isAwaited(asked) ? inTurn(asked) : asked;
+  const asked = withoutEmptyGroups(activeTurn, inOwnMode(context, action.value));
+  const declared = activeTurn.stepCompleted && !isAwaited(asked) ? asTracked(asked) : asked;
   const id = context.scheduler.declare(declared, context.log.here());
   if (id === undefined || declared.mode !== 'sync' || groups.length > 0) return undefined;
   if (context.manifest.protocol.on_sync === 'buffer') return id;
   // The model is shown the result at once: no tokens are spent on guessing it.
-  hearing.observed = id;
-  hearing.over = true;
-  hearing.afterFinal = true;
-  cut(hearing, 'sync');
+  activeTurn.cutAtAction = id;
+  activeTurn.ignoresRest = true;
+  activeTurn.toldAfterFinal = true;
+  cutStream(activeTurn, 'sync');
   return undefined;
 }
 
@@ -313,18 +321,18 @@ function declare(hearing: Hearing, intent: ActionIntent, consumed: number): stri
 const MAX_SAME_CALLS = 50;
 
 /** Whether the model repeats itself: then nothing that follows is heard. */
-function isSaidTooOften(hearing: Hearing, action: ActionIntent): boolean {
-  const last = hearing.sameAction;
+function repeatsTooOften(activeTurn: ActiveTurn, action: ActionIntent): boolean {
+  const last = activeTurn.sameAction;
   if (last === undefined || !isSame(last.action, action)) {
-    hearing.sameAction = GIVEN_ID.test(action.id) ? { action, times: 1 } : undefined;
+    activeTurn.sameAction = GIVEN_ID.test(action.id) ? { action, times: 1 } : undefined;
     return false;
   }
   last.times++;
   if (last.times <= MAX_SAME_CALLS) return false;
-  hearing.repeated = sameCall(action.name ?? '', MAX_SAME_CALLS);
-  hearing.over = true;
-  hearing.afterFinal = true;
-  cut(hearing, 'repeats');
+  activeTurn.repeated = sameCall(action.name ?? '', MAX_SAME_CALLS);
+  activeTurn.ignoresRest = true;
+  activeTurn.toldAfterFinal = true;
+  cutStream(activeTurn, 'repeats');
   return true;
 }
 
@@ -338,20 +346,20 @@ const isSame = (one: ActionIntent, other: ActionIntent): boolean =>
   deepEqual(one.parameters, other.parameters);
 
 /** What is said of an action that cannot be made. */
-export const notMade = ({ code, message, hint = '' }: RuntimeError) => ({
+export const errorAsFault = ({ code, message, hint = '' }: RuntimeError) => ({
   code,
   message: `${message} ${hint}`.trim(),
 });
 
 /** Says why what was asked for is not done. */
-function refuse(
-  hearing: Hearing,
+function reportRejected(
+  activeTurn: ActiveTurn,
   problem: { readonly code: string; readonly message: string },
   consumed: number,
 ): void {
-  const fault = faultIn(hearing, problem);
-  record(hearing.spoken, fault, consumed);
-  if (fault.groups !== undefined) hearing.context.scheduler.invalidateParallels(fault.groups);
+  const fault = faultWithGroups(activeTurn, problem);
+  writeEvent(activeTurn.output, fault, consumed);
+  if (fault.groups !== undefined) activeTurn.context.scheduler.invalidateParallels(fault.groups);
 }
 
 const isAwaited = ({ mode }: DeclaredAction): boolean => mode !== 'fire_and_forget' && mode !== 'background';
@@ -364,13 +372,13 @@ function inOwnMode({ deps }: SessionContext, action: DeclaredAction): DeclaredAc
   return target?.background === true ? { ...action, mode: 'background' } : action;
 }
 
-const inTurn = (action: DeclaredAction): DeclaredAction => ({ ...action, mode: 'async' });
+const asTracked = (action: DeclaredAction): DeclaredAction => ({ ...action, mode: 'async' });
 
 /** What follows the end of a step in its turn would be done before anybody knows what comes next. Told once. */
-function isAfterStep(hearing: Hearing, consumed: number): boolean {
-  if (!hearing.completed || hearing.afterStep) return hearing.completed;
-  hearing.afterStep = true;
-  record(hearing.spoken, { type: 'fault', code: 'after_step', message: AFTER_STEP }, consumed);
+function isAfterStep(activeTurn: ActiveTurn, consumed: number): boolean {
+  if (!activeTurn.stepCompleted || activeTurn.toldAfterStep) return activeTurn.stepCompleted;
+  activeTurn.toldAfterStep = true;
+  writeEvent(activeTurn.output, { type: 'fault', code: 'after_step', message: AFTER_STEP }, consumed);
   return true;
 }
 
@@ -378,25 +386,29 @@ const AFTER_STEP =
   'Something followed complete_step in the same turn and was not begun: a step ends with it. Do everything else before it.';
 
 /** Declares what a `<foreach>` is to do for each of its list. */
-function loop(hearing: Hearing, event: Extract<ParserEvent, { type: 'foreach' }>, consumed: number): void {
-  const { context, groups, spoken } = hearing;
-  if (isAfterStep(hearing, consumed)) return;
-  fillGroups(hearing);
-  writeOutput(spoken, consumed);
+function declareForEach(
+  activeTurn: ActiveTurn,
+  event: Extract<ParserEvent, { type: 'foreach' }>,
+  consumed: number,
+): void {
+  const { context, groups, output } = activeTurn;
+  if (isAfterStep(activeTurn, consumed)) return;
+  markGroupsUsed(activeTurn);
+  writeOutput(output, consumed);
   const actions = event.actions.map((intent) => context.deps.prepared.toAction(intent, groups));
-  const bad = loopNotMade(context, actions);
+  const bad = forEachProblem(context, actions);
   if (bad !== undefined) {
-    refuse(hearing, bad, consumed);
+    reportRejected(activeTurn, bad, consumed);
     return;
   }
   const declared = actions.flatMap((action) =>
-    action.ok ? [withoutEmpty(hearing, inOwnMode(context, action.value))] : [],
+    action.ok ? [withoutEmptyGroups(activeTurn, inOwnMode(context, action.value))] : [],
   );
   context.scheduler.declareForEach({ in: event.in, as: event.as, actions: declared }, context.log.here());
 }
 
 /** Why a `<foreach>` of these cannot be made, if it cannot. */
-export function loopNotMade(
+export function forEachProblem(
   { guide }: Pick<SessionContext, 'guide'>,
   actions: readonly Result<DeclaredAction>[],
 ): { readonly code: string; readonly message: string } | undefined {

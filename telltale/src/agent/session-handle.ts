@@ -2,10 +2,10 @@ import { RuntimeError } from '../lib/errors.ts';
 import type { ObservedEvent } from '../log/event.ts';
 import { openReviews } from '../log/reviews.ts';
 import type { StreamWriter } from '../store/store.ts';
-import type { Talk } from './chat-control.ts';
+import type { ChatControl } from './chat-control.ts';
 import { checkListener, checkText, checkTurn } from './check-options.ts';
 import type { Begin, ChildSession } from './children/child-session.ts';
-import { type Rest, waitsFor } from './children/idle.ts';
+import { type IdleStatus, waitsFor } from './children/idle.ts';
 import { createEventQueue, type EventQueue } from './event-queue.ts';
 import { nobodyReads, notAChat } from './messages.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
@@ -23,8 +23,8 @@ export interface Live {
   readonly deps: RuntimeDeps;
   readonly begin: Begin;
   readonly stop: Stop;
-  readonly talk: Talk;
-  readonly rest: Rest;
+  readonly chat: ChatControl;
+  readonly rest: IdleStatus;
   /** Undefined for as long as there is no log. */
   log: SessionLog | undefined;
   writer: StreamWriter | undefined;
@@ -44,11 +44,11 @@ interface Early {
   end: (() => void) | undefined;
 }
 
-type SessionFacePromised = Pick<LiveSession, 'ready' | 'result'>;
+type SessionPromises = Pick<LiveSession, 'ready' | 'result'>;
 
 /** What programs hold of the session: methods that can be taken off it, and nothing that shows the runtime behind it. */
-export function createSessionFace(live: Live, { ready, result }: SessionFacePromised): LiveSession {
-  const { deps, begin, talk } = live;
+export function createSessionHandle(live: Live, { ready, result }: SessionPromises): LiveSession {
+  const { deps, begin, chat } = live;
   const { id } = begin;
 
   async function send(kind: 'steer' | 'message', body: string): Promise<void> {
@@ -56,10 +56,10 @@ export function createSessionFace(live: Live, { ready, result }: SessionFaceProm
     await ready;
     if (kind === 'message' && live.log?.state.chat !== true) throw notAChat(id);
     // A chat that has completed can be gone on with: it reads then what was said.
-    if (talk.over && kind === 'steer') throw nobodyReads(id);
+    if (chat.over && kind === 'steer') throw nobodyReads(id);
     const sent = await deps.store.send(id, { kind, from: 'user', body });
     // The end may have been decided while it was written down.
-    if (talk.over && talk.heard < sent && kind === 'steer') throw nobodyReads(id);
+    if (chat.over && chat.heard < sent && kind === 'steer') throw nobodyReads(id);
   }
 
   const session: LiveSession = {
@@ -91,8 +91,8 @@ export function createSessionFace(live: Live, { ready, result }: SessionFaceProm
 
     steer: (text) => send('steer', text),
     say: (text) => send('message', text),
-    breakOff: () => talk.breakOff(),
-    finish: () => talk.finish(),
+    breakOff: () => chat.breakOff(),
+    finish: () => chat.finish(),
 
     async prompt(turn) {
       checkTurn('session.prompt', turn);
@@ -106,8 +106,8 @@ export function createSessionFace(live: Live, { ready, result }: SessionFaceProm
     },
 
     peek: () => live.log?.state,
-    isOver: () => talk.over,
-    hasHeard: (message) => talk.heard >= message,
+    isOver: () => chat.over,
+    hasHeard: (message) => chat.heard >= message,
     stop: (reason) => end(live, reason),
 
     async cancel(reason = 'asked to') {

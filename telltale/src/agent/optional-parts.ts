@@ -4,7 +4,7 @@ import { sessionContext } from './decision-context.ts';
 import type { FreshContextDeps } from './feeds/fresh-context.ts';
 import type { SessionFeeds, SessionFeedsDeps } from './feeds/session-feeds.ts';
 import { ledElsewhere } from './guided/guidance.ts';
-import type { OwnLead } from './guided/own-guidance.ts';
+import type { OwnGuidance } from './guided/own-guidance.ts';
 import type { GuidedHooks } from './hooks/hook-types.ts';
 import type { SessionHookDeps, SessionHooks } from './hooks/session-hooks.ts';
 import type { SessionMemory } from './memory/session-memory.ts';
@@ -14,12 +14,12 @@ import type { SessionDeps } from './session-edges.ts';
 import type { SessionTriggers } from './triggers/session-triggers.ts';
 
 /** The run of an agent with a workflow of its own, unless another run leads it. */
-export async function openLead(deps: SessionDeps): Promise<OwnLead | undefined> {
+export async function openGuidance(deps: SessionDeps): Promise<OwnGuidance | undefined> {
   const { prepared, log, lead, onWaiting, runtime } = deps;
   const { workflow } = prepared.agent.manifest;
   if (lead !== undefined || log.state.led !== true) return undefined;
   if (workflow === null) throw ledElsewhere(log.state);
-  const { openOwnLead } = await import('./guided/own-guidance.ts');
+  const { openOwnGuidance: openOwnLead } = await import('./guided/own-guidance.ts');
   const hold = onWaiting === 'hold' || log.state.parent !== undefined;
   return openOwnLead({ ...runtime, ...deps, hold }, workflow);
 }
@@ -83,7 +83,7 @@ export async function openFresh(deps: FreshContextDeps): Promise<() => Promise<v
 }
 
 /** Hooks of the workflow that leads the session: that of the run which has begun it, or of its agent's own. */
-export async function openLedHooks({ prepared, lead }: SessionDeps): Promise<GuidedHooks | undefined> {
+export async function openGuidedHooks({ prepared, lead }: SessionDeps): Promise<GuidedHooks | undefined> {
   const { workflow: name } = prepared.agent.manifest;
   const workflow = name === null ? undefined : prepared.workflows.get(name);
   const by = lead?.by ?? (workflow && { workflow, command: prepared.targets.command });

@@ -9,33 +9,39 @@ import type { Task, TaskReport } from '../workflows/guided/task.ts';
 import { followSaid } from './agent-view.ts';
 import { openFreshParts } from './feeds/open-feeds.ts';
 import { workOf } from './guided/complete-step.ts';
-import type { GuidanceStanding, Guide, Lead, LeadEnd, LedEnd, Used } from './guided/guidance.ts';
-import { ledResult } from './guided/guidance.ts';
-import type { OwnLead } from './guided/own-guidance.ts';
+import type { Guidance, GuidanceEnd, GuidanceStanding, Guide, GuidedEnd, Used } from './guided/guidance.ts';
+import { guidedResult } from './guided/guidance.ts';
+import type { OwnGuidance } from './guided/own-guidance.ts';
 import type { Thread, Wired } from './handoffs/thread.ts';
 import { hasHooks } from './hooks/hook-types.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import { leadsThread } from './internal/handoff.ts';
-import { openHooks, openLead, openLedHooks, openSessionMemory, openTriggers } from './late-parts.ts';
 import { armWall } from './limits.ts';
+import {
+  openGuidance,
+  openGuidedHooks,
+  openHooks,
+  openSessionMemory,
+  openTriggers,
+} from './optional-parts.ts';
 import type { SessionContext } from './session-context.ts';
 import type { SessionDeps } from './session-edges.ts';
 import type { SessionLog } from './session-log.ts';
-import { createSessionWorks } from './session-services.ts';
-import { runsOf, type SessionWorks } from './session-works.ts';
-import { isLetGo, type Stop } from './stop.ts';
+import { createSessionServices } from './session-services.ts';
+import { runsOf, type SessionServices } from './session-works.ts';
+import { isReleased, type Stop } from './stop.ts';
 import type { SessionTriggers } from './triggers/session-triggers.ts';
-import { endTurnInHand } from './turn/active-turn.ts';
+import { endCurrentStream } from './turn/active-turn.ts';
 
 /** A session whose parts are there, and have done nothing yet. */
-export interface WiredSession {
-  readonly works: SessionWorks;
+export interface AgentSession {
+  readonly services: SessionServices;
   readonly context: SessionContext;
   readonly conversation: Conversation;
   readonly inbox: Inbox;
   readonly triggers: SessionTriggers | undefined;
   /** The run that leads it, where that is the agent's own workflow. */
-  readonly own: OwnLead | undefined;
+  readonly own: OwnGuidance | undefined;
   /** Where the conversation may move to other agents. */
   readonly thread: Thread | undefined;
   readonly disarm: () => void;
@@ -44,12 +50,12 @@ export interface WiredSession {
 }
 
 /** Makes the parts of one run of an agent. The log is written by nobody else. */
-export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
+export async function createAgentSession(deps: SessionDeps): Promise<AgentSession> {
   const { prepared, log, writer, stop, runtime } = deps;
   const { manifest } = prepared.agent;
   const { state } = log;
-  const works = createSessionWorks(deps);
-  works.said = await followSaid(log, runtime.store, deps.resumed);
+  const works = createSessionServices(deps);
+  works.lastSaid = await followSaid(log, runtime.store, deps.resumed);
   if (prepared.workflows.size > 0) runsOf(works); // events that runs wait for are passed on from the first
   if (manifest.memory?.graph !== undefined) works.memory = await openSessionMemory(deps);
   await openFreshParts(works);
@@ -57,7 +63,7 @@ export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
   const testContext = () => works.context();
   const triggers =
     prepared.triggers && (await openTriggers(deps, prepared.triggers, runsOf(works), testContext));
-  const led = state.led === true ? await openLedHooks(deps) : undefined;
+  const led = state.led === true ? await openGuidedHooks(deps) : undefined;
   const hooks =
     led !== undefined || hasHooks(manifest.hooks)
       ? await openHooks(deps, (action) => works.traits(action), led)
@@ -66,7 +72,7 @@ export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
   works.after = hooks?.after;
   works.scheduler = createScheduler(works, works);
   const inbox = createInbox(writer, works);
-  const own = await openLead(deps);
+  const own = await openGuidance(deps);
   const lead = deps.lead ?? own?.lead;
   const face = prepared.face(state.led === true);
   const context: SessionContext = {
@@ -79,7 +85,7 @@ export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
         log,
         stop,
         resumed: deps.resumed,
-        resultOf: (output) => ledResult(state, manifest, output),
+        resultOf: (output) => guidedResult(state, manifest, output),
       }),
     state,
     log,
@@ -92,18 +98,18 @@ export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
     clock: runtime.clock,
     model: deps.model,
     earlier: { has: (id: string) => works.scheduler.isIdTaken(id) },
-    asker: undefined,
+    modelCall: undefined,
     spareParser: undefined,
     calls: face.calls,
-    works,
+    services: works,
   };
   const conversation = createConversation(face.opening(state));
   const thread = leadsThread(manifest, state)
     ? await openThread({ works, context, conversation, inbox })
     : undefined;
   const disarm = state.chat === true ? () => undefined : armWall(context);
-  const wired: WiredSession = {
-    works,
+  const wired: AgentSession = {
+    services: works,
     context,
     conversation,
     inbox,
@@ -111,20 +117,20 @@ export async function wireSession(deps: SessionDeps): Promise<WiredSession> {
     own,
     thread,
     disarm,
-    stopped: () => stopWork(works, context),
+    stopped: () => stopServices(works, context),
   };
   stop.on(wired);
   return wired;
 }
 
 /** Nothing is recorded from there on, so nothing may start any more, however long the model takes to end. */
-function stopWork(works: SessionWorks, context: SessionContext): void {
+function stopServices(works: SessionServices, context: SessionContext): void {
   const { stop } = works;
   const { reason } = stop;
-  if (isLetGo(stop)) void works.scheduler.release(); // waited for at the end
+  if (isReleased(stop)) void works.scheduler.release(); // waited for at the end
   void works.feeds?.keeper.close(); // likewise
   if (reason?.kind === 'cancel' && works.log.state.runs.length > 0) runsOf(works).cancelAll(reason.reason);
-  endTurnInHand(context);
+  endCurrentStream(context);
 }
 
 /** Loaded by agents that may hand over. */
@@ -134,7 +140,7 @@ async function openThread(wired: Wired): Promise<Thread> {
 }
 
 export interface GuideDeps {
-  readonly lead: Lead;
+  readonly lead: Guidance;
   readonly log: SessionLog;
   readonly stop: Stop;
   readonly resumed: boolean;
@@ -148,7 +154,7 @@ export function createGuide({ lead, log, stop, resumed, resultOf }: GuideDeps): 
   let unsure = resumed ? state.task?.given.task : undefined;
   const standing = (): GuidanceStanding | undefined => standingOf(state, lead, unsure);
 
-  const settle = async (): Promise<LedEnd | undefined> => {
+  const settle = async (): Promise<GuidedEnd | undefined> => {
     for (let at = standing(); at !== undefined; at = standing()) {
       await log.flushed(); // what the run hears of is on the log
       const order = await lead.wait(at, stop);
@@ -199,7 +205,7 @@ const OTHER_WAY =
 /** Where the session waits for its run; undefined while it has something to do. */
 function standingOf(
   state: SessionState,
-  lead: Lead,
+  lead: Guidance,
   unsure: string | undefined,
 ): GuidanceStanding | undefined {
   const { task } = state;
@@ -269,7 +275,7 @@ function overWith(log: SessionLog): void {
   if (task !== undefined) log.append({ type: 'task.over', task: task.given.task });
 }
 
-function endOf(end: LeadEnd, stop: Stop, resultOf: GuideDeps['resultOf']): LedEnd {
+function endOf(end: GuidanceEnd, stop: Stop, resultOf: GuideDeps['resultOf']): GuidedEnd {
   switch (end.kind) {
     case 'completed':
       return { kind: 'completed', result: resultOf(end.output), cause: end.cause };

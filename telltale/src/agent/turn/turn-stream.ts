@@ -13,33 +13,41 @@ import type { Prompt } from '../../prompt/prompt.ts';
 import { modelInTurn } from '../fallback.ts';
 
 import type { SessionContext } from '../session-context.ts';
-import { endWith, type ModelStream, startStream } from '../stream-model.ts';
-import { act, closeOpen, sameText } from './act.ts';
-import { cut, dropQueue, endStream, type Heard, type Hearing, queueAt, whenOpen } from './active-turn.ts';
-import { closeThoughts, dropUnwritten, endRun, keepPart, sayRaw, writeRest } from './output-buffer.ts';
+import { failStream, type ModelStream, startStream } from '../stream-model.ts';
+import {
+  type ActiveTurn,
+  cutStream,
+  dropHeldEvents,
+  endStream,
+  holdEvent,
+  type TurnResult,
+  whenReleased,
+} from './active-turn.ts';
+import { appendPart, appendRaw, closeThoughts, dropUnwritten, endText, writeRest } from './output-buffer.ts';
+import { act, closeOpen, sameText } from './turn-interpreter.ts';
 
 /** The stream of one turn. One for each: a model that was left to itself may still have something to say to its own. */
 interface TurnStream extends ModelStream {
-  readonly hearing: Hearing;
+  readonly activeTurn: ActiveTurn;
   readonly started: number;
   firstMs: number | undefined;
   /** How long the first word may take. */
   readonly firstTokenMs: number;
   /** Of the clock that runs until then. */
   disarmFirst: () => void;
-  heard: number;
+  characters: number;
   /** Tokens of reasoning that came, about. */
   reasoned: number;
   /** Characters that may still come, reasoning among them. */
-  left: number;
+  remaining: number;
   /** What it says again and again, and what it thinks. */
   readonly repeats: Repetition;
   thinksAgain: Repetition | undefined;
-  readonly listener: Listener;
+  readonly listener: TurnStreamListener;
 }
 
-export interface Listener {
-  /** How is in `hearing`. Called once for each stream, and not before `listen` has returned. */
+export interface TurnStreamListener {
+  /** How is in `activeTurn`. Called once for each stream, and not before `listen` has returned. */
   streamEnded(): void;
 }
 
@@ -47,22 +55,22 @@ export interface Listener {
  * Asks the model, and hears what it says until its stream has ended, however that is. Whoever stops the session ends the
  * stream.
  */
-export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): void {
-  const { context, abort } = hearing;
+export function startTurnStream(activeTurn: ActiveTurn, prompt: Prompt, listener: TurnStreamListener): void {
+  const { context, abort } = activeTurn;
   const { clock, manifest } = context;
   const model = modelInTurn(context);
   const firstTokenMs = manifest.limits.first_token.ms;
   const stream: TurnStream = {
     model,
     clock,
-    hearing,
+    activeTurn,
     started: clock.monotonic(),
     firstMs: undefined,
     firstTokenMs,
     disarmFirst: nothing,
-    heard: 0,
+    characters: 0,
     reasoned: 0,
-    left: mostChars(context),
+    remaining: maxTurnChars(context),
     repeats: createRepetition(),
     thinksAgain: undefined,
     over: false,
@@ -70,41 +78,41 @@ export function listen(hearing: Hearing, prompt: Prompt, listener: Listener): vo
     onEnded: (ended) => finishStream(stream, ended),
     listener,
   };
-  hearing.streaming = stream;
-  stream.disarmFirst = clock.after(firstTokenMs, () => tooLate(stream));
-  if (context.stop.reason !== undefined) endStream(hearing);
+  activeTurn.streaming = stream;
+  stream.disarmFirst = clock.after(firstTokenMs, () => firstTokenTimeout(stream));
+  if (context.stop.reason !== undefined) endStream(activeTurn);
   startStream(stream, requestOf(context, prompt, abort.signal), {
-    text: (delta) => hearText(stream, delta),
+    text: (delta) => receiveText(stream, delta),
     reasoning: (text) => showReasoning(stream, text),
-    part: (part) => keepGiven(stream, part),
+    part: (part) => receivePart(stream, part),
   });
 }
 
-function hearText(stream: TurnStream, delta: string): void {
+function receiveText(stream: TurnStream, delta: string): void {
   if (stream.over) return; // what comes after the stream's end belongs to no turn
   if (typeof delta !== 'string') throw modelNotText(stream.model.id, 'text', delta);
-  const { hearing } = stream;
-  heardFirst(stream);
-  if (hearing.context.stop.reason !== undefined) return;
-  const text = delta.length <= stream.left ? delta : delta.slice(0, stream.left);
+  const { activeTurn } = stream;
+  noteFirstToken(stream);
+  if (activeTurn.context.stop.reason !== undefined) return;
+  const text = delta.length <= stream.remaining ? delta : delta.slice(0, stream.remaining);
   const { repeats } = stream;
-  for (let at = 0; at < text.length && stream.left > 0; ) {
+  for (let at = 0; at < text.length && stream.remaining > 0; ) {
     const to = untilLook(repeats, text, at);
     const piece = at === 0 && to === text.length ? text : text.slice(at, to);
-    stream.heard += piece.length;
-    hear(hearing, piece);
-    if (readRepetition(repeats, piece) && repeats.run >= mostRepeated(stream)) cutRepeats(stream, repeats);
+    stream.characters += piece.length;
+    feedText(activeTurn, piece);
+    if (readRepetition(repeats, piece) && repeats.run >= maxRepeated(stream)) cutRepeats(stream, repeats);
     at = to;
   }
-  take(stream, delta.length);
+  countCharacters(stream, delta.length);
 }
 
 /**
  * How long it may repeat itself. What nothing has come of yet is the body of an action or the input of a call, and may be a
  * file; white space between tokens of JSON is in none.
  */
-function mostRepeated({ hearing, heard, repeats }: TurnStream): number {
-  const isInput = heard - hearing.parser.consumed >= repeats.run && /\S/.test(repeats.tail);
+function maxRepeated({ activeTurn, characters: heard, repeats }: TurnStream): number {
+  const isInput = heard - activeTurn.parser.consumed >= repeats.run && /\S/.test(repeats.tail);
   return isInput ? MAX_REPEATED_INPUT : MAX_REPEATED;
 }
 
@@ -113,23 +121,23 @@ const MAX_REPEATED = 32 * 1024;
 const MAX_REPEATED_INPUT = 256 * 1024;
 
 function cutRepeats(stream: TurnStream, { tail, period, run }: Repetition): void {
-  stream.left = 0;
-  stream.hearing.repeated ??= sameText(tail.slice(-period), run);
-  cut(stream.hearing, 'repeats');
+  stream.remaining = 0;
+  stream.activeTurn.repeated ??= sameText(tail.slice(-period), run);
+  cutStream(stream.activeTurn, 'repeats');
 }
 
-function heardFirst(stream: TurnStream): void {
+function noteFirstToken(stream: TurnStream): void {
   if (stream.firstMs !== undefined) return;
   stream.firstMs = stream.clock.monotonic() - stream.started;
   stream.disarmFirst();
 }
 
 /** The request is made again, as one that failed before its first character. */
-function tooLate(stream: TurnStream): void {
+function firstTokenTimeout(stream: TurnStream): void {
   if (stream.over || stream.firstMs !== undefined) return;
-  const { hearing, model, firstTokenMs } = stream;
-  endWith(stream, firstTokenLate(model.id, firstTokenMs));
-  stopWith(hearing.abort, modelCancelled(model.id));
+  const { activeTurn, model, firstTokenMs } = stream;
+  failStream(stream, firstTokenLate(model.id, firstTokenMs));
+  stopWith(activeTurn.abort, modelCancelled(model.id));
 }
 
 function nothing(): void {
@@ -137,43 +145,49 @@ function nothing(): void {
 }
 
 /** A model that never stops is stopped: what it says is kept in memory until a tag ends it. */
-function take(stream: TurnStream, chars: number): void {
-  stream.left -= chars;
-  if (stream.left >= 0) return;
-  stream.left = 0;
-  cut(stream.hearing, 'turn_too_long');
+function countCharacters(stream: TurnStream, chars: number): void {
+  stream.remaining -= chars;
+  if (stream.remaining >= 0) return;
+  stream.remaining = 0;
+  cutStream(stream.activeTurn, 'turn_too_long');
 }
 
 function showReasoning(stream: TurnStream, text: string): void {
   if (stream.over) return;
   if (typeof text !== 'string') throw modelNotText(stream.model.id, 'reasoning', text);
-  const { hearing } = stream;
-  const { log, state } = hearing.context;
-  heardFirst(stream);
+  const { activeTurn } = stream;
+  const { log, state } = activeTurn.context;
+  noteFirstToken(stream);
   if (log.watched) log.show({ type: 'thought.delta', session: state.id, turn: state.turn, depth: 0, text });
   stream.reasoned += weighTokens(text);
   stream.thinksAgain ??= createRepetition();
   const { thinksAgain } = stream;
-  for (let at = 0; at < text.length && stream.left > 0; ) {
+  for (let at = 0; at < text.length && stream.remaining > 0; ) {
     const to = untilLook(thinksAgain, text, at);
     if (readRepetition(thinksAgain, text.slice(at, to)) && thinksAgain.run >= MAX_REPEATED)
       cutRepeats(stream, thinksAgain);
     at = to;
   }
-  take(stream, text.length);
+  countCharacters(stream, text.length);
 }
 
-function keepGiven(stream: TurnStream, part: GivenPart): void {
-  if (stream.over || stream.hearing.context.stop.reason !== undefined) return;
-  hearPart(stream.hearing, part);
+function receivePart(stream: TurnStream, part: GivenPart): void {
+  if (stream.over || stream.activeTurn.context.stop.reason !== undefined) return;
+  feedPart(stream.activeTurn, part);
 }
 
 function finishStream(stream: TurnStream, ended: Result<ModelEnd>): void {
-  const { hearing, clock, started, firstMs, heard, reasoned } = stream;
+  const { activeTurn, clock, started, firstMs, characters: heard, reasoned } = stream;
   stream.disarmFirst();
-  hearing.streaming = undefined;
+  activeTurn.streaming = undefined;
   // What is held back behind a sync action is acted on later: that is no time of the model's.
-  hearing.streamed = { ended, streamMs: clock.monotonic() - started, firstMs, heard, reasoned };
+  activeTurn.streamOutcome = {
+    ended,
+    streamMs: clock.monotonic() - started,
+    firstMs,
+    characters: heard,
+    reasoned,
+  };
   stream.listener.streamEnded();
 }
 
@@ -236,31 +250,31 @@ const ANSWER_CHARS = 64 * 1024;
 const LONG_TOKEN = 8;
 
 /** How many characters the next turn may have: no more than a turn may, and than what is left of the limit of tokens. */
-function mostChars({ manifest: { limits }, state: { totals } }: SessionContext): number {
+function maxTurnChars({ manifest: { limits }, state: { totals } }: SessionContext): number {
   if (limits.tokens === undefined) return MAX_TURN_CHARS;
   const left = limits.tokens - totals.input - totals.output;
   return Math.min(MAX_TURN_CHARS, Math.max(ANSWER_CHARS, left * LONG_TOKEN));
 }
 
 /** Reads the next piece of the stream, and acts on each intent that it closes. */
-function hear(hearing: Hearing, delta: string): void {
-  if (hearing.observed !== undefined) return;
-  if (hearing.calls !== undefined) {
-    hearCalls(hearing, hearing.calls, delta);
+function feedText(activeTurn: ActiveTurn, delta: string): void {
+  if (activeTurn.cutAtAction !== undefined) return;
+  if (activeTurn.calls !== undefined) {
+    feedCalls(activeTurn, activeTurn.calls, delta);
     return;
   }
-  const pieces = splitAtCloses(hearing, delta);
+  const pieces = splitAtCloses(activeTurn, delta);
   if (pieces === undefined) {
-    hearPiece(hearing, delta);
+    feedPiece(activeTurn, delta);
     return;
   }
   for (const piece of pieces) {
-    hearPiece(hearing, piece);
-    if (hearing.observed !== undefined) return;
+    feedPiece(activeTurn, piece);
+    if (activeTurn.cutAtAction !== undefined) return;
   }
 }
 
-type CloseSplitter = Pick<Hearing, 'closing' | 'endsWithLess'>;
+type CloseSplitter = Pick<ActiveTurn, 'closing' | 'endsWithLess'>;
 
 /**
  * Splits a chunk after its closing tags, so that the log ends where an intent does. After a crash the model then continues
@@ -292,31 +306,31 @@ export function splitAtCloses(splitter: CloseSplitter, chunk: string): readonly 
 }
 
 /** Something that the provider wants back with the text. */
-function hearPart({ spoken, observed, context }: Hearing, part: GivenPart): void {
-  if (observed === undefined) keepPart(spoken, part, modelInTurn(context).id);
+function feedPart({ output, cutAtAction, context }: ActiveTurn, part: GivenPart): void {
+  if (cutAtAction === undefined) appendPart(output, part, modelInTurn(context).id);
 }
 
 /** As with tags, what is on the log ends where an intent does: nothing is read behind one before it is acted on. */
-function hearCalls(hearing: Hearing, calls: CallParser, delta: string): void {
-  for (let at = 0; at < delta.length && hearing.observed === undefined; ) {
+function feedCalls(activeTurn: ActiveTurn, calls: CallParser, delta: string): void {
+  for (let at = 0; at < delta.length && activeTurn.cutAtAction === undefined; ) {
     const to = calls.advance(delta, at);
-    sayRaw(hearing.spoken, delta.slice(at, to));
-    pass(hearing, calls.take());
+    appendRaw(activeTurn.output, delta.slice(at, to));
+    dispatchEvents(activeTurn, calls.take());
     at = to;
   }
 }
 
-function hearPiece(hearing: Hearing, piece: string): void {
-  sayRaw(hearing.spoken, piece);
-  pass(hearing, hearing.parser.push(piece));
+function feedPiece(activeTurn: ActiveTurn, piece: string): void {
+  appendRaw(activeTurn.output, piece);
+  dispatchEvents(activeTurn, activeTurn.parser.push(piece));
 }
 
-function pass(hearing: Hearing, events: readonly ParserEvent[]): void {
-  const { parser } = hearing;
+function dispatchEvents(activeTurn: ActiveTurn, events: readonly ParserEvent[]): void {
+  const { parser } = activeTurn;
   for (const event of events) {
-    const { gate } = hearing;
-    if (gate?.held !== true) act(hearing, event, parser.consumed);
-    else if (queueAt(gate, event, parser.consumed)) cut(hearing, 'buffer_full');
+    const { holdBuffer } = activeTurn;
+    if (holdBuffer?.held !== true) act(activeTurn, event, parser.consumed);
+    else if (holdEvent(holdBuffer, event, parser.consumed)) cutStream(activeTurn, 'buffer_full');
   }
 }
 
@@ -324,83 +338,89 @@ function pass(hearing: Hearing, events: readonly ParserEvent[]): void {
  * The stream is over: reads what is left. Undefined where all that was heard has been acted on, else once that is so; or
  * once the agent is spoken to while people decide on what holds the rest back (`isHeldBack`).
  */
-export function endHearing(hearing: Hearing): Promise<void> | undefined {
-  const { parser, context } = hearing;
-  if (hearing.observed === undefined) {
+export function finishReading(activeTurn: ActiveTurn): Promise<void> | undefined {
+  const { parser, context } = activeTurn;
+  if (activeTurn.cutAtAction === undefined) {
     const ending = parser.end();
-    const closed = endedByModel(hearing) ? closedAtStop(ending, hearing.spoken.pending) : ending;
-    hearing.endedOpen = closed !== ending;
-    pass(hearing, closed);
+    const closed = endedByModel(activeTurn) ? closedAtStop(ending, activeTurn.output.pending) : ending;
+    activeTurn.endedOpen = closed !== ending;
+    dispatchEvents(activeTurn, closed);
   }
-  const { gate } = hearing;
-  if (gate?.held === true)
+  const { holdBuffer } = activeTurn;
+  if (holdBuffer?.held === true)
     return context.reviews.untilMessage((done) => {
-      whenOpen(gate, () => {
-        writeEnd(hearing);
+      whenReleased(holdBuffer, () => {
+        writeEnd(activeTurn);
         done();
       });
       return undefined;
     });
-  writeEnd(hearing);
+  writeEnd(activeTurn);
   return undefined;
 }
 
 /** Whether the model came to its end, and was neither cut off nor ran into a limit. */
-const endedByModel = ({ cutFor, streamed, calls }: Hearing): boolean =>
+const endedByModel = ({ cutFor, streamOutcome: streamed, calls }: ActiveTurn): boolean =>
   calls === undefined &&
   cutFor === undefined &&
   streamed?.ended.ok === true &&
   streamed.ended.value.finish === 'stop';
 
-function writeEnd(hearing: Hearing): void {
-  const { parser, spoken } = hearing;
+function writeEnd(activeTurn: ActiveTurn): void {
+  const { parser, output } = activeTurn;
   // Read while a <parallel> before it was waited for: the generation was cut at the sync action.
-  if (hearing.observed !== undefined) dropUnwritten(spoken);
-  endRun(spoken, parser.consumed);
-  writeRest(spoken);
-  tellWhyInDoubt(hearing);
-  closeOpen(hearing);
+  if (activeTurn.cutAtAction !== undefined) dropUnwritten(output);
+  endText(output, parser.consumed);
+  writeRest(output);
+  reportAmbiguity(activeTurn);
+  closeOpen(activeTurn);
 }
 
 /** What brought the doubt may stand in a branch that does not hold. A final response is not one of a turn in doubt. */
-function tellWhyInDoubt({ passed, parser, over, observed, spoken }: Hearing): void {
-  if (passed.length === 0 || !('inDoubt' in parser) || !parser.inDoubt()) return;
-  if (over && observed === undefined) return;
-  for (const { code, message } of passed) spoken.log.append({ type: 'fault', code, message });
+function reportAmbiguity({
+  skippedFaults,
+  parser,
+  ignoresRest: over,
+  cutAtAction,
+  output,
+}: ActiveTurn): void {
+  if (skippedFaults.length === 0 || !('inDoubt' in parser) || !parser.inDoubt()) return;
+  if (over && cutAtAction === undefined) return;
+  for (const { code, message } of skippedFaults) output.log.append({ type: 'fault', code, message });
 }
 
 /**
  * The turn is given up: what was said goes on the log, nothing more is acted on. What was held back does not: nobody could
  * tell it from what was acted on if the process died here.
  */
-export function abandonHearing(hearing: Hearing): void {
-  const { gate, spoken } = hearing;
-  hearing.over = true;
-  hearing.afterFinal = true;
-  if (gate?.held === true) dropQueue(gate);
-  else writeRest(spoken);
+export function abandonTurn(activeTurn: ActiveTurn): void {
+  const { holdBuffer, output } = activeTurn;
+  activeTurn.ignoresRest = true;
+  activeTurn.toldAfterFinal = true;
+  if (holdBuffer?.held === true) dropHeldEvents(holdBuffer);
+  else writeRest(output);
 }
 
-export const isHeldBack = ({ gate }: Hearing): boolean => gate?.held === true;
+export const isHolding = ({ holdBuffer }: ActiveTurn): boolean => holdBuffer?.held === true;
 
 /**
  * Drops what was held back, as if the process had died here: it is not on the log, and the model may say it again under
  * the same ids.
  */
-export function dropHeldBack(hearing: Hearing): void {
-  const { gate, spoken } = hearing;
-  if (gate !== undefined) dropQueue(gate);
-  hearing.over = true;
-  hearing.afterFinal = true;
-  dropUnwritten(spoken);
-  closeThoughts(spoken);
+export function dropHeldOutput(activeTurn: ActiveTurn): void {
+  const { holdBuffer, output } = activeTurn;
+  if (holdBuffer !== undefined) dropHeldEvents(holdBuffer);
+  activeTurn.ignoresRest = true;
+  activeTurn.toldAfterFinal = true;
+  dropUnwritten(output);
+  closeThoughts(output);
 }
 
-export const heardIn = ({ responses, spoken, observed, tagged }: Hearing): Heard => ({
+export const turnResult = ({ responses, output, cutAtAction, hasTag: tagged }: ActiveTurn): TurnResult => ({
   responses,
-  text: spoken.bare,
-  tagged,
-  observed,
+  text: output.bare,
+  hasTag: tagged,
+  cutAtAction,
 });
 
 const TRUNCATED = truncated('response').message;

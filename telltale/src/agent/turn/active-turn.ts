@@ -36,7 +36,7 @@ export interface TurnResult {
 }
 
 /** How the model's stream ended. */
-export interface StreamOutcome {
+export interface ModelStreamOutcome {
   readonly ended: Result<ModelEnd>;
   readonly streamMs: number;
   readonly firstMs: number | undefined;
@@ -54,7 +54,7 @@ export interface ActiveTurn extends ActiveModelCall, Branches, Groups, SkippedFa
   /** While the model is being asked. */
   streaming: ModelStream | undefined;
   /** Once it has been. Not handed on: what an asynchronous function was given it holds until it is given another. */
-  streamOutcome: StreamOutcome | undefined;
+  streamOutcome: ModelStreamOutcome | undefined;
   /** Why the runtime has ended it. */
   cutFor: CutReason | undefined;
   /** What it said again and again until it was cut for that, as the model is told. */

@@ -13,7 +13,7 @@ import { costWith, countUsage } from '../cost.ts';
 import { modelInTurn, nextFallback } from '../fallback.ts';
 import type { SessionContext } from '../session-context.ts';
 import type { OpenSpeech } from '../speech.ts';
-import type { ActiveTurn, StreamOutcome, TurnResult } from './active-turn.ts';
+import type { ActiveTurn, ModelStreamOutcome, TurnResult } from './active-turn.ts';
 import { takeTurnParser } from './dialect.ts';
 import { createOutputBuffer, type OutputBuffer } from './output-buffer.ts';
 import type { ResponseStream } from './response-stream.ts';
@@ -77,7 +77,7 @@ export function endTurn(activeTurn: ActiveTurn, prompt: Prompt): TurnEnd {
     firstMs,
     characters: result,
     reasoned,
-  } = activeTurn.streamOutcome as StreamOutcome;
+  } = activeTurn.streamOutcome as ModelStreamOutcome;
   const isCutShort = isHolding(activeTurn);
   const unwritten = isCutShort ? reasoned + weighTokens(activeTurn.output.pending) : reasoned;
   if (isCutShort) dropHeldOutput(activeTurn);

@@ -29,7 +29,7 @@ describe('examples/auto-docs', () => {
 
   beforeAll(async () => {
     cpSync(`${examples}/auto-docs`, folder, { recursive: true });
-    git('init', '--quiet', '--template=');
+    git('init', '--quiet', '--template=', '--initial-branch=main');
     git('config', 'user.name', 'Library');
     git('config', 'user.email', 'library@example.com');
     git('add', '--all');
@@ -38,7 +38,12 @@ describe('examples/auto-docs', () => {
   }, TIMEOUT_MS);
 
   it('does what expected.events.jsonl says', () =>
-    expectEvents('auto-docs', run.events, { FOLDER: folder }, run.runs));
+    expectEvents(
+      'auto-docs',
+      run.events,
+      { FOLDER: folder, COMMIT: git('rev-parse', '--short', 'HEAD').trim() },
+      run.runs,
+    ));
 
   it('has a log that is sound', () => expectSoundLog(run.events));
 

@@ -122,7 +122,7 @@ describe('an artifact that does what it should not', () => {
   it.each([
     ['loops', 'timeout', 'took more than 0.1 s'],
     ['allocates', 'memory', 'needed more than 16 MiB'],
-    ['recurses', 'threw', 'too deep inside one another'],
+    ['recurses', 'threw', 'nested its function calls too deep'],
     ['throws', 'threw', 'I would rather not.'],
     ['promises', 'wrong_type', 'it is a Promise'],
     ['answers_10_mb', 'memory', 'needed more than 16 MiB'],

@@ -200,7 +200,7 @@ export type {
   McpPromptAnswer,
   McpPromptArgument,
   McpPrompts,
-  McpRequest,
+  McpRequest as McpAsk,
   McpResourceList,
   McpResources,
   McpSend,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import type { RunRequest, SandboxOutcome } from '../../src/tools/sandbox/messages.ts';
+import type { RunRequest } from '../../src/tools/sandbox/messages.ts';
+import type { SandboxOutcome } from '../../src/tools/sandbox/sandbox.ts';
 import {
   type EngineModule,
   loadEngine,

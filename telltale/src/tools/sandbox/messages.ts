@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { SandboxOutcome } from './sandbox.ts';
 
 /** What a thread is started with. Cells say what there is to take: from the box where it is small, else by the port. */
 export interface ThreadData {
@@ -69,25 +70,3 @@ export type ThreadMessage =
   | { readonly kind: 'log'; readonly id: number; readonly text: string }
   /** `ms` is the time it took in the thread. */
   | { readonly kind: 'done'; readonly id: number; readonly outcome: SandboxOutcome; readonly ms: number };
-
-/** A position in the script, counted from 1. */
-export interface ScriptPosition {
-  readonly line: number;
-  readonly column: number;
-}
-export type SandboxOutcome =
-  | { readonly kind: 'value'; readonly json: string }
-  | { readonly kind: 'syntax'; readonly message: string; readonly place?: ScriptPosition | undefined }
-  | {
-      readonly kind: 'threw';
-      /** The error's name, such as `TypeError`. Empty for a value that is not an Error. */
-      readonly name: string;
-      readonly message: string;
-      readonly place?: ScriptPosition | undefined;
-    }
-  /** Stopped by its time limit, or on request. */
-  | { readonly kind: 'interrupted' }
-  | { readonly kind: 'memory' }
-  | { readonly kind: 'stack' }
-  | { readonly kind: 'large' }
-  | { readonly kind: 'not_json'; readonly path: string; readonly found: string; readonly hint: string };

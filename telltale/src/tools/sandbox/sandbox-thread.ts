@@ -11,7 +11,6 @@ import {
   type PostedRequest,
   REQUEST,
   type RunRequest,
-  type SandboxOutcome,
   STATE,
   STOP,
   type TextNumbers,
@@ -19,7 +18,7 @@ import {
   type ThreadMessage,
   WAITED_FOR,
 } from './messages.ts';
-import { type SandboxJob, sandboxClosed, sandboxEnded } from './sandbox.ts';
+import { type SandboxJob, type SandboxOutcome, sandboxClosed, sandboxEnded } from './sandbox.ts';
 import { openSharedBuffer, SHARED_BUFFER_BYTES } from './shared-buffer.ts';
 
 /** How a script ended, and how long it took in its thread. */

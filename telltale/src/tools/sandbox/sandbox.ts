@@ -2,7 +2,6 @@ import { RuntimeError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { clip } from '../../manifest/schema/show-value.ts';
 import { outputTooLarge } from '../output/output.ts';
-import type { SandboxOutcome, ScriptPosition } from './messages.ts';
 
 type SandboxFailure = Exclude<SandboxOutcome, { readonly kind: 'value' }>;
 
@@ -168,3 +167,27 @@ export interface Sandbox {
 export const DEFAULT_SCRIPT_MS = 1_000;
 
 export const DEFAULT_SCRIPT_MEMORY = 16 * 1024 * 1024;
+
+/** A position in the script, counted from 1. */
+export interface ScriptPosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** How a script ended. */
+export type SandboxOutcome =
+  | { readonly kind: 'value'; readonly json: string }
+  | { readonly kind: 'syntax'; readonly message: string; readonly place?: ScriptPosition | undefined }
+  | {
+      readonly kind: 'threw';
+      /** The error's name, such as `TypeError`. Empty for a value that is not an Error. */
+      readonly name: string;
+      readonly message: string;
+      readonly place?: ScriptPosition | undefined;
+    }
+  /** Stopped by its time limit, or on request. */
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'stack' }
+  | { readonly kind: 'large' }
+  | { readonly kind: 'not_json'; readonly path: string; readonly found: string; readonly hint: string };

@@ -1,5 +1,6 @@
 import { EvalFlags, JSException, type JSValueHandle, type QuickJS } from 'quickjs-wasi';
-import type { RunRequest, SandboxOutcome, ScriptPosition } from '../messages.ts';
+import type { RunRequest } from '../messages.ts';
+import type { SandboxOutcome, ScriptPosition } from '../sandbox.ts';
 import { type Machine, type MachineState, WebAssembly } from './machine.ts';
 
 /** Compiled scripts and modules by source. The least recently used one is dropped first. */

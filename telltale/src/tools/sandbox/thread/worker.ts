@@ -6,13 +6,13 @@ import {
   type PostedRequest,
   REQUEST,
   type RunRequest,
-  type SandboxOutcome,
   STATE,
   STOP,
   type ThreadData,
   type ThreadMessage,
   WAITED_FOR,
 } from '../messages.ts';
+import type { SandboxOutcome } from '../sandbox.ts';
 import { openSharedBuffer } from '../shared-buffer.ts';
 import { loadEngine, openMachine } from './machine.ts';
 import { emptyScriptCache, runScript } from './run-script.ts';

@@ -500,7 +500,7 @@ describe('hooks of a call in a workflow', () => {
     ]);
     expect(log.slice(0, 3).map(({ type }) => type)).toEqual(['invoke', 'budget.charged', 'hook.ran']);
     expect(log[1]).toMatchObject({ what: 'artifact', amount: 0.1, balance: 4.9 });
-    expect(questions[0]).toMatchObject({ where: 'hook before_action', wanted: { type: 'any' } });
+    expect(questions[0]).toMatchObject({ where: 'hook before_action', expected: { type: 'any' } });
     expect(questions[0]?.invocation.args).toMatchObject([
       { hook: 'before_action', run: 'run_1', action: { id: 'build' } },
       'strict',

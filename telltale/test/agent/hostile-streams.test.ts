@@ -102,5 +102,5 @@ it('no key stands in what is shown of nonsense', async () => {
       ]),
     ),
   });
-  expect(result.error?.message).toContain("no part of a model's stream: your key … is {");
+  expect(result.error?.message).toContain("not part of a model's stream: your key … is {");
 });

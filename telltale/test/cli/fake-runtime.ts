@@ -291,7 +291,7 @@ export function fakeRuntime(options: FakeOptions = {}): FakeRuntime {
         },
         workflows: {
           idle: () => options.working?.idle ?? Promise.resolve(),
-          under: () => options.working?.runs ?? [],
+          active: () => options.working?.runs ?? [],
           start(_workflow: LoadedWorkflow, start: unknown) {
             calls.push(['workflows.start', start]);
             return workflowRun(RUN, start);

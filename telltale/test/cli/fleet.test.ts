@@ -368,7 +368,7 @@ describe('a fleet', () => {
   });
 
   it.each([
-    ['a store of one machine', 'sqlite:x.db', /store of one machine[\s\S]*postgres:\/\//],
+    ['a store of one machine', 'sqlite:x.db', /store of a single machine[\s\S]*postgres:\/\//],
     [
       'a database that nobody answers for',
       'postgres://me:secret@127.0.0.1:1/x',

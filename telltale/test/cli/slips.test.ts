@@ -66,7 +66,7 @@ describe('a slip on the command line', () => {
     const files = { 'agent.yml': 'kind: Agent\nname: a\nmodel: ollama/x\n' };
     const { code, err, left } = await said(['worker', '--store', 'x.db'], files);
     expect(code).toBe(1);
-    expect(err).toContain('sqlite:x.db is a store of one machine');
+    expect(err).toContain('sqlite:x.db is a store of a single machine');
     expect(left).toEqual(['agent.yml']);
   });
 });

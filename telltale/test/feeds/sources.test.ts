@@ -744,5 +744,5 @@ test('a feed of the manifest may call what changes something, one that the model
   const post = { type: 'http', name: 'http://127.0.0.1:1/', params: { method: 'POST' } };
   expect((await failure(post)).code).toBe('not_permitted');
   const chosen = { type: 'llm', name: 'summarize', params: { text: 't', model: 'scripted:./other.yml' } };
-  expect((await failure(chosen)).message).toContain('no model of this agent');
+  expect((await failure(chosen)).message).toContain('not a model of this agent');
 });

@@ -187,7 +187,7 @@ it('an imported session that has not ended starts only when a person resumes it'
   expect(existsSync(join(other, 'notes.txt'))).toBe(false);
   expect((await telltale(['store', 'check'], other)).code).toBe(0);
   // The same file is there already, and an export carries the session as it was.
-  expect((await telltale(['store', 'import', 'theirs.jsonl'], other)).out).toContain('there already');
+  expect((await telltale(['store', 'import', 'theirs.jsonl'], other)).out).toContain('already there');
   expect((await telltale(['store', 'export'], other)).out).toContain('"status":"running"');
 
   const resumed = await telltale(['resume', session], other);

@@ -153,7 +153,7 @@ describe('a test by an artifact', () => {
     expect(asked).toMatchObject([
       {
         where: 'step each[2]/write: if',
-        wanted: { type: 'boolean' },
+        expected: { type: 'boolean' },
         context: {
           agent_id: 'tester',
           step_name: 'write',
@@ -219,7 +219,7 @@ describe('the arguments of an invocation', () => {
   });
   it('that lead nowhere are a reason for the fallback, with the path that is nearest', async () => {
     await decisions().test('write:if', about('${vars.goall}'), {});
-    expect(asked).toMatchObject([{ unasked: expect.stringMatching(/goall.*goal/s) }]);
+    expect(asked).toMatchObject([{ unavailable: expect.stringMatching(/goall.*goal/s) }]);
   });
 });
 
@@ -232,7 +232,7 @@ describe('the state that an artifact names', () => {
         'shipping',
       ]);
     expect([await next(), await next()]).toEqual(['shipping', 'shipping']);
-    expect(asked).toMatchObject([{ wanted: { type: 'one_of', values: ['observing', 'shipping'] } }]);
+    expect(asked).toMatchObject([{ expected: { type: 'one_of', values: ['observing', 'shipping'] } }]);
   });
 });
 
@@ -251,7 +251,7 @@ describe('a prompt', () => {
     answers.maker = { result: 'Say ${this}.' };
     const step = { prompt: invocation('maker', 'else') };
     expect([await prompt(step), await prompt(step)]).toEqual(['Say ${this}.', 'Say ${this}.']);
-    expect(asked).toMatchObject([{ where: 'step write: prompt', wanted: { type: 'string' } }]);
+    expect(asked).toMatchObject([{ where: 'step write: prompt', expected: { type: 'string' } }]);
   });
   it('falls back on text that is written like any prompt', async () => {
     await prompt({ prompt: invocation('maker', 'Reach ${vars.goal} for ${file}.') }, [], { file: 'a' });

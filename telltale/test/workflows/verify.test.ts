@@ -296,7 +296,7 @@ describe('a verifying artifact', () => {
     expect(end.kind).toBe('completed');
     expect(host.invoked).toHaveLength(1);
     const [question] = host.invoked;
-    expect(question).toMatchObject({ wanted: { type: 'verdict' }, invocation: { args: ['flow'] } });
+    expect(question).toMatchObject({ expected: { type: 'verdict' }, invocation: { args: ['flow'] } });
     expect(question?.context).toMatchObject({
       agent_id: 'tester',
       step_name: 'build',

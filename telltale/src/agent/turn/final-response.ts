@@ -45,13 +45,25 @@ export async function finishWithFinal(context: SessionContext, { stream }: TurnR
   return concludeWith(context, final);
 }
 
-/** The names that a response gives to results only in code, where they are not replaced. Elsewhere they would be seen. */
-function namedOnlyInCode({ state }: SessionContext, source: string, unseen: readonly string[]): string[] {
-  return unseen.flatMap((id) => {
+/** The names of unseen results that a response contains only in code, where they are not replaced. */
+function namedOnlyInCode(
+  { state, manifest }: SessionContext,
+  source: string,
+  unseen: readonly string[],
+): readonly string[] {
+  if (unseen.length === 0) return [];
+  const outsideOfCode = new Set(
+    referencesInResponse(source, manifest.output !== undefined).map(
+      (each) => /[\w-]+/.exec(each.source)?.[0],
+    ),
+  );
+  const names = unseen.flatMap((id) => {
     const action = state.actions.get(id)?.action;
-    const names = [writtenId(id), action?.output_key, action?.name];
-    return names.flatMap((name) => (name !== undefined && holdsName(source, name) ? [`$${name}`] : []));
+    return [writtenId(id), action?.output_key, action?.name].filter((name) => name !== undefined);
   });
+  return [...new Set(names)]
+    .filter((name) => !outsideOfCode.has(name) && holdsName(source, name))
+    .map((name) => `$${name}`);
 }
 
 /** Whether a text has `$name`, and not `$$name` or a longer one. */

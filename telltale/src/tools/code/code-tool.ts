@@ -29,12 +29,13 @@ export function codeTool(
   const { what } = context;
   const judge = parameters === undefined ? undefined : createValidator(parameters, what);
   const judgeOutput = output === undefined ? undefined : outputValidator(output, what);
-  const implementation: RunTool = async (input, call) => {
-    if (judge === undefined) return runUserCode(run, input, call, context, judgeOutput);
-    const judged = await judge.of(call.input);
+  const runValidated = async (validator: NonNullable<typeof judge>, call: TargetCall): Promise<Json> => {
+    const judged = await validator.of(call.input);
     if (!judged.ok) throw badParameters(what, judged.problem);
     return runUserCode(run, judged.value, call, context, judgeOutput);
   };
+  const implementation: RunTool = (input, call) =>
+    judge === undefined ? runUserCode(run, input, call, context, judgeOutput) : runValidated(judge, call);
   return { implementation, check: judge?.check };
 }
 

@@ -134,7 +134,12 @@ describe('an agent that may write', () => {
     ]);
   });
   it.each([
-    ['write_artifact', { name: 'genesis_majority', source: source(1) }, 'not_permitted', "the runtime's own"],
+    [
+      'write_artifact',
+      { name: 'genesis_majority', source: source(1) },
+      'not_permitted',
+      'reserved for the runtime',
+    ],
     [
       'write_artifact',
       { name: 'gate', source: 'export const other = 1' },

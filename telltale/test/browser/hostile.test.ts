@@ -109,7 +109,7 @@ it('nothing that a model, a tool, a manifest or a person wrote is executed on an
     await unharmed(`tab ${tab}`);
   }
   const last = Number(await page.getByRole('slider', { name: 'Event' }).getAttribute('max'));
-  const next = page.getByRole('button', { name: 'The next event' });
+  const next = page.getByRole('button', { name: 'Next event', exact: true });
   await page.getByRole('list', { name: 'Events' }).getByRole('button').first().click();
   for (let seq = 1; seq < last; seq++) await next.click();
   await page.getByRole('heading', { name: `Event ${last}` }).waitFor();
